@@ -1,0 +1,41 @@
+# Two commands: `make app` starts the app, `make test` runs the tests. Both set up .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export TOKENIZERS_PARALLELISM := false
+
+.PHONY: app test lint types zoo clean
+
+app: $(VENV)/app.stamp
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy app.py pages ui core zoo
+
+# QUICK=1 rebuilds a tiny box in minutes from the sentences in the box; see README, "The box".
+ZOO_ARGS ?=
+zoo: $(VENV)/dev.stamp
+	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)
+
+# torch goes first and alone: the version named in requirements.txt, before anything asks for another.
+$(VENV)/app.stamp: requirements.txt
+	$(PYTHON) -c 'import sys; sys.exit("Palimpsest needs Python 3.11 or newer; run make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$(grep '^torch==' requirements.txt)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/app.stamp requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

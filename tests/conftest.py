@@ -1,0 +1,23 @@
+"""What every test gets: a store of its own, no network, no progress bars, one thread."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "0")
+os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+@pytest.fixture(autouse=True)
+def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty store for each test; nothing is read from or left in the user's own."""
+    folder = tmp_path_factory.mktemp("store")
+    monkeypatch.setenv("PALIMPSEST_STORE", str(folder))
+    monkeypatch.delenv("PALIMPSEST_MODE", raising=False)
+    monkeypatch.delenv("PALIMPSEST_SCHEDULER", raising=False)
+    return folder

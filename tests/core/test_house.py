@@ -1,0 +1,58 @@
+"""The rules of the house that a machine can check: what `core` must not import, and how fast it answers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORE = sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "core").rglob("*.py"))
+MODULES = [name.replace("/", ".").removesuffix(".__init__") for name in CORE if not name.endswith("__main__")]
+ROOMS = ("rsa", "probes", "weights", "alignment")
+PROBE = "import sys, importlib\nfor name in sys.argv[2:]: importlib.import_module(name)\nsys.exit(sys.argv[1] in sys.modules)"
+
+
+def imported(package: str, modules: list[str]) -> bool:
+    """Whether importing `modules` in a fresh interpreter imports `package`."""
+    return bool(subprocess.run([sys.executable, "-c", PROBE, package, *modules], cwd=ROOT, check=False).returncode)
+
+
+def test_core_never_imports_streamlit() -> None:
+    assert not imported("streamlit", MODULES)
+
+
+def test_that_test_can_fail() -> None:
+    assert imported("json", ["json"])
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers", "spacy", "altair"])
+def test_heavy_packages_wait_until_they_are_needed(package: str) -> None:
+    light = ["core.cli", "core.store", "core.runner", "core.models", "core.corpora", "core.activations", "core.rsa.study"]
+    assert not imported(package, light)
+
+
+def test_rooms_do_not_import_each_other() -> None:
+    for room in ROOMS:
+        for path in (ROOT / "core" / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                for name in names:
+                    others = {f"core.{other}" for other in ROOMS if other != room}
+                    assert not any(name == other or name.startswith(other + ".") for other in others), (path, name)
+
+
+def test_help_answers_in_under_a_second() -> None:
+    command = [sys.executable, "-m", "core", "--help"]
+    times = []
+    for _ in range(3):  # the best of three: the machine may be busy, the imports are what is measured
+        began = time.perf_counter()
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        times.append(time.perf_counter() - began)
+    assert "rsa" in answer.stdout
+    assert min(times) < 1.0

@@ -1,0 +1,146 @@
+"""Checkpoints as the rest of the world opens them: a folder with config, fp16 weights and tokenizer.
+
+Weights are rounded to fp16 once, here; whatever is trained on top starts from the rounded numbers, so
+that the difference of two files is exactly what training changed. The config still says float32, so
+that a plain `from_pretrained` computes in float32.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+
+from core.errors import RecipeError
+from zoo.recipe.pretrain import Pretraining, new_model
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+RECORD = "training.json"
+
+
+def finish_seed(checkpoint: Path, tokenizer: Path, out: Path, settings: Pretraining | None = None) -> dict[str, Any]:
+    """Turn a training checkpoint (or a snapshot of one) into a standard masked-LM folder at `out`.
+
+    Args:
+        checkpoint: `checkpoint.safetensors`, or a `step-N.safetensors` snapshot, which needs `settings`.
+        tokenizer: Folder with the tokenizer files.
+        settings: How the seed was trained; read from the checkpoint where it is noted there.
+
+    Returns:
+        The checkpoint's note: `step` and `settings`.
+
+    Raises:
+        RecipeError: If the checkpoint is missing or damaged, holds numbers that fp16 cannot, or the disk is full.
+    """
+    note, state = _read_checkpoint(checkpoint)
+    if settings is None:
+        if "settings" not in note:
+            raise RecipeError(f"{checkpoint} does not say how it was trained; pass its settings.")
+        kept = tuple(note["settings"]["keep_steps"])
+        settings = Pretraining(**{**note["settings"], "keep_steps": kept})
+    model = new_model(settings)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name not in state:
+                raise RecipeError(f"{checkpoint} holds no {name}; delete it to train this seed again.")
+            parameter.copy_(state[name])
+    write_model(model, tokenizer, out)
+    return note
+
+
+def write_model(
+    model: torch.nn.Module, tokenizer: Path, out: Path, record: dict[str, Any] | None = None, **config_extra: Any
+) -> None:
+    """Write a transformers model (or one with a head of ours) as a folder; whole or not at all.
+
+    Args:
+        model: With a `.config`; every parameter's name becomes a key, tied ones once.
+        tokenizer: Folder whose tokenizer files are copied.
+        record: What is written to `training.json` beside the weights.
+        config_extra: Further entries of `config.json`.
+
+    Raises:
+        RecipeError: If a weight is not finite in fp16 or the folder cannot be written.
+    """
+    tensors = rounded(model)
+    config = model.config.to_dict()  # type: ignore[operator,union-attr]
+    name = config_extra.pop("architecture", type(model).__name__)
+    config |= {"architectures": [name], "dtype": "float32", "_name_or_path": "", **config_extra}
+    config.pop("_name_or_path")
+    partial = out.with_name(out.name + ".partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        save_file(tensors, partial / "model.safetensors", metadata={"format": "pt"})
+        write_json(partial / "config.json", config)
+        for file in TOKENIZER_FILES:
+            shutil.copyfile(tokenizer / file, partial / file)
+        if record is not None:
+            write_json(partial / RECORD, record)
+        if out.exists():
+            shutil.rmtree(out)
+        partial.replace(out)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise RecipeError(f"{out} could not be written ({error}); free some space and run again to resume.") from error
+
+
+def rounded(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Every parameter once, in fp16, by its name.
+
+    Raises:
+        RecipeError: If a weight is not a finite fp16 number.
+    """
+    tensors = {}
+    for name, parameter in model.named_parameters():
+        tensor = parameter.detach().cpu().to(torch.float16).contiguous()
+        if not torch.isfinite(tensor).all():
+            raise RecipeError(f"The weights {name} are not finite in fp16: the training diverged; lower its rate.")
+        tensors[name] = tensor
+    return tensors
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Canonical, readable JSON with a newline at the end, moved into place whole.
+
+    Raises:
+        RecipeError: If it cannot be written.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf8")
+        partial.replace(path)
+    except OSError as error:
+        raise RecipeError(f"{path} could not be written ({error}); free some space and run again.") from error
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """`training.json` of a finished model folder, or None if there is none that can be read."""
+    path = folder / RECORD
+    if not path.is_file() or not (folder / "model.safetensors").is_file():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    if not path.is_file():
+        raise RecipeError(f"No checkpoint at {path}; train the seed first.")
+    try:
+        with safe_open(path, framework="pt") as handle:
+            note = json.loads((handle.metadata() or {}).get("note", "{}"))
+        state = load_file(path)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise RecipeError(f"{path} is damaged ({error}); delete it to train this seed again.") from error
+    prefix = "model."
+    if any(name.startswith(prefix) for name in state):
+        return note, {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+    return note, state

@@ -1,0 +1,42 @@
+"""One WordPiece tokenizer for the whole box: lower case, trained once on the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from zoo.recipe.text import CLS, SEP, SPECIALS
+
+MODEL_MAX_LENGTH = 512
+
+
+def train_tokenizer(paragraphs: Iterable[str], vocabulary: int) -> Tokenizer:
+    """A BERT-style WordPiece tokenizer with `vocabulary` entries, special tokens first."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary, special_tokens=list(SPECIALS), show_progress=False, limit_alphabet=200
+    )
+    tokenizer.train_from_iterator(paragraphs, trainer)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", SEP), ("[CLS]", CLS))
+    tokenizer.decoder = decoders.WordPiece()
+    return tokenizer
+
+
+def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write tokenizer.json and a tokenizer_config.json that needs nothing beyond `tokenizers`."""
+    from transformers import PreTrainedTokenizerFast
+
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=MODEL_MAX_LENGTH,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+    fast.save_pretrained(folder)
