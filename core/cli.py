@@ -42,5 +42,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"palimpsest: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("palimpsest: stopped; what was computed is kept, and the same command goes on from there.", file=sys.stderr)
+        print("palimpsest: stopped; what was computed is kept, the same command goes on from there.", file=sys.stderr)
         return 130

@@ -157,7 +157,8 @@ def write_result(result: Result, figures: Mapping[str, alt.TopLevelMixin], out: 
         for name, content in files.items():
             (out / name).write_bytes(content)
     except OSError as error:
-        raise ExportError(f"The result could not be written to {out}: {error.strerror}. Choose another --out.") from error
+        reason = f"The result could not be written to {out}: {error.strerror}. Choose another --out."
+        raise ExportError(reason) from error
     return [out / name for name in files]
 
 
@@ -166,7 +167,8 @@ def report_html(result: Result, figures: Mapping[str, alt.TopLevelMixin]) -> byt
 
     Every text is escaped; figures are embedded as SVG images, so nothing in the file runs or loads.
     """
-    parts = [f"<h1>Palimpsest: {html.escape(result.study)}</h1>", f"<p class=headline>{html.escape(result.headline)}</p>"]
+    parts = [f"<h1>Palimpsest: {html.escape(result.study)}</h1>"]
+    parts.append(f"<p class=headline>{html.escape(result.headline)}</p>")
     parts += [f"<p class=notice>{html.escape(text)}</p>" for text in result.notices]
     parts += [f"<p class=notice>{html.escape(f'{name}: {text}')}</p>" for name, text in result.failures.items()]
     for name, chart in figures.items():
@@ -176,7 +178,8 @@ def report_html(result: Result, figures: Mapping[str, alt.TopLevelMixin]) -> byt
     parts += [f"<li>{html.escape(reference)}</li>" for reference in result.citations]
     parts.append("</ul>")
     for name, table in result.tables.items():
-        parts += [f"<h2>{html.escape(name)}</h2>", table.to_html(index=False, escape=True, border=0, float_format="%.4f")]
+        parts.append(f"<h2>{html.escape(name)}</h2>")
+        parts.append(table.to_html(index=False, escape=True, border=0, float_format="%.4f"))
     for title, record in (("Spec", result.spec), ("Provenance", result.provenance)):
         text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
         parts += [f"<h2>{title}</h2>", f"<pre>{html.escape(text)}</pre>"]

@@ -155,12 +155,14 @@ def pretrain(
         step += 1
         if step % 100 == 0 or step == settings.steps:
             pace = (time.monotonic() - began) / (step - first)
-            report(f"seed {settings.seed} step {step}/{settings.steps} loss {loss.item():.3f} "
-                   f"{settings.batch * settings.length / pace:.0f} tokens/s, {pace * (settings.steps - step) / 60:.0f} min left")  # fmt: skip
+            tokens, minutes = settings.batch * settings.length / pace, pace * (settings.steps - step) / 60
+            where = f"seed {settings.seed} step {step}/{settings.steps}"
+            report(f"{where} loss {loss.item():.3f}, {tokens:.0f} tokens/s, {minutes:.0f} min left")
         if step in settings.keep_steps:
             _save(work / f"step-{step}.safetensors", _weights(model), {})
         if step % SAVE_EVERY == 0 or step == settings.steps:
-            _save(work / "checkpoint.safetensors", _state(model, optimizer), {"step": step, "settings": asdict(settings)})
+            note = {"step": step, "settings": asdict(settings)}
+            _save(work / "checkpoint.safetensors", _state(model, optimizer), note)
     return model.cpu()
 
 
