@@ -1,0 +1,221 @@
+"""Closed-form maps between two spaces: identity, Procrustes, ordinary least squares, ridge.
+
+Every map sees the training rows only through their moments (means and covariances, in float64), so that the
+maps of all layers of a pair are fitted together by batched products and eigendecompositions.
+
+Shapes: rows are `(..., row, d)`; leading dimensions (layers) are fitted side by side, each on its own.
+
+References: Schönemann 1966 (orthogonal Procrustes); Gower & Dijksterhuis 2004, section 5 (with scale);
+Hoerl & Kennard 1970 (ridge). Deviations: least squares drops directions of X with less than `RCOND` of the
+largest variance, so that constant or collinear dimensions get no weight instead of an arbitrary one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from jaxtyping import Float
+
+from core.errors import ShapeError
+
+RCOND = 1e-10  # of the largest eigenvalue of a covariance: 1e-5 of the largest singular value of the rows
+PENALTIES = np.logspace(-6, 2, 17)  # ridge penalties tried, in units of the mean variance of a dimension of X
+
+Rows = Float[np.ndarray, "... row d"]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and covariances (divided by the number of rows) of paired rows, float64."""
+
+    rows: int
+    mean_x: Float[np.ndarray, "... 1 dx"]
+    mean_y: Float[np.ndarray, "... 1 dy"]
+    xx: Float[np.ndarray, "... dx dx"]
+    yy: Float[np.ndarray, "... dy dy"]
+    xy: Float[np.ndarray, "... dx dy"]
+
+
+def moments(x: Rows, y: Rows) -> Moments:
+    """Moments of paired rows.
+
+    Raises:
+        ShapeError: If the rows do not pair up, there are fewer than two, or a value is not finite.
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    check_pairs(x, y)
+    n = x.shape[-2]
+    mean_x, mean_y = x.mean(-2, keepdims=True), y.mean(-2, keepdims=True)
+    x, y = x - mean_x, y - mean_y
+    across = x.swapaxes(-1, -2)
+    return Moments(n, mean_x, mean_y, across @ x / n, y.swapaxes(-1, -2) @ y / n, across @ y / n)
+
+
+def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
+    """Refuse rows that do not pair up, fewer than two of them, or values that are not finite.
+
+    Raises:
+        ShapeError: As said.
+    """
+    if x.ndim < 2 or x.shape[:-1] != y.shape[:-1]:
+        raise ShapeError(f"Source {x.shape} and target {y.shape} must have the same layers and rows, in order.")
+    if x.shape[-2] < 2:
+        raise ShapeError(f"A map needs at least two rows to be fitted on; got {x.shape[-2]}.")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ShapeError("There are NaN or infinite values among the vectors; a model may have overflowed.")
+
+
+class Aligner:
+    """A map from a source space to a target space, in scikit-learn's manner.
+
+    Class attributes:
+        needs_equal_width: The two spaces must have the same d.
+        invertible: `inverse_transform` exists.
+    """
+
+    needs_equal_width = False
+    invertible = False
+
+    def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
+        """Fit the map on paired training rows; `validation` rows choose penalties and stop training."""
+        raise TypeError(f"{type(self).__name__} does not say how it is fitted")
+
+    def transform(self, x: Rows) -> Rows:
+        """Source rows into the target space."""
+        raise TypeError(f"{type(self).__name__} does not say how it maps")
+
+    def inverse_transform(self, y: Rows) -> Rows:
+        """Target rows back into the source space.
+
+        Raises:
+            ShapeError: If this map has no inverse.
+        """
+        raise ShapeError(f"{type(self).__name__} has no inverse.")
+
+    def _check_widths(self, x: np.ndarray, y: np.ndarray) -> None:
+        if self.needs_equal_width and x.shape[-1] != y.shape[-1]:
+            name = type(self).__name__.lower()
+            raise ShapeError(f"{name} needs spaces of equal width; these have d = {x.shape[-1]} and {y.shape[-1]}.")
+
+
+class Identity(Aligner):
+    """No map at all: the source's vectors taken for the target's. The row that every aligner must beat."""
+
+    needs_equal_width = True
+    invertible = True
+
+    def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
+        """Checks that the rows pair up; there is nothing to fit."""
+        self._check_widths(x, y)
+        check_pairs(np.asarray(x), np.asarray(y))
+        return self
+
+    def transform(self, x: Rows) -> Rows:
+        """The rows as they are."""
+        return np.asarray(x, dtype=np.float64)
+
+    def inverse_transform(self, y: Rows) -> Rows:
+        """The rows as they are."""
+        return np.asarray(y, dtype=np.float64)
+
+
+class LinearAligner(Aligner):
+    """Base of the maps `y = (x - mean_x) @ weight + mean_y`; subclasses find the weight from the moments."""
+
+    invertible = True
+    weight: Float[np.ndarray, "... dx dy"]
+
+    def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
+        """Fit on paired training rows.
+
+        Raises:
+            ShapeError: If rows do not pair up, widths do not fit, or values are not finite.
+        """
+        self._check_widths(np.asarray(x), np.asarray(y))
+        found = moments(x, y)
+        return self.fit_moments(found, validation)
+
+    def fit_moments(self, found: Moments, validation: tuple[Rows, Rows] | None = None) -> Self:
+        """Fit from moments computed before: several maps share one pass over the rows."""
+        if self.needs_equal_width and found.xx.shape[-1] != found.yy.shape[-1]:
+            self._check_widths(found.mean_x, found.mean_y)
+        self.mean_x, self.mean_y = found.mean_x, found.mean_y
+        self.weight = self._solve(found, validation)
+        return self
+
+    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not say how it finds its weight")
+
+    def transform(self, x: Rows) -> Rows:
+        """Source rows into the target space."""
+        return (np.asarray(x, dtype=np.float64) - self.mean_x) @ self.weight + self.mean_y
+
+    def inverse_transform(self, y: Rows) -> Rows:
+        """Target rows back, by the pseudo-inverse of the weight (exact where the weight is square and regular)."""
+        back = np.linalg.pinv(self.weight, rcond=float(np.sqrt(RCOND)))
+        return (np.asarray(y, dtype=np.float64) - self.mean_y) @ back + self.mean_x
+
+
+class Procrustes(LinearAligner):
+    """The rotation or reflection nearest in least squares, with one scale for all directions or without."""
+
+    needs_equal_width = True
+
+    def __init__(self, scale: bool = False) -> None:
+        self.scale = scale
+
+    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        left, values, right = np.linalg.svd(found.xy, full_matrices=False)
+        rotation = left @ right
+        if not self.scale:
+            return rotation
+        spread = np.trace(found.xx, axis1=-2, axis2=-1)
+        factor = np.divide(values.sum(-1), spread, out=np.ones_like(spread), where=spread > 0)
+        return factor[..., None, None] * rotation
+
+
+class Ols(LinearAligner):
+    """Ordinary least squares: no linear map has a lower training error."""
+
+    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        return inverse_power(found.xx, 1.0) @ found.xy
+
+
+class Ridge(LinearAligner):
+    """Least squares with a penalty on the weight's size, the penalty chosen on the validation rows.
+
+    Without validation rows the penalty is the middle of the range tried; pass some.
+    """
+
+    penalty: Float[np.ndarray, ...]
+
+    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        values, vectors = np.linalg.eigh(found.xx)
+        values = np.maximum(values, 0.0)
+        unit = np.maximum(values.mean(-1, keepdims=True), np.finfo(np.float64).tiny)
+        inner = vectors.swapaxes(-1, -2) @ found.xy
+
+        def weight(penalty: np.ndarray) -> np.ndarray:
+            return vectors @ (inner / (values + penalty[..., None] * unit)[..., None])
+
+        shape = found.xx.shape[:-2]
+        best = np.full(shape, PENALTIES[len(PENALTIES) // 2])
+        if validation is not None:
+            x = np.asarray(validation[0], dtype=np.float64) - found.mean_x
+            y = np.asarray(validation[1], dtype=np.float64) - found.mean_y
+            check_pairs(x, y)
+            errors = [((x @ weight(np.full(shape, p)) - y) ** 2).mean((-1, -2)) for p in PENALTIES]
+            best = PENALTIES[np.argmin(np.stack(errors), axis=0)]
+        self.penalty = np.asarray(best)
+        return weight(self.penalty)
+
+
+def inverse_power(covariance: np.ndarray, power: float) -> np.ndarray:
+    """`covariance ** -power` on the directions that vary, zero on those that do not (batched, symmetric)."""
+    values, vectors = np.linalg.eigh(covariance)
+    floor = RCOND * np.maximum(values[..., -1:], np.finfo(np.float64).tiny)
+    safe = np.where(values > floor, values, 1.0)
+    scaled = np.where(values > floor, safe**-power, 0.0)
+    return (vectors * scaled[..., None, :]) @ vectors.swapaxes(-1, -2)
