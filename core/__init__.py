@@ -1,0 +1,1 @@
+"""What Palimpsest computes: models in, tables and figures out. Nothing here knows of the app."""

@@ -1,0 +1,95 @@
+"""Values as safetensors bytes, and keys as sha256 strings: the only two forms in which the store knows anything.
+
+A value is a dictionary of arrays and JSON values. The arrays are safetensors' tensors, the rest is JSON in its
+metadata: bytes that anyone can read without running code. A key is the sha256 of canonical JSON, so that it says what
+was computed and never who, where or in which process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, TypeAlias
+
+import numpy as np
+
+# str -> array | str | int | float | bool | None | list | dict. Any, because the caller knows what lies under a name.
+Value: TypeAlias = dict[str, Any]
+
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+DTYPES += ("float16", "float32", "float64", "complex64")
+METADATA = "palimpsest"
+
+
+def key_of(*parts: object) -> str:
+    """sha256 (hex) of the parts as canonical JSON: equal content gives an equal key on every machine.
+
+    Args:
+        parts: str, int, float, bool, None, and tuples, lists and dicts (with str keys) of them. A tuple and a list
+            of the same items are the same; 1, 1.0, True and "1" are four different things.
+
+    Raises:
+        TypeError: For anything else, whose text might change from process to process.
+    """
+    text = json.dumps(_plain(parts), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def encode(value: Value) -> bytes:
+    """A value as safetensors bytes.
+
+    Args:
+        value: Arrays (any shape, types as in DTYPES) and JSON values by name.
+
+    Raises:
+        TypeError: If a name is not a string, or a value is neither an array nor JSON. That is a bug in the caller.
+    """
+    from safetensors.numpy import save
+
+    arrays: dict[str, np.ndarray] = {}
+    plain: dict[str, Any] = {}
+    for name, item in value.items():
+        if not isinstance(name, str) or name == "__metadata__":
+            raise TypeError(f"a value's names are strings other than '__metadata__', not {name!r}")
+        if isinstance(item, np.ndarray):
+            if item.dtype.newbyteorder("=").name not in DTYPES:
+                raise TypeError(
+                    f"the array {name!r} is of type {item.dtype}; the store keeps {', '.join(sorted(DTYPES))}"
+                )
+            arrays[name] = np.asarray(item, dtype=item.dtype.newbyteorder("="), order="C")
+        else:
+            plain[name] = _plain(item.item() if isinstance(item, np.generic) else item)
+    header = json.dumps({"order": list(value), "json": plain}, separators=(",", ":"))
+    return save(arrays, metadata={METADATA: header})
+
+
+def decode(payload: bytes) -> Value:
+    """The value that `encode` made the bytes from; tuples come back as lists.
+
+    Raises:
+        OSError: If the bytes are not what `encode` writes (damaged, cut short, somebody else's).
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        length = int.from_bytes(payload[:8], "little")
+        header = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"][METADATA])
+        arrays = load(payload)
+        return {name: arrays[name] if name in arrays else header["json"][name] for name in header["order"]}
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise OSError(f"not a stored value: {error}") from error
+
+
+def _plain(item: Any) -> Any:
+    """`item` with tuples as lists, checked to be JSON through and through."""
+    if item is None or isinstance(item, (str, bool, int, float)):
+        return item
+    if isinstance(item, (tuple, list)):
+        return [_plain(part) for part in item]
+    if isinstance(item, dict):
+        wrong = [name for name in item if not isinstance(name, str)]
+        if wrong:
+            raise TypeError(f"names in a dictionary are strings, not {wrong[0]!r}")
+        return {name: _plain(part) for name, part in item.items()}
+    raise TypeError(f"{type(item).__name__} is neither str, int, float, bool, None nor a tuple, list or dict of them")
