@@ -16,8 +16,8 @@ import numpy as np
 # str -> array | str | int | float | bool | None | list | dict. Any, because the caller knows what lies under a name.
 Value: TypeAlias = dict[str, Any]
 
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-DTYPES += ("float16", "float32", "float64", "complex64")
+INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+DTYPES = (*INTEGERS, "float16", "float32", "float64", "complex64")
 METADATA = "palimpsest"
 
 
