@@ -1,0 +1,279 @@
+"""Scores of predicted trees: UUAS, DSpr., NSpr. and root accuracy, per sentence, so that they can be resampled.
+
+UUAS is the share of gold edges found in the minimum spanning tree of the predicted distances, over all sentences
+together, punctuation left out of both trees. DSpr. correlates every word's row of distances with the true row,
+NSpr. a sentence's depths with the true ones; both average sentences of one length first, then lengths 5 to 50.
+Root accuracy asks whether the shallowest word that is not punctuation is the root.
+
+Reference: Hewitt & Manning 2019, NAACL, section 3.2, and the published code's `reporter.py`.
+Deviations: a row or sentence whose prediction is constant correlates at 0 (the code's NaN spoils the mean); gold
+edges to punctuation are dropped, where the code spans the kept words anew (the same but where punctuation heads a
+word); in a sentence of punctuation alone all its words may be the root, and a sentence of other words whose root is
+punctuation has no root to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from core.errors import ShapeError
+
+SHORTEST, LONGEST = 5, 50
+"""Lengths that DSpr. and NSpr. average over."""
+
+
+@dataclass(frozen=True)
+class Gold:
+    """True trees of a set of sentences.
+
+    Attributes:
+        heads: 1-based heads, 0 for the root.
+        distances: Path lengths in edges, one matrix a sentence.
+        depths: Edges from the root, one row a sentence.
+        keep: Words that are not punctuation.
+    """
+
+    heads: Sequence[Sequence[int]]
+    distances: Sequence[Int[np.ndarray, "word word"]]
+    depths: Sequence[Int[np.ndarray, " word"]]
+    keep: Sequence[Bool[np.ndarray, " word"]]
+
+    @property
+    def lengths(self) -> Int[np.ndarray, " sentence"]:
+        """Words in each sentence, punctuation included."""
+        return np.array([len(row) for row in self.heads], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class SentenceScores:
+    """What each sentence contributes to the scores; NaN where it contributes nothing.
+
+    Attributes:
+        lengths: Words in each sentence.
+        hits: Gold edges found.
+        edges: Gold edges there are.
+        dspr: Mean over the words of a sentence of the rank correlation of its distances.
+        nspr: Rank correlation of depths.
+        root: 1 where the root was found, 0 where not, NaN where there is none to find.
+    """
+
+    lengths: Int[np.ndarray, " sentence"]
+    edges: Float[np.ndarray, " sentence"]
+    hits: Float[np.ndarray, "layer sentence"] | None = None
+    dspr: Float[np.ndarray, "layer sentence"] | None = None
+    nspr: Float[np.ndarray, "layer sentence"] | None = None
+    root: Float[np.ndarray, "layer sentence"] | None = None
+
+
+def group_by_length(lengths: Int[np.ndarray, " sentence"]) -> Iterator[tuple[int, np.ndarray]]:
+    """(length, indices of the sentences of that length), shortest first."""
+    for length in np.unique(lengths):
+        yield int(length), np.flatnonzero(lengths == length)
+
+
+def correlate_rows(
+    predicted: Float[np.ndarray, "*set item"], gold: Float[np.ndarray, "*set item"]
+) -> Float[np.ndarray, "*set"]:
+    """Spearman's rank correlation along the last axis, ties sharing their mean rank, for whole stacks of rows.
+
+    Returns:
+        Correlations; 0 where the prediction is constant, NaN where the gold is (there is nothing to order).
+    """
+    from scipy.stats import rankdata
+
+    rows = [rankdata(values, axis=-1) for values in (predicted, gold)]
+    rows = [row - row.mean(axis=-1, keepdims=True) for row in rows]
+    covariance = (rows[0] * rows[1]).sum(axis=-1)
+    spread = [(row * row).sum(axis=-1) for row in rows]
+    scale = np.sqrt(spread[0] * spread[1])
+    result = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+    return np.where(spread[1] > 0, result, np.nan)
+
+
+def spanning_trees(
+    distances: Float[np.ndarray, "tree word word"], keep: Bool[np.ndarray, "tree word"]
+) -> Int[np.ndarray, "tree edge two"]:
+    """Minimum spanning trees over the kept words of many matrices of one size, grown together.
+
+    The same trees as `core.trees.spanning_tree`, ties included: the nearer pair of words wins, then the one
+    farther left.
+
+    Returns:
+        0-based edges (i, j), i < j, in no order; -1 where a tree has fewer kept words than others.
+    """
+    count, n = keep.shape
+    matrix = (distances.astype(np.float64) + distances.astype(np.float64).swapaxes(1, 2)) / 2
+    trees, place = np.arange(count), np.arange(n)
+    edges = np.full((count, max(n - 1, 0), 2), -1, dtype=np.int64)
+    first = keep.argmax(axis=1)
+    waiting = keep.copy()
+    waiting[trees, first] = False
+    best = matrix[trees, first].copy()
+    link = np.broadcast_to(first[:, None], (count, n)).copy()
+    for step in range(n - 1):
+        growing = waiting.any(axis=1)
+        if not growing.any():
+            break
+        gap, left = np.abs(place - link), np.minimum(place, link)
+        candidates = waiting & (best == np.where(waiting, best, np.inf).min(axis=1, keepdims=True))
+        for rank in (gap, left):
+            candidates &= rank == np.where(candidates, rank, n).min(axis=1, keepdims=True)
+        new = candidates.argmax(axis=1)
+        other = link[trees, new]
+        pair = np.stack([np.minimum(new, other), np.maximum(new, other)], axis=1)
+        edges[growing, step] = pair[growing]
+        waiting[trees, new] = False
+        row, gap_new = matrix[trees, new], np.abs(place - new[:, None])
+        nearer = (gap_new < gap) | ((gap_new == gap) & (new[:, None] < link))
+        better = waiting & ((row < best) | ((row == best) & nearer))
+        best = np.where(better, row, best)
+        link = np.where(better, new[:, None], link)
+    return edges
+
+
+def score_distances(
+    predicted: Sequence[Float[np.ndarray, "layer word word"]], gold: Gold
+) -> SentenceScores:
+    """UUAS counts and DSpr. of every sentence and layer.
+
+    Args:
+        predicted: Distances for each sentence, all layers; only their order matters.
+        gold: The true trees.
+
+    Raises:
+        ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
+    """
+    lengths = _checked(predicted, gold, 3)
+    layers = len(predicted[0])
+    hits, dspr = np.zeros((layers, len(lengths))), np.full((layers, len(lengths)), np.nan)
+    edges = np.zeros(len(lengths))
+    for n, chosen in group_by_length(lengths):
+        stack = np.stack([predicted[i] for i in chosen], axis=1).astype(np.float64)
+        keep = np.stack([gold.keep[i] for i in chosen])
+        true_edges = np.stack([_adjacency(gold.heads[i], gold.keep[i]) for i in chosen])
+        edges[chosen] = true_edges.sum(axis=(1, 2))
+        true = np.stack([gold.distances[i] for i in chosen]).astype(np.float64)
+        for layer in range(layers):
+            if n > 1:
+                dspr[layer, chosen] = correlate_rows(stack[layer], true).mean(axis=1)
+            found = spanning_trees(stack[layer], keep)
+            tree, edge = np.nonzero(found[..., 0] >= 0)
+            i, j = found[tree, edge].T
+            hits[layer, chosen] = np.bincount(tree, weights=true_edges[tree, i, j], minlength=len(chosen))
+    return SentenceScores(lengths, edges, hits=hits, dspr=dspr)
+
+
+def score_depths(predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gold) -> SentenceScores:
+    """NSpr. and root hits of every sentence and layer.
+
+    Raises:
+        ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
+    """
+    lengths = _checked(predicted, gold, 2)
+    layers = len(predicted[0])
+    nspr, root = np.full((layers, len(lengths)), np.nan), np.full((layers, len(lengths)), np.nan)
+    for n, chosen in group_by_length(lengths):
+        stack = np.stack([predicted[i] for i in chosen], axis=1).astype(np.float64)
+        true = np.stack([gold.depths[i] for i in chosen]).astype(np.float64)
+        keep = np.stack([candidates(gold.keep[i]) for i in chosen])
+        if n > 1:
+            nspr[:, chosen] = correlate_rows(stack, np.broadcast_to(true, stack.shape))
+        guess = np.where(keep, stack, np.inf).argmin(axis=2)
+        roots = true.argmin(axis=1)
+        possible = keep[np.arange(len(chosen)), roots]
+        root[:, chosen] = np.where(possible, guess == roots, np.nan)
+    return SentenceScores(lengths, np.zeros(len(lengths)), nspr=nspr, root=root)
+
+
+def candidates(keep: Bool[np.ndarray, " word"]) -> Bool[np.ndarray, " word"]:
+    """Words among which the root is looked for: those that are kept, or all where none is."""
+    return keep if keep.any() else np.ones_like(keep)
+
+
+def mean_by_length(
+    values: Float[np.ndarray, "*set sentence"],
+    lengths: Int[np.ndarray, " sentence"],
+    weights: Float[np.ndarray, "draw sentence"] | None = None,
+) -> Float[np.ndarray, "..."]:
+    """Average within each length from 5 to 50, then over the lengths that occur.
+
+    Args:
+        values: One a sentence; NaN takes no part.
+        lengths: Words in each sentence.
+        weights: How often each sentence was drawn, to score many resamples at once.
+
+    Returns:
+        One value a set, or (draw, *set) with weights; NaN where no sentence is between 5 and 50 words long.
+    """
+    member = (lengths[:, None] == np.arange(SHORTEST, LONGEST + 1)).astype(np.float64)
+    counted = np.isfinite(values).astype(np.float64)
+    filled = np.where(counted > 0, values, 0.0)
+    if weights is None:
+        total, count = filled @ member, counted @ member
+    else:
+        total = np.einsum("ds,...s,sl->d...l", weights, filled, member, optimize=True)
+        count = np.einsum("ds,...s,sl->d...l", weights, counted, member, optimize=True)
+    present = count > 0
+    means = np.divide(total, count, out=np.zeros_like(total), where=present)
+    lengths_seen = present.sum(axis=-1)
+    return np.divide(means.sum(axis=-1), lengths_seen, out=np.full(lengths_seen.shape, np.nan), where=lengths_seen > 0)
+
+
+def ratio(
+    parts: Float[np.ndarray, "*set sentence"],
+    wholes: Float[np.ndarray, "*set sentence"],
+    weights: Float[np.ndarray, "draw sentence"] | None = None,
+) -> Float[np.ndarray, "..."]:
+    """Micro average: sum of the parts over sum of the wholes; NaN parts (and their wholes) take no part."""
+    counted = np.isfinite(parts)
+    parts, wholes = np.where(counted, parts, 0.0), np.where(counted, wholes, 0.0)
+    if weights is None:
+        above, below = parts.sum(axis=-1), wholes.sum(axis=-1)
+    else:
+        above, below = np.moveaxis(parts @ weights.T, -1, 0), np.moveaxis(wholes @ weights.T, -1, 0)
+    return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0)
+
+
+def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw sentence"] | None = None) -> np.ndarray:
+    """One metric for each layer (or draw and layer), from what the sentences contribute.
+
+    Args:
+        metric: "uuas", "dspr", "nspr" or "root"; UUAS and root accuracy as shares of 1.
+
+    Raises:
+        ShapeError: If the scores hold nothing for that metric.
+    """
+    values = {"uuas": scores.hits, "dspr": scores.dspr, "nspr": scores.nspr, "root": scores.root}.get(metric)
+    if values is None:
+        raise ShapeError(f"These scores hold nothing for {metric!r}; the metrics are uuas, dspr, nspr and root.")
+    if metric == "uuas":
+        return ratio(values, np.broadcast_to(scores.edges, values.shape), weights)
+    if metric == "root":
+        return ratio(values, np.ones_like(values), weights)
+    return mean_by_length(values, scores.lengths, weights)
+
+
+def _adjacency(heads: Sequence[int], keep: Bool[np.ndarray, " word"]) -> Bool[np.ndarray, "word word"]:
+    """Upper triangle of the tree's edges between kept words."""
+    edges = np.zeros((len(heads), len(heads)), dtype=bool)
+    child = np.flatnonzero(np.asarray(heads) > 0)
+    head = np.asarray(heads, dtype=np.int64)[child] - 1
+    edges[np.minimum(child, head), np.maximum(child, head)] = keep[child] & keep[head]
+    return edges
+
+
+def _checked(predicted: Sequence[np.ndarray], gold: Gold, dimensions: int) -> Int[np.ndarray, " sentence"]:
+    """Lengths of the sentences, once predictions are known to fit them."""
+    lengths = gold.lengths
+    if len(predicted) != len(lengths) or len(lengths) == 0:
+        raise ShapeError(f"{len(predicted)} predictions for {len(lengths)} sentences; there must be one for each.")
+    for number, (values, n) in enumerate(zip(predicted, lengths, strict=True)):
+        if values.ndim != dimensions or values.shape[1:] != (n,) * (dimensions - 1):
+            raise ShapeError(f"Sentence {number + 1} has {n} words; its prediction has shape {values.shape}.")
+        if not np.isfinite(values).all():
+            raise ShapeError(f"The prediction for sentence {number + 1} has NaN or infinite values.")
+    return lengths

@@ -1,0 +1,123 @@
+"""The structural probe: a linear map under which squared distances are tree distances and squared norms depths.
+
+For a map B of rank k (k rows, d columns) the distance probe predicts |B(h_i - h_j)|^2 for the path length
+between words i and j, and the depth probe |B h_i|^2 for the edges between word i and the root. A bank holds one
+map for each of several layers (or ranks) and applies them in one batched product.
+
+Reference: Hewitt & Manning 2019, NAACL, "A Structural Probe for Finding Syntax in Word Representations",
+section 2. Deviations: distances come from the Gram matrix of the projected words (|a|^2 + |b|^2 - 2ab, clamped at
+zero) after moving the sentence's mean to the origin, which distances do not notice and rounding does; the
+published code builds every difference vector, which takes rank times the memory.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from core.errors import ShapeError
+
+PADDING = -1
+"""Gold value where a padded word is involved."""
+
+
+def project(
+    bank: Float[Tensor, "probe rank d_model"], vectors: Float[Tensor, "source item d_model"]
+) -> Float[Tensor, "probe item rank"]:
+    """Word vectors in each probe's subspace.
+
+    Args:
+        bank: One map a probe.
+        vectors: The probes' own vectors (source = probe), or one set that all probes read (source = 1).
+
+    Raises:
+        ShapeError: If sources or d_model do not fit the bank.
+    """
+    if vectors.shape[2] != bank.shape[2] or len(vectors) not in (1, len(bank)):
+        raise ShapeError(
+            f"A bank of {len(bank)} probes for vectors of {bank.shape[2]} values cannot read "
+            f"{len(vectors)} sets of vectors of {vectors.shape[2]} values."
+        )
+    return torch.matmul(vectors, bank.transpose(1, 2))
+
+
+def squared_distances(
+    projected: Float[Tensor, "probe sentence word rank"],
+) -> Float[Tensor, "probe sentence word word"]:
+    """Squared L2 distance between every two words of a sentence, after projection; exactly 0 on the diagonal."""
+    probes, sentences, words, rank = projected.shape
+    flat = projected.reshape(probes * sentences, words, rank)
+    flat = flat - flat.mean(dim=1, keepdim=True).detach()  # no gradient: distances do not depend on the origin
+    gram = torch.bmm(flat, flat.transpose(1, 2))
+    norms = gram.diagonal(dim1=1, dim2=2)
+    distances = (norms[:, :, None] + norms[:, None, :]).sub(gram, alpha=2).clamp(min=0)
+    return distances.view(probes, sentences, words, words)
+
+
+def squared_norms(projected: Float[Tensor, "probe sentence word rank"]) -> Float[Tensor, "probe sentence word"]:
+    """Squared L2 norm of every word after projection."""
+    return projected.square().sum(dim=-1)
+
+
+def distance_loss(
+    predicted: Float[Tensor, "probe sentence word word"],
+    gold: Float[Tensor, "sentence word word"],
+    lengths: Int[Tensor, " sentence"],
+) -> Float[Tensor, " probe"]:
+    """Mean absolute error of probe distances, per sentence over squared length, for each probe.
+
+    Args:
+        predicted: Squared distances after projection (unitless).
+        gold: Path lengths in the tree, in edges; -1 where padded.
+        lengths: Words in each sentence.
+
+    Returns:
+        For each probe the mean over sentences of sum(|error|) / length**2.
+
+    Raises:
+        ShapeError: If sentences or words differ.
+
+    Reference:
+        Hewitt & Manning 2019, section 2.3 and the published `L1DistanceLoss`. Deviations: none.
+    """
+    _check_same(predicted, gold, lengths)
+    return _normalised_error(predicted, gold, lengths.square())
+
+
+def depth_loss(
+    predicted: Float[Tensor, "probe sentence word"],
+    gold: Float[Tensor, "sentence word"],
+    lengths: Int[Tensor, " sentence"],
+) -> Float[Tensor, " probe"]:
+    """Mean absolute error of probe depths, per sentence over length, for each probe.
+
+    Args:
+        predicted: Squared norms after projection (unitless).
+        gold: Edges between each word and the root; -1 where padded.
+        lengths: Words in each sentence.
+
+    Raises:
+        ShapeError: If sentences or words differ.
+
+    Reference:
+        Hewitt & Manning 2019, section 2.3 and the published `L1DepthLoss`. Deviations: none.
+    """
+    _check_same(predicted, gold, lengths)
+    return _normalised_error(predicted, gold, lengths)
+
+
+def _normalised_error(predicted: Tensor, gold: Tensor, sizes: Tensor) -> Tensor:
+    """Absolute errors at unpadded places, weighted so that each sentence counts once."""
+    weights = (gold != PADDING).to(predicted.dtype)
+    weights = weights / sizes.to(predicted.dtype).view(-1, *[1] * (gold.ndim - 1)) / len(gold)
+    return ((predicted - gold).abs() * weights).flatten(start_dim=1).sum(dim=1)
+
+
+def _check_same(predicted: Tensor, gold: Tensor, lengths: Tensor) -> None:
+    """Broadcasting would hide a wrong shape and give a wrong loss."""
+    if predicted.shape[1:] != gold.shape or len(lengths) != len(gold):
+        raise ShapeError(
+            f"Predictions {tuple(predicted.shape[1:])}, gold {tuple(gold.shape)} and {len(lengths)} lengths "
+            "must describe the same sentences and words."
+        )
