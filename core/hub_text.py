@@ -1,0 +1,123 @@
+"""Text of a hub data set, streamed: the first rows only, and one clear sentence for each way to fail.
+
+Code in a data set's repository is never run (`datasets` 4 and later cannot).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import CorpusError
+
+FORM = "hub:NAME[/CONFIG][#SPLIT][:COLUMN], such as hub:nyu-mll/glue/sst2#validation:sentence"
+PREFERRED_COLUMNS = ("text", "sentence", "tokens", "words")
+_PART = r"[A-Za-z0-9][\w.\-]*"
+_REFERENCE = re.compile(rf"hub:(?P<name>{_PART}(?:/{_PART}){{0,2}})(?:#(?P<split>[\w.\-]+))?(?::(?P<column>[^:#/]+))?")
+
+
+@dataclass(frozen=True)
+class HubText:
+    """A column of a split of a data set; empty strings where the reference leaves it open."""
+
+    name: str
+    configuration: str = ""
+    split: str = "train"
+    column: str = ""
+
+
+def parse_hub_ref(ref: str) -> HubText:
+    """Read `hub:NAME[/CONFIG][#SPLIT][:COLUMN]`; NAME is `data` or `owner/data`.
+
+    With two parts, as in `hub:a/b`, they are owner and data set.
+
+    Raises:
+        CorpusError: If the reference is not of this form, or names a folder here.
+    """
+    found = _REFERENCE.fullmatch(ref)
+    if found is None or ".." in ref:
+        raise CorpusError(f"{ref!r} does not name a hub data set; the form is {FORM}.")
+    parts = found["name"].split("/")
+    name = "/".join(parts[:2])
+    if Path(name).exists():
+        # `datasets` would read the folder instead of asking the hub.
+        raise CorpusError(f"{name} is also a file or folder here, so hub:{name} is refused; start from another folder.")
+    return HubText(name, parts[2] if len(parts) == 3 else "", found["split"] or "train", found["column"] or "")
+
+
+def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
+    """Rows of the column, first to last: a string, or a tuple of words where the data set holds words.
+
+    Raises:
+        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, wants a
+            login, limits the rate, or the data cannot be read as text.
+    """
+    try:
+        rows = iter(_open(source))
+        column = ""
+        for row in rows:
+            column = column or _column(source, row)
+            value = row.get(column)
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+                yield tuple(word for word in value if word.strip())
+            elif value is not None:
+                raise CorpusError(
+                    f"Column {column} of {source.name} holds {type(value).__name__} values, not text. "
+                    f"Name another column: {', '.join(row)}."
+                )
+    except CorpusError:
+        raise
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        raise CorpusError(_explain(source, error)) from error
+
+
+def _open(source: HubText) -> Any:
+    """The streamed data set; a function of its own so that tests can put a local folder in its place."""
+    from datasets import load_dataset
+    from datasets.exceptions import DatasetsError
+
+    try:
+        return load_dataset(source.name, source.configuration or None, split=source.split, streaming=True)
+    except DatasetsError as error:
+        raise CorpusError(_explain(source, error)) from error
+
+
+def _column(source: HubText, row: dict[str, Any]) -> str:
+    """The column asked for, else the first that is likely to hold text."""
+    if source.column:
+        if source.column not in row:
+            raise CorpusError(f"{source.name} has no column {source.column}. It has: {', '.join(row)}.")
+        return source.column
+    texts = [name for name, value in row.items() if isinstance(value, str)]
+    for name in (*(p for p in PREFERRED_COLUMNS if p in row), *texts):
+        return name
+    raise CorpusError(f"{source.name} has no column of text. It has: {', '.join(row)}.")
+
+
+def _explain(source: HubText, error: Exception) -> str:
+    """One sentence for what went wrong, and what to do about it."""
+    message = " ".join(str(error).split())
+    low, name = message.lower(), source.name
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if "gated" in low or status in (401, 403):
+        return f"The data set {name} wants a login: accept its terms on its hub page, then run `hf auth login`."
+    if status == 429 or "too many requests" in low or "rate limit" in low:
+        return f"The hub limits the rate of requests just now. Wait some minutes and ask for {name} again."
+    if "offlinemode" in low:
+        return f"The hub is switched off here (HF_HUB_OFFLINE), so {name} cannot be read. Use demo, or upload a file."
+    if isinstance(error, ConnectionError | TimeoutError) or "reach" in low or "connect" in low:
+        return f"The hub cannot be reached, so {name} cannot be read. Check the network, use demo, or upload a file."
+    if "doesn't exist on the hub" in low or "couldn't find any data file" in low:
+        return f"The hub has no data set {name}, or it is private. Check the name; the form is {FORM}."
+    if "scripts are no longer supported" in low:
+        return f"The data set {name} is made by a script, which is never run. Look for a Parquet copy of it on the hub."
+    if "config" in low and ("not found" in low or "missing" in low):
+        return f"The data set {name} has other configurations than {source.configuration or 'none'!r}: {message[:300]}"
+    if "split" in low:
+        return f"The data set {name} has no split {source.split}: {message[:300]}"
+    return f"The data set {name} could not be read as text ({type(error).__name__}: {message[:300]})."

@@ -1,0 +1,237 @@
+"""Dependency trees as arrays: heads in, distances, depths and edges out; distances in, a spanning tree out.
+
+A tree over the words of a sentence is written as heads, the way CoNLL-U does: word i (counted from 1)
+hangs under word `heads[i - 1]`, and the root hangs under 0. Edges are 0-based pairs (i, j) with i < j.
+
+Reference: Hewitt & Manning 2019, NAACL, sections 2 and 3 (tree distance, tree depth, minimum spanning tree
+of predicted distances). Deviations: ties between equal distances are broken by linear order (see
+`spanning_tree`), where the published code leaves them to the order of its sort.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from core.errors import ShapeError
+
+Edges = list[tuple[int, int]]
+
+
+def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
+    """What keeps `heads` from being one tree: (0-based index of a word to blame, reason); None for a tree."""
+    n = len(heads)
+    if n == 0:
+        return 0, "there are no words"
+    roots = []
+    for i, head in enumerate(heads):
+        if not 0 <= head <= n:
+            return i, f"word {i + 1} has head {head}, but the sentence has {n} words"
+        if head == 0:
+            roots.append(i)
+    if len(roots) > 1:
+        return roots[1], f"there are {len(roots)} roots (words {', '.join(str(i + 1) for i in roots)}); one is allowed"
+    state = [0] * n  # 0 not seen, 1 on the way up from the present word, 2 known to reach the root
+    for start in range(n):
+        path, i = [], start
+        while i >= 0 and state[i] == 0:
+            state[i] = 1
+            path.append(i)
+            i = heads[i] - 1
+        if i >= 0 and state[i] == 1:
+            cycle = path[path.index(i) :]
+            return i, "the heads run in a circle through word" + (
+                f"s {', '.join(str(j + 1) for j in sorted(cycle))}" if len(cycle) > 1 else f" {i + 1}"
+            )
+        for j in path:
+            state[j] = 2
+    # Without a root, following heads must end in a circle, which is reported above.
+    return None
+
+
+def validate_heads(heads: Sequence[int]) -> None:
+    """Check that `heads` (1-based, 0 for the root) are one tree.
+
+    Raises:
+        ShapeError: For no words, a head out of range, no root, several roots or a cycle.
+    """
+    problem = head_problem(heads)
+    if problem is not None:
+        raise ShapeError(f"These heads are not a dependency tree: {problem[1]}.")
+
+
+def tree_depths(heads: Sequence[int]) -> Int[np.ndarray, " word"]:
+    """Edges between each word and the root; the root has depth 0.
+
+    Raises:
+        ShapeError: If `heads` are not one tree.
+    """
+    validate_heads(heads)
+    return _depths(heads)
+
+
+def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
+    """Path length in edges between every two words; symmetric, 0 on the diagonal.
+
+    Words are added from the root downward: a word is one edge farther than its head from every word that is
+    already in, so a sentence costs one row of additions a word.
+
+    Raises:
+        ShapeError: If `heads` are not one tree.
+    """
+    validate_heads(heads)
+    order = np.argsort(_depths(heads), kind="stable")
+    distances = np.zeros((len(heads), len(heads)), dtype=np.int64)
+    for count, i in enumerate(order[1:], start=1):
+        placed = order[:count]
+        row = distances[heads[i] - 1, placed] + 1
+        distances[i, placed] = row
+        distances[placed, i] = row
+    return distances
+
+
+def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
+    """Edges of the minimum spanning tree of a matrix of predicted distances.
+
+    Prim's algorithm on the dense matrix, which reads zero as a distance (scipy's routine reads it as a missing
+    edge) and fixes ties: the edge between nearer words wins, then the one farther left. So a matrix without
+    any information gives the linear chain.
+
+    Args:
+        distances: Symmetric up to rounding, finite; only order matters. The mean with the transpose is used.
+        keep: Words that take part (punctuation is left out this way); None for all.
+
+    Returns:
+        Sorted 0-based edges (i, j), i < j, one fewer than the words kept; empty for fewer than two.
+
+    Raises:
+        ShapeError: If the matrix is not square, `keep` does not fit, or a value is not finite.
+    """
+    matrix = np.asarray(distances, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ShapeError(f"Distances must be a square matrix, one row a word; got shape {matrix.shape}.")
+    words = _kept(len(matrix), keep)
+    matrix = matrix[np.ix_(words, words)]
+    if not np.isfinite(matrix).all():
+        raise ShapeError("Distances must be finite numbers; there are NaN or infinite values among them.")
+    return sorted((int(words[i]), int(words[j])) for i, j in _prim((matrix + matrix.T) / 2))
+
+
+def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
+    """Sorted 0-based edges of a tree, those to left-out words dropped (not reattached), as UUAS counts them.
+
+    Raises:
+        ShapeError: If `heads` are not one tree or `keep` does not fit.
+    """
+    validate_heads(heads)
+    kept = set(_kept(len(heads), keep).tolist())
+    pairs = ((min(i, h - 1), max(i, h - 1)) for i, h in enumerate(heads) if h > 0)
+    return sorted(pair for pair in pairs if kept.issuperset(pair))
+
+
+def chain_edges(n: int, keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
+    """The linear-chain baseline: every kept word joined to the next kept one, over what is left out between."""
+    words = _kept(n, keep).tolist()
+    return list(itertools.pairwise(words))
+
+
+def random_tree_edges(n: int, rng: np.random.Generator, keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
+    """A labelled tree drawn uniformly from all trees over the kept words (through a random Prüfer sequence)."""
+    words = _kept(n, keep)
+    count = len(words)
+    if count < 2:
+        return []
+    code = rng.integers(0, count, size=count - 2).tolist()
+    degree = np.bincount(np.asarray(code, dtype=np.int64), minlength=count) + 1
+    edges = []
+    for node in code:
+        leaf = int(np.flatnonzero(degree == 1)[0])
+        edges.append((leaf, node))
+        degree[leaf] -= 1
+        degree[node] -= 1
+    first, second = np.flatnonzero(degree == 1).tolist()
+    edges.append((first, second))
+    return sorted((int(words[min(i, j)]), int(words[max(i, j)])) for i, j in edges)
+
+
+def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None = None) -> tuple[int, ...]:
+    """Hang a tree given as 0-based edges from the 0-based word `root`: 1-based heads, 0 for the root.
+
+    Args:
+        n: Words in the sentence; by default one more than the edges, as in a tree over all words.
+
+    Raises:
+        ShapeError: If the edges are not one tree over `n` words, or `root` is not among them.
+    """
+    count = len(edges) + 1 if n is None else n
+    if not 0 <= root < count or len(edges) != count - 1:
+        raise ShapeError(f"{len(edges)} edges hung from word {root} are not a tree over {count} words.")
+    neighbours: list[list[int]] = [[] for _ in range(count)]
+    for i, j in edges:
+        if not (0 <= i < count and 0 <= j < count):
+            raise ShapeError(f"Edge ({i}, {j}) points outside the {count} words of the sentence.")
+        neighbours[i].append(j)
+        neighbours[j].append(i)
+    heads = [-1] * count
+    heads[root], waiting = 0, [root]
+    while waiting:
+        i = waiting.pop()
+        for j in neighbours[i]:
+            if heads[j] == -1:
+                heads[j] = i + 1
+                waiting.append(j)
+    if -1 in heads:
+        raise ShapeError(f"These edges do not reach word {heads.index(-1)} from the root: not one tree.")
+    return tuple(heads)
+
+
+def _kept(n: int, keep: Bool[np.ndarray, " word"] | None) -> np.ndarray:
+    """0-based indices of the words that take part."""
+    if keep is None:
+        return np.arange(n)
+    mask = np.asarray(keep, dtype=bool)
+    if mask.shape != (n,):
+        raise ShapeError(f"The mask of words to keep has shape {mask.shape}; the sentence has {n} words.")
+    return np.flatnonzero(mask)
+
+
+def _depths(heads: Sequence[int]) -> np.ndarray:
+    """Depths of heads known to be a tree; each word's path up stops at the first depth that is known."""
+    depths = np.full(len(heads), -1, dtype=np.int64)
+    for start in range(len(heads)):
+        path, i = [], start
+        while i >= 0 and depths[i] < 0:
+            path.append(i)
+            i = heads[i] - 1
+        depth = -1 if i < 0 else int(depths[i])
+        for j in reversed(path):
+            depth += 1
+            depths[j] = depth
+    return depths
+
+
+def _prim(matrix: np.ndarray) -> Edges:
+    """Minimum spanning tree under the order (distance, words apart, left end)."""
+    n = len(matrix)
+    if n < 2:
+        return []
+    position = np.arange(n)
+    inside = np.zeros(n, dtype=bool)
+    inside[0] = True
+    best, link = matrix[0].copy(), np.zeros(n, dtype=np.int64)
+    edges: Edges = []
+    for _ in range(n - 1):
+        outside = np.flatnonzero(~inside)
+        gap = np.abs(outside - link[outside])
+        left = np.minimum(outside, link[outside])
+        new = int(outside[np.lexsort((left, gap, best[outside]))[0]])
+        edges.append((min(new, int(link[new])), max(new, int(link[new]))))
+        inside[new] = True
+        row, gap_old, gap_new = matrix[new], np.abs(position - link), np.abs(position - new)
+        nearer = (gap_new < gap_old) | ((gap_new == gap_old) & (new < link))
+        better = (row < best) | ((row == best) & nearer)
+        best[better], link[better] = row[better], new
+    return edges
