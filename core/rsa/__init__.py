@@ -1,0 +1,1 @@
+"""Representational similarity: which layers does fine-tuning change, and how much?"""

@@ -1,0 +1,201 @@
+"""Noise and nulls: resampling of sentences, intervals, permutation p-values, ranks.
+
+Words of one sentence are not independent, so whatever is resampled is sentences, with all their words.
+
+References:
+    Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group jackknife, ch. 11).
+    Phipson & Smyth 2010, Permutation p-values should never be zero.
+    Schütt et al. 2023, eLife, appendix (rho-a: Spearman's rho with ties broken at random, on average).
+Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from core.errors import ShapeError
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def sentence_labels(sentence: ArrayLike) -> tuple[IntArray, int]:
+    """Sentence numbers made consecutive.
+
+    Args:
+        sentence: Sentence of each item, any integers, shape (item,).
+
+    Returns:
+        Labels 0 ... S-1 in the order of the numbers, shape (item,), and S.
+
+    Raises:
+        ShapeError: If there are no items or the array is not one-dimensional.
+    """
+    array = np.asarray(sentence)
+    if array.ndim != 1 or array.size == 0:
+        raise ShapeError(f"Sentence numbers must be a list with one entry an item, not of shape {array.shape}.")
+    values, labels = np.unique(array, return_inverse=True)
+    return labels.astype(np.int64), len(values)
+
+
+def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> IntArray:
+    """How often each sentence is drawn in each bootstrap draw, shape (draw, sentence); each row sums to `sentences`.
+
+    The same as drawing `sentences` sentences with replacement, kept as counts, so that a statistic that is a
+    polynomial of the counts needs no resampled data.
+
+    Raises:
+        ShapeError: If `sentences` or `draws` is below 1.
+    """
+    if sentences < 1 or draws < 1:
+        raise ShapeError(f"A bootstrap needs sentences and draws, got {sentences} and {draws}.")
+    return rng.multinomial(sentences, np.full(sentences, 1.0 / sentences), size=draws).astype(np.int64)
+
+
+def bootstrap_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """Item indices of each bootstrap draw: sentences drawn with replacement, each with all its items.
+
+    Args:
+        sentence: Sentence of each item, shape (item,).
+        draws: Number of draws.
+        rng: Source of randomness.
+
+    Yields:
+        Indices into the items; an item comes as often as its sentence was drawn.
+
+    Raises:
+        ShapeError: If there are no items, or no draws.
+    """
+    labels, sentences = sentence_labels(sentence)
+    for counts in sentence_counts(sentences, draws, rng):
+        yield np.repeat(np.arange(labels.size), counts[labels])
+
+
+def jackknife_sentences(sentence: ArrayLike, groups: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """Item indices with one group of sentences left out at a time (delete-a-group jackknife).
+
+    Sentences are dealt at random into `groups` groups of equal size, give or take one (at most one group a sentence).
+
+    Yields:
+        Indices of the items that stay, for each group left out.
+
+    Raises:
+        ShapeError: If fewer than two groups can be formed.
+    """
+    labels, sentences = sentence_labels(sentence)
+    groups = min(groups, sentences)
+    if groups < 2:
+        raise ShapeError("A jackknife leaves sentences out, so it needs at least two sentences.")
+    group = rng.permutation(np.arange(sentences) % groups)[labels]
+    for number in range(groups):
+        yield np.flatnonzero(group != number)
+
+
+def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Percentile interval of bootstrap or null draws.
+
+    Args:
+        draws: Statistic of each draw along `axis`; draws that are NaN are left out.
+        level: Share of the draws inside, between 0 and 1.
+        axis: The axis of the draws.
+
+    Returns:
+        Lower and upper end, the draws' shape without `axis`; NaN where every draw is NaN.
+
+    Raises:
+        ShapeError: If the level is not between 0 and 1, or there are no draws.
+    """
+    array = np.asarray(draws, dtype=np.float64)
+    if not 0.0 < level < 1.0:
+        raise ShapeError(f"The level of an interval lies between 0 and 1, got {level}.")
+    if array.ndim == 0 or array.shape[axis] == 0:
+        raise ShapeError("An interval needs at least one draw.")
+    empty = np.isnan(array).all(axis=axis, keepdims=True)
+    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    low, high = np.nanquantile(np.where(empty, 0.0, array), tails, axis=axis)
+    hidden = empty.squeeze(axis)
+    return np.where(hidden, np.nan, low), np.where(hidden, np.nan, high)
+
+
+def jackknife_interval(point: float, replicates: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """Normal interval round a point, its width from the delete-a-group jackknife.
+
+    Args:
+        point: The statistic of all items.
+        replicates: The statistic with each group left out, shape (group,).
+        level: Coverage under normality.
+
+    Returns:
+        Lower and upper end; NaN with fewer than two usable replicates.
+
+    Raises:
+        ShapeError: If the level is not between 0 and 1.
+    """
+    if not 0.0 < level < 1.0:
+        raise ShapeError(f"The level of an interval lies between 0 and 1, got {level}.")
+    values = np.asarray(replicates, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if values.size < 2:
+        return float("nan"), float("nan")
+    groups = values.size
+    error = float(np.sqrt((groups - 1) / groups * np.sum((values - values.mean()) ** 2)))
+    width = NormalDist().inv_cdf((1.0 + level) / 2.0) * error
+    return point - width, point + width
+
+
+def permutation_p(observed: float, null: ArrayLike) -> float:
+    """One-sided permutation p-value: how often the null does as well, counting the observation itself.
+
+    Args:
+        observed: The statistic; larger is stronger.
+        null: The same statistic under permutation, shape (draw,).
+
+    Returns:
+        (1 + draws that reach it) / (1 + draws), never zero.
+
+    Raises:
+        ShapeError: If there are no draws.
+    """
+    draws = np.asarray(null, dtype=np.float64).ravel()
+    if draws.size == 0:
+        raise ShapeError("A permutation p-value needs at least one draw from the null.")
+    return float((1 + np.count_nonzero(draws >= observed)) / (1 + draws.size))
+
+
+def average_ranks(values: ArrayLike) -> FloatArray:
+    """Ranks 1 ... n, ties sharing their mean rank; shape (n,). Without scipy, whose import costs half a second."""
+    array = np.asarray(values, dtype=np.float64).ravel()
+    order = np.argsort(array, kind="stable")
+    ordered = array[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    sizes = np.diff(np.append(first, array.size))
+    ranks = np.empty(array.size)
+    ranks[order] = np.repeat(first + (sizes + 1) / 2.0, sizes)
+    return ranks
+
+
+def rho_a(x: ArrayLike, y: ArrayLike) -> float:
+    """Spearman's rho averaged over all ways of breaking ties; equal to Spearman's rho where there are none.
+
+    Plain Spearman favours whoever predicts ties; tree distances are integers and full of them.
+
+    Args:
+        x: Values, shape (n,).
+        y: Values, shape (n,).
+
+    Returns:
+        A value in [-1, 1]; below 1 for a tied variable against itself.
+
+    Raises:
+        ShapeError: If the lengths differ or n < 2.
+    """
+    first, second = np.asarray(x, dtype=np.float64).ravel(), np.asarray(y, dtype=np.float64).ravel()
+    if first.size != second.size or first.size < 2:
+        raise ShapeError(f"rho-a needs two lists of one length, two or more: got {first.size} and {second.size}.")
+    n = first.size
+    middle = (n + 1) / 2.0
+    return float(12.0 * np.dot(average_ranks(first) - middle, average_ranks(second) - middle) / (n**3 - n))

@@ -1,0 +1,141 @@
+"""Resampling, intervals, p-values and ranks, each against a loop that anyone can read."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from core import statistics
+from core.errors import ShapeError
+
+SENTENCE = np.array([7, 7, 3, 3, 3, 9, 12, 12])
+
+
+def test_a_bootstrap_draw_holds_whole_sentences() -> None:
+    for items in statistics.bootstrap_sentences(SENTENCE, 50, np.random.default_rng(0)):
+        times = np.bincount(items, minlength=len(SENTENCE))
+        drawn = 0
+        for label in np.unique(SENTENCE):
+            copies = set(times[label == SENTENCE].tolist())
+            assert len(copies) == 1, "all items of a sentence come equally often"
+            drawn += copies.pop()
+        assert drawn == 4, "as many sentences are drawn as there are"
+
+
+def test_counts_and_indices_are_the_same_bootstrap() -> None:
+    counts = statistics.sentence_counts(4, 20, np.random.default_rng(1))
+    draws = statistics.bootstrap_sentences(SENTENCE, 20, np.random.default_rng(1))
+    labels, sentences = statistics.sentence_labels(SENTENCE)
+    assert sentences == 4
+    for row, items in zip(counts, draws, strict=True):
+        assert np.array_equal(np.bincount(items, minlength=8), row[labels])
+
+
+def test_bootstrap_band_has_the_width_of_the_standard_error() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.standard_normal(400)
+    means = [values[items].mean() for items in statistics.bootstrap_sentences(np.arange(400), 1000, rng)]
+    low, high = statistics.interval(means)
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
+
+
+def test_jackknife_of_a_mean_is_its_standard_error() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal(60)
+    replicates = [values[kept].mean() for kept in statistics.jackknife_sentences(np.arange(60), 60, rng)]
+    low, high = statistics.jackknife_interval(values.mean(), replicates)
+    assert high - low == pytest.approx(2 * 1.959964 * values.std(ddof=1) / np.sqrt(60))
+    assert (low + high) / 2 == pytest.approx(values.mean())
+
+
+def test_jackknife_leaves_each_sentence_out_once() -> None:
+    left_out = [
+        set(range(8)) - set(kept.tolist())
+        for kept in statistics.jackknife_sentences(SENTENCE, 3, np.random.default_rng(0))
+    ]
+    assert len(left_out) == 3
+    assert set.union(*left_out) == set(range(8))
+    assert sum(len(group) for group in left_out) == 8
+    for group in left_out:
+        assert {int(label) for label in SENTENCE[list(group)]}.isdisjoint(
+            {int(label) for label in SENTENCE[[item for item in range(8) if item not in group]]}
+        )
+
+
+def test_interval_against_sorted_values_and_nan() -> None:
+    low, high = statistics.interval(np.arange(101.0))
+    assert [float(low), float(high)] == pytest.approx([2.5, 97.5])
+    table = np.column_stack([np.arange(101.0), np.full(101, np.nan), np.where(np.arange(101) < 1, np.nan, 4.0)])
+    low, high = statistics.interval(table)
+    assert low.tolist() == pytest.approx([2.5, np.nan, 4.0], nan_ok=True)
+    assert high.tolist() == pytest.approx([97.5, np.nan, 4.0], nan_ok=True)
+    low, high = statistics.interval(table.T, level=0.5, axis=1)
+    assert [low[0], high[0]] == pytest.approx([25.0, 75.0])
+
+
+def test_permutation_p_counts_the_observation() -> None:
+    assert statistics.permutation_p(2.0, [0.0, 1.0, 3.0]) == 0.5
+    assert statistics.permutation_p(9.0, np.zeros(99)) == 0.01
+
+
+def _slow_rank(values: np.ndarray) -> np.ndarray:
+    return np.array([sum(b < a for b in values) + (sum(b == a for b in values) + 1) / 2 for a in values])
+
+
+def test_average_ranks_against_counting() -> None:
+    values = np.random.default_rng(4).integers(0, 6, 40).astype(float)
+    assert np.array_equal(statistics.average_ranks(values), _slow_rank(values))
+
+
+def test_rho_a_against_a_loop_over_pairs() -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 5, 30).astype(float), rng.integers(0, 8, 30).astype(float)
+    n = len(x)
+    # rank = (n + 1) / 2 + half the sum of signs of differences, so rho-a is a triple sum over signs.
+    total = 0.0
+    for i in range(n):
+        rank_x = sum(np.sign(x[i] - x[j]) for j in range(n)) / 2
+        rank_y = sum(np.sign(y[i] - y[j]) for j in range(n)) / 2
+        total += rank_x * rank_y
+    assert statistics.rho_a(x, y) == pytest.approx(12 * total / (n**3 - n))
+
+
+def test_rho_a_is_spearman_averaged_over_ways_to_break_ties() -> None:
+    x, y = np.array([0.0, 0, 1, 2, 2]), np.array([3.0, 1, 1, 2, 4])
+    correlations = [
+        np.corrcoef(_slow_rank(x + 1e-3 * np.array(a)), _slow_rank(y + 1e-3 * np.array(b)))[0, 1]
+        for a in itertools.permutations(range(5))
+        for b in itertools.permutations(range(5))
+    ]
+    assert statistics.rho_a(x, y) == pytest.approx(np.mean(correlations))
+
+
+def test_rho_a_without_ties_is_spearman() -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.standard_normal(50), rng.standard_normal(50)
+    assert statistics.rho_a(x, y) == pytest.approx(np.corrcoef(_slow_rank(x), _slow_rank(y))[0, 1])
+    assert statistics.rho_a(x, x) == pytest.approx(1.0)
+    assert statistics.rho_a(np.ones(5), np.ones(5)) == 0.0
+
+
+def test_refusals() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ShapeError, match="one entry an item"):
+        statistics.sentence_labels(np.zeros((2, 2)))
+    with pytest.raises(ShapeError, match="sentences and draws"):
+        statistics.sentence_counts(0, 5, rng)
+    with pytest.raises(ShapeError, match="at least two sentences"):
+        next(statistics.jackknife_sentences([1, 1], 5, rng))
+    with pytest.raises(ShapeError, match="between 0 and 1"):
+        statistics.interval([1.0], level=1.0)
+    with pytest.raises(ShapeError, match="at least one draw"):
+        statistics.interval([])
+    with pytest.raises(ShapeError, match="between 0 and 1"):
+        statistics.jackknife_interval(0.5, [1.0, 2.0], level=0.0)
+    with pytest.raises(ShapeError, match="at least one draw"):
+        statistics.permutation_p(1.0, [])
+    with pytest.raises(ShapeError, match="one length"):
+        statistics.rho_a([1.0, 2.0], [1.0])
+    assert np.isnan(statistics.jackknife_interval(0.5, [np.nan, 1.0])).all()
