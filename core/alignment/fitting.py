@@ -1,0 +1,105 @@
+"""Gradient training of one small network a layer, all layers side by side, with early stopping a layer.
+
+Each layer's network sees its own rows; the loss is the sum over layers of the mean squared error divided by the
+target's variance, so that no layer's learning depends on another's. A layer's parameters are those of its best
+validation error, and training ends when no layer has improved for `patience` checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from core.runner import tick
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a bank is trained. Adam with a linear warm-up and cosine decay."""
+
+    steps: int = 600
+    batch: int = 256
+    learning_rate: float = 2e-3
+    weight_decay: float = 1e-4
+    check_every: int = 25
+    patience: int = 8
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Normalised mean squared error at each check: columns of (check, layer), and the step of each check."""
+
+    steps: Float[np.ndarray, " check"]
+    training: Float[np.ndarray, "check layer"]
+    validation: Float[np.ndarray, "check layer"]
+
+
+def train_bank(
+    bank: nn.ModuleList,
+    x: Float[Tensor, "layer row d"],
+    y: Float[Tensor, "layer row d"],
+    held_x: Float[Tensor, "layer row d"],
+    held_y: Float[Tensor, "layer row d"],
+    schedule: Schedule,
+    apply: Callable[[nn.Module, Tensor], Tensor],
+) -> Curve:
+    """Train `bank[layer]` to map `x[layer]` to `y[layer]`, in place; returns the training curves.
+
+    Args:
+        bank: One network a layer.
+        x, y: Paired training rows, already centred and scaled to a target variance of about 1.
+        held_x, held_y: Validation rows, the same way.
+        apply: How a network maps rows (FrEIA's return a pair).
+    """
+    generator = torch.Generator().manual_seed(schedule.seed)
+    parameters = [p for p in bank.parameters() if p.requires_grad]
+    optimizer = torch.optim.Adam(parameters, lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
+    layers, rows = x.shape[:2]
+    best = torch.full((layers,), float("inf"))
+    kept = [{name: value.clone() for name, value in network.state_dict().items()} for network in bank]
+    steps, training, validation = [], [], []
+    stale = 0
+    running = torch.zeros(layers)
+    for step in range(schedule.steps + 1):
+        if step % schedule.check_every == 0:
+            with torch.inference_mode():
+                errors = torch.stack(
+                    [((apply(network, held_x[i]) - held_y[i]) ** 2).mean() for i, network in enumerate(bank)]
+                )
+            steps.append(step)
+            validation.append(errors.numpy().copy())
+            training.append((running / schedule.check_every).numpy().copy() if step else np.full(layers, np.nan))
+            running.zero_()
+            improved = errors < best * (1 - 1e-4)
+            stale = 0 if bool(improved.any()) else stale + 1
+            for i in torch.nonzero(improved).flatten().tolist():
+                best[i] = errors[i]
+                kept[i] = {name: value.clone() for name, value in bank[i].state_dict().items()}
+            tick(step / schedule.steps)
+            if stale >= schedule.patience or step == schedule.steps:
+                break
+        for group in optimizer.param_groups:
+            group["lr"] = _rate(schedule, step)
+        chosen = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
+        losses = torch.stack(
+            [((apply(network, x[i, chosen]) - y[i, chosen]) ** 2).mean() for i, network in enumerate(bank)]
+        )
+        losses.sum().backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 10.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        running += losses.detach()
+    for network, state in zip(bank, kept, strict=True):
+        network.load_state_dict(state)
+    return Curve(np.asarray(steps), np.stack(training), np.stack(validation))
+
+
+def _rate(schedule: Schedule, step: int) -> float:
+    warm = min(1.0, (step + 1) / 20)
+    return schedule.learning_rate * warm * 0.5 * (1 + float(np.cos(np.pi * step / schedule.steps)))

@@ -1,0 +1,172 @@
+"""Non-linear maps: an invertible network (the BERT-INN of the paper) and a plain one that need not be bijective.
+
+The invertible network is a rotation followed by affine coupling blocks, each in a basis of its own: turn, couple
+both halves, turn back. A coupling block changes one half of the dimensions by a scale and a shift computed from the
+other half, then the other way round, so its inverse is exact and costs the same. The last layer of every block
+starts at zero, so that training starts from the orthogonal Procrustes map; the plain network starts from least
+squares in the same way. What either gains is therefore what the non-linearity is worth.
+
+References: Dinh et al. 2017 (RealNVP); Kingma & Dhariwal 2018 (both halves in a block); arXiv 2305.14555 (BERT-INN).
+Deviations: the paper trains from a random start, at 1e-6, one network for all layers; here one network a layer.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import torch
+from FrEIA.framework import SequenceINN
+from FrEIA.modules import FixedLinearTransform, GLOWCouplingBlock
+from torch import Tensor, nn
+
+from core.alignment.fitting import Curve, Schedule, train_bank
+from core.alignment.linear import Aligner, Ols, Procrustes, Rows, moments
+from core.errors import ShapeError
+
+HELD_OUT = 0.1  # share of the rows kept for early stopping where no validation rows are given
+
+
+def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = True) -> SequenceINN:
+    """Affine coupling blocks on d dimensions, each in a random basis that it leaves again.
+
+    Args:
+        zero: Start as the identity; False draws a network that is far from it (the bijection check's truth).
+    """
+    if d < 2:
+        raise ShapeError(f"A coupling block needs at least two dimensions to split; got {d}.")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+
+        def subnet(inward: int, outward: int) -> nn.Module:
+            last = nn.Linear(hidden, outward)
+            if zero:
+                nn.init.zeros_(last.weight)
+                nn.init.zeros_(last.bias)
+            return nn.Sequential(nn.Linear(inward, hidden), nn.GELU(), last)
+
+        network = SequenceINN(d)
+        for _ in range(blocks):
+            basis = torch.linalg.qr(torch.randn(d, d))[0]
+            network.append(FixedLinearTransform, M=basis)
+            network.append(GLOWCouplingBlock, subnet_constructor=subnet, clamp=1.0)
+            network.append(FixedLinearTransform, M=basis.T.contiguous())
+    return network
+
+
+class _TrainedAligner(Aligner):
+    """Base: a closed-form start, then a network a layer on the start's output in units of the target's spread."""
+
+    curve: Curve | None = None
+
+    def __init__(self, hidden: int, schedule: Schedule) -> None:
+        self.hidden = hidden
+        self.schedule = schedule
+
+    def _start(self) -> Procrustes | Ols:
+        raise TypeError(f"{type(self).__name__} does not say where it starts")
+
+    def _network(self, d: int, seed: int) -> nn.Module:
+        raise TypeError(f"{type(self).__name__} does not say what it trains")
+
+    @staticmethod
+    def _apply(network: nn.Module, rows: Tensor) -> Tensor:
+        return network(rows)
+
+    def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
+        """Fit on paired training rows, stopping early on the validation rows.
+
+        Raises:
+            ShapeError: If rows do not pair up, widths do not fit, or values are not finite.
+        """
+        x, y = np.asarray(x), np.asarray(y)
+        self._check_widths(x, y)
+        if validation is None:
+            cut = max(1, int(HELD_OUT * x.shape[-2]))
+            validation = (x[..., -cut:, :], y[..., -cut:, :])
+            x, y = x[..., :-cut, :], y[..., :-cut, :]
+        found = moments(x, y)
+        self.start = self._start().fit_moments(found)
+        self.flat = x.ndim == 2
+        variance = np.trace(found.yy, axis1=-2, axis2=-1) / found.yy.shape[-1]
+        self.spread = np.sqrt(np.where(variance > 0, variance, 1.0))[..., None, None]
+        layers = 1 if self.flat else x.shape[0]
+        d = y.shape[-1]
+        self.bank = nn.ModuleList([self._network(d, self.schedule.seed * 1000 + layer) for layer in range(layers)])
+        rows = [self._scaled(self.start.transform(x)), self._scaled(y)]
+        rows += [self._scaled(self.start.transform(validation[0])), self._scaled(validation[1])]
+        self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule, self._apply)
+        self.bank.double()  # trained in float32, applied in float64: the inverse is then exact to rounding
+        return self
+
+    def transform(self, x: Rows) -> Rows:
+        """Source rows into the target space."""
+        rows = self._scaled(self.start.transform(x)).double()
+        with torch.inference_mode():
+            mapped = torch.stack([self._apply(network, rows[i]) for i, network in enumerate(self.bank)])
+        return self._unscaled(mapped)
+
+    def _scaled(self, y: np.ndarray) -> Tensor:
+        rows = torch.from_numpy((np.asarray(y, dtype=np.float64) - self.start.mean_y) / self.spread)
+        rows = rows[None] if self.flat else rows
+        return rows.float() if self.curve is None else rows
+
+    def _unscaled(self, rows: Tensor) -> np.ndarray:
+        y = rows.numpy()
+        return (y[0] if self.flat else y) * self.spread + self.start.mean_y
+
+
+class Inn(_TrainedAligner):
+    """An invertible network: Procrustes, then coupling blocks."""
+
+    needs_equal_width = True
+    invertible = True
+
+    def __init__(self, blocks: int = 4, hidden: int = 128, schedule: Schedule | None = None) -> None:
+        super().__init__(hidden, schedule or Schedule())
+        self.blocks = blocks
+
+    def _start(self) -> Procrustes:
+        return Procrustes(scale=True)
+
+    def _network(self, d: int, seed: int) -> nn.Module:
+        return coupling_network(d, self.blocks, self.hidden, seed)
+
+    @staticmethod
+    def _apply(network: nn.Module, rows: Tensor) -> Tensor:
+        return network(rows, jac=False)[0]
+
+    def inverse_transform(self, y: Rows) -> Rows:
+        """Target rows back into the source space, exactly."""
+        rows = self._scaled(y).double()
+        with torch.inference_mode():
+            back = torch.stack([network(rows[i], rev=True, jac=False)[0] for i, network in enumerate(self.bank)])
+        return self.start.inverse_transform(self._unscaled(back))
+
+
+class Mlp(_TrainedAligner):
+    """Least squares plus a two-layer network: the reference that need not be a bijection."""
+
+    def __init__(self, hidden: int = 512, schedule: Schedule | None = None) -> None:
+        super().__init__(hidden, schedule or Schedule(learning_rate=1e-3))
+
+    def _start(self) -> Ols:
+        return Ols()
+
+    def _network(self, d: int, seed: int) -> nn.Module:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return _Residual(d, self.hidden)
+
+
+class _Residual(nn.Module):
+    """rows + network(rows), the network starting at zero."""
+
+    def __init__(self, d: int, hidden: int) -> None:
+        super().__init__()
+        self.inward, self.outward = nn.Linear(d, hidden), nn.Linear(hidden, d)
+        nn.init.zeros_(self.outward.weight)
+        nn.init.zeros_(self.outward.bias)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return rows + self.outward(nn.functional.gelu(self.inward(rows)))
