@@ -153,6 +153,13 @@ def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
     return layers, width, heads
 
 
+def depth(config: dict[str, Any], side: str) -> int:
+    """Blocks on one side of a checked configuration: the decoder of an encoder-decoder may differ from its encoder."""
+    kind = ARCHITECTURES[config["model_type"]]
+    name = {"encoder_layers": "decoder_layers", "num_layers": "num_decoder_layers"}.get(kind.layers)
+    return int(config.get(name) or sizes(config)[0]) if name and side == "decoder" else sizes(config)[0]
+
+
 def longest_input(config: dict[str, Any]) -> int:
     """Subwords that one input may have, special tokens included."""
     kind = ARCHITECTURES[config["model_type"]]

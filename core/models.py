@@ -211,7 +211,7 @@ def load_with_head(
 
 
 def load_tokenizer(ref: str | ModelRef) -> PreTrainedTokenizerFast:
-    """The model's fast tokenizer, set to begin every word as a word (a byte-level one needs a space before it).
+    """The model's fast tokenizer.
 
     Raises:
         ModelError: If it cannot be read or is not a fast one.
@@ -224,9 +224,7 @@ def load_tokenizer(ref: str | ModelRef) -> PreTrainedTokenizerFast:
         checkpoints.read_config(folder)
     _be_quiet()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=False, local_files_only=True, add_prefix_space=True
-        )
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
         raise ModelError(
             f"The tokenizer of {ref} cannot be read ({_first_line(error)}): save it again beside the model."

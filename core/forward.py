@@ -1,0 +1,203 @@
+"""Forward passes: sentences of words in, vectors of words out, from every layer at once.
+
+Sentences are tokenised as lists of words, sorted by length into batches of about as many tokens, and padded within a
+batch alone. Each word's vector is the mean of its subwords' (the fast tokenizer's word ids say which), with special
+tokens and padding left out. Layer 0 is the embedding output, the last layer what the model gives as such: decoders'
+final norm included.
+
+Deviations: byte-level tokenizers see a space before every word, the first included, so that a word is cut the same
+wherever it stands. The decoder of an encoder-decoder reads the sentence it has to say, after its start token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+    from core.models import LoadedModel
+
+CPU_BUDGET = 256 * 768  # numbers in one layer's output: 256 tokens at BERT-base width
+CPU_MOST = 2048  # tokens: beyond it narrow models gain nothing
+GPU_BUDGET = 16_384  # tokens
+SIDES = ("encoder", "decoder")
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """A sentence as a tokenizer cuts it.
+
+    Attributes:
+        ids: Token ids, special tokens included.
+        words: Index of the word that each token belongs to; -1 for special tokens.
+        length: Words in the sentence.
+    """
+
+    ids: list[int]
+    words: list[int]
+    length: int
+
+
+@dataclass(frozen=True)
+class SentenceVectors:
+    """What one forward pass says of one sentence.
+
+    Attributes:
+        words: float32 (layer, word, d_model); zeros for a word without subwords.
+        pieces: int (word,), subwords of each word; 0 where the tokenizer leaves nothing of it.
+        cls: float32 (layer, d_model) of the classification token; None where there is none.
+        mean: float32 (layer, d_model), mean over the words that have subwords.
+    """
+
+    words: np.ndarray
+    pieces: np.ndarray
+    cls: np.ndarray | None
+    mean: np.ndarray
+
+
+def cut_sentences(tokenizer: Any, sentences: Sequence[Sequence[str]]) -> list[Subwords]:
+    """Each sentence's subwords and the words they belong to; nothing is cut off or padded.
+
+    Args:
+        tokenizer: A fast tokenizer.
+        sentences: Words of each sentence, at least one sentence.
+    """
+    space = " " if _needs_space(tokenizer) else ""
+    batch = [[space + word for word in words] for words in sentences]
+    encoded = tokenizer(batch, is_split_into_words=True, add_special_tokens=True, return_attention_mask=False)
+    return [
+        Subwords(ids, [-1 if word is None else word for word in encoded.word_ids(index)], len(sentences[index]))
+        for index, ids in enumerate(encoded["input_ids"])
+    ]
+
+
+def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Indices of sentences by batch: sorted by length, and at most `budget` tokens with the padding.
+
+    A sentence longer than the budget is a batch of its own. Longest first, so that memory peaks at the beginning.
+    """
+    batches: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= budget:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches
+
+
+def token_budget(device: str, d_model: int) -> int:
+    """Tokens of one batch: what fits the processor's caches, or fills an accelerator."""
+    return min(CPU_MOST, max(64, CPU_BUDGET // d_model)) if device == "cpu" else GPU_BUDGET
+
+
+def read_sentences(
+    loaded: LoadedModel, sentences: Sequence[Subwords], side: str = "encoder"
+) -> Iterator[list[tuple[int, SentenceVectors]]]:
+    """Run the model over the sentences, a batch at a time.
+
+    Args:
+        loaded: The model; its weights are not changed.
+        sentences: From `cut_sentences`, none longer than the model's positions.
+        side: Which stack of an encoder-decoder; ignored for others.
+
+    Yields:
+        For each batch, (index of the sentence, its vectors).
+    """
+    import torch
+
+    budget = token_budget(loaded.device, loaded.info.d_model)
+    for batch in plan_batches([len(sentence.ids) for sentence in sentences], budget):
+        with torch.inference_mode():
+            vectors = _read_batch(loaded, [sentences[index] for index in batch], side)
+        yield list(zip(batch, vectors, strict=True))
+
+
+def _read_batch(loaded: LoadedModel, batch: list[Subwords], side: str) -> list[SentenceVectors]:
+    import torch
+
+    hidden, shift = _hidden_states(loaded, batch, side)
+    width = hidden[0].shape[1]
+    starts = np.concatenate([[0], np.cumsum([sentence.length for sentence in batch])])
+    places, slots = _word_places(batch, starts, width, shift)
+    pieces = np.bincount(slots, minlength=int(starts[-1]))
+    counts = torch.from_numpy(np.maximum(pieces, 1).astype(np.float32)).to(loaded.device)[:, None]
+    at, into = torch.from_numpy(places).to(loaded.device), torch.from_numpy(slots).to(loaded.device)
+    pooled = torch.zeros(len(hidden), int(starts[-1]), hidden[0].shape[-1], device=loaded.device)
+    for layer, states in enumerate(hidden):
+        pooled[layer].index_add_(0, into, states.flatten(0, 1)[at].float()).div_(counts)
+    words = pooled.cpu().numpy()
+    cls = _cls_vectors(loaded, batch, hidden) if shift == 0 else [None] * len(batch)
+    vectors = []
+    for index, (low, high) in enumerate(pairwise(starts)):
+        own, count = words[:, low:high], pieces[low:high]
+        mean = own.sum(1) / max(1, int((count > 0).sum()))  # words without subwords are zeros
+        vectors.append(SentenceVectors(own, count, cls[index], mean))
+    return vectors
+
+
+def _hidden_states(loaded: LoadedModel, batch: list[Subwords], side: str) -> tuple[tuple[torch.Tensor, ...], int]:
+    """All layers' states (sentence, subword, d_model), and by how many places they are shifted to the right."""
+    import torch
+
+    config = loaded.model.config
+    pad = config.pad_token_id if isinstance(config.pad_token_id, int) else 0  # RoBERTa counts positions from it
+    width = max(len(sentence.ids) for sentence in batch)
+    ids = torch.full((len(batch), width), pad)
+    mask = torch.zeros(len(batch), width, dtype=torch.long)
+    for row, sentence in enumerate(batch):
+        ids[row, : len(sentence.ids)] = torch.tensor(sentence.ids)
+        mask[row, : len(sentence.ids)] = 1
+    ids, mask = ids.to(loaded.device), mask.to(loaded.device)
+    options = {"attention_mask": mask, "output_hidden_states": True, "return_dict": True}
+    if loaded.info.family == "encoder":
+        return loaded.model(input_ids=ids, **options).hidden_states, 0
+    if loaded.info.family == "decoder":
+        return loaded.model(input_ids=ids, use_cache=False, **options).hidden_states, 0
+    if side == "encoder":
+        return loaded.model.get_encoder()(input_ids=ids, **options).hidden_states, 0
+    start = torch.full_like(ids[:, :1], config.decoder_start_token_id)
+    said = torch.cat([start, ids], 1)
+    heard = torch.cat([torch.ones_like(mask[:, :1]), mask], 1)
+    output = loaded.model(
+        input_ids=ids, decoder_input_ids=said, decoder_attention_mask=heard, use_cache=False, **options
+    )
+    return output.decoder_hidden_states, 1
+
+
+def _word_places(batch: list[Subwords], starts: np.ndarray, width: int, shift: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each subword of a word: its place in the flattened (sentence, subword) grid, and its word's slot."""
+    places, slots = [], []
+    for row, sentence in enumerate(batch):
+        owner = np.asarray(sentence.words, dtype=np.int64)
+        inside = np.flatnonzero(owner >= 0)
+        places.append(row * width + shift + inside)
+        slots.append(starts[row] + owner[inside])
+    return np.concatenate(places), np.concatenate(slots)
+
+
+def _cls_vectors(
+    loaded: LoadedModel, batch: list[Subwords], hidden: tuple[torch.Tensor, ...]
+) -> list[np.ndarray | None]:
+    import torch
+
+    token = loaded.tokenizer.cls_token_id
+    first = torch.stack([states[:, 0].float() for states in hidden], 1).cpu().numpy()  # sentence layer d_model
+    return [
+        first[row] if token is not None and sentence.ids[0] == token and sentence.words[0] < 0 else None
+        for row, sentence in enumerate(batch)
+    ]
+
+
+def _needs_space(tokenizer: Any) -> bool:
+    """Whether this tokenizer marks the beginning of a word by the space before it, and does not add one itself."""
+    before = tokenizer.backend_tokenizer.pre_tokenizer
+    if before is None:
+        return False
+    alone, spaced = before.pre_tokenize_str("a"), before.pre_tokenize_str(" a")
+    return bool(spaced and spaced[0][0].startswith("Ġ") and not alone[0][0].startswith("Ġ"))
