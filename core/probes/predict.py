@@ -7,8 +7,9 @@ it in the probe's space; the published code draws undirected trees only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -16,6 +17,9 @@ from jaxtyping import Bool, Float, Int
 from core.errors import ShapeError
 from core.probes.scores import candidates, group_by_length
 from core.trees import heads_from_edges, spanning_tree, tree_depths, tree_distances, tree_edges
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Edges = list[tuple[int, int]]
 
@@ -175,7 +179,9 @@ def _plane(projected: Float[np.ndarray, "word rank"]) -> tuple[np.ndarray, np.nd
     return points, explained
 
 
-def _predict(maps: np.ndarray, vectors: np.ndarray, lengths: np.ndarray, measure) -> list[np.ndarray]:  # type: ignore[no-untyped-def]
+def _predict(
+    maps: np.ndarray, vectors: np.ndarray, lengths: np.ndarray, measure: Callable[[Tensor], Tensor]
+) -> list[np.ndarray]:
     """Apply one map a layer to sentences of equal length together."""
     import torch
 

@@ -107,7 +107,7 @@ def spanning_trees(
     """
     count, n = keep.shape
     matrix = (distances.astype(np.float64) + distances.astype(np.float64).swapaxes(1, 2)) / 2
-    trees, place = np.arange(count), np.arange(n)
+    trees, place = np.arange(count), keep.cumsum(axis=1)  # how far apart words stand counts kept words only
     edges = np.full((count, max(n - 1, 0), 2), -1, dtype=np.int64)
     first = keep.argmax(axis=1)
     waiting = keep.copy()
@@ -118,16 +118,17 @@ def spanning_trees(
         growing = waiting.any(axis=1)
         if not growing.any():
             break
-        gap, left = np.abs(place - link), np.minimum(place, link)
+        linked = np.take_along_axis(place, link, axis=1)
+        gap, left = np.abs(place - linked), np.minimum(place, linked)
         candidates = waiting & (best == np.where(waiting, best, np.inf).min(axis=1, keepdims=True))
         for rank in (gap, left):
-            candidates &= rank == np.where(candidates, rank, n).min(axis=1, keepdims=True)
+            candidates &= rank == np.where(candidates, rank, n + 1).min(axis=1, keepdims=True)
         new = candidates.argmax(axis=1)
         other = link[trees, new]
         pair = np.stack([np.minimum(new, other), np.maximum(new, other)], axis=1)
         edges[growing, step] = pair[growing]
         waiting[trees, new] = False
-        row, gap_new = matrix[trees, new], np.abs(place - new[:, None])
+        row, gap_new = matrix[trees, new], np.abs(place - place[trees, new][:, None])
         nearer = (gap_new < gap) | ((gap_new == gap) & (new[:, None] < link))
         better = waiting & ((row < best) | ((row == best) & nearer))
         best = np.where(better, row, best)
@@ -135,9 +136,7 @@ def spanning_trees(
     return edges
 
 
-def score_distances(
-    predicted: Sequence[Float[np.ndarray, "layer word word"]], gold: Gold
-) -> SentenceScores:
+def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], gold: Gold) -> SentenceScores:
     """UUAS counts and DSpr. of every sentence and layer.
 
     Args:
@@ -198,7 +197,7 @@ def mean_by_length(
     values: Float[np.ndarray, "*set sentence"],
     lengths: Int[np.ndarray, " sentence"],
     weights: Float[np.ndarray, "draw sentence"] | None = None,
-) -> Float[np.ndarray, "..."]:
+) -> Float[np.ndarray, ...]:
     """Average within each length from 5 to 50, then over the lengths that occur.
 
     Args:
@@ -227,7 +226,7 @@ def ratio(
     parts: Float[np.ndarray, "*set sentence"],
     wholes: Float[np.ndarray, "*set sentence"],
     weights: Float[np.ndarray, "draw sentence"] | None = None,
-) -> Float[np.ndarray, "..."]:
+) -> Float[np.ndarray, ...]:
     """Micro average: sum of the parts over sum of the wholes; NaN parts (and their wholes) take no part."""
     counted = np.isfinite(parts)
     parts, wholes = np.where(counted, parts, 0.0), np.where(counted, wholes, 0.0)

@@ -49,7 +49,7 @@ class ProbeData:
     """
 
     vectors: Float[Tensor, "item layer d_model"]
-    gold: Sequence[Int[np.ndarray, "..."]]
+    gold: Sequence[Int[np.ndarray, ...]]
 
     def __post_init__(self) -> None:
         if not self.gold:
@@ -83,7 +83,7 @@ class _Batch:
     """Places of words among the vectors (0 where padded), gold (-1 where padded) and lengths."""
 
     places: Int[Tensor, "sentence word"]
-    gold: Float[Tensor, "..."]
+    gold: Float[Tensor, ...]
     lengths: Int[Tensor, " sentence"]
 
 
