@@ -1,0 +1,1 @@
+"""Weight clustering: what a model was fine-tuned on, from its weights alone."""

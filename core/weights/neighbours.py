@@ -1,0 +1,160 @@
+"""Do near neighbours share a label, and is that more than chance?
+
+For k from 1 up: the share of each model's k nearest neighbours that carry its own label, averaged over models.
+Under random labels a model of a group of m among n finds (m - 1) / (n - 1), which is (m - 1) / (Gm - 1) for G equal
+groups, not 1 / G: the model itself is not among its neighbours. The p-value comes from permuting the labels.
+
+Reference: Phipson & Smyth 2010 (the 1 in a permutation p-value).
+Deviations: neighbours at equal distance share the places that are left, so that the order of the input is no matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ShapeError
+
+BATCH = 256  # permutations computed together
+
+
+@dataclass(frozen=True)
+class NeighbourShares:
+    """Label agreement by number of neighbours.
+
+    Attributes:
+        k: Numbers of neighbours, shape (k,).
+        share: Mean share of the k nearest with the same label.
+        chance: Its exact expectation under permuted labels; the same for every k.
+        low, high: 95 % of the permuted shares.
+        p_value: Share of permutations (the observed one counted) that reach the observed share.
+    """
+
+    k: ndarray
+    share: Float[ndarray, " k"]
+    chance: float
+    low: Float[ndarray, " k"]
+    high: Float[ndarray, " k"]
+    p_value: Float[ndarray, " k"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model's neighbours say its label is.
+
+    Attributes:
+        predicted: Label with the most votes among the k nearest; of equals, that of the nearest.
+        votes: Its share of the k votes.
+        nearest: Index of the nearest other model.
+        distance: To that one.
+    """
+
+    predicted: str
+    votes: float
+    nearest: int
+    distance: float
+
+
+def chance_share(labels: Sequence[str]) -> float:
+    """Expected share of same-label neighbours under permuted labels: mean over models of (m - 1) / (n - 1)."""
+    _check_labels(labels)
+    _, counts = np.unique(np.asarray(labels, dtype=str), return_counts=True)
+    return float((counts * (counts - 1)).sum() / (len(labels) * (len(labels) - 1)))
+
+
+def calc_neighbour_shares(
+    distances: Float[ndarray, "model model"],
+    labels: Sequence[str],
+    most: int,
+    permutations: int,
+    rng: np.random.Generator,
+) -> NeighbourShares:
+    """Shares of same-label neighbours for k = 1 ... `most`, with chance, band and p-value.
+
+    Args:
+        distances: Symmetric; the diagonal is not looked at.
+        labels: One a model.
+        most: Largest k; at most the number of other models.
+        permutations: Of the labels; a p-value is never below 1 / (permutations + 1).
+
+    Raises:
+        ShapeError: If sizes differ, there are fewer than 3 models or 2 groups, or `most` is out of range.
+    """
+    weights = neighbour_weights(distances, most)
+    _check_labels(labels)
+    if len(labels) != len(distances):
+        raise ShapeError(f"{len(distances)} models need as many labels, got {len(labels)}.")
+    _, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
+    first, second = np.triu_indices(len(codes), 1)
+    # Whether a pair shares a label does not depend on who is whose neighbour: fold both directions into the pair.
+    pairs = (weights[:, first, second] + weights[:, second, first]).T / (
+        len(codes) * np.arange(1, most + 1, dtype=float)
+    )
+    share = (codes[first] == codes[second]).astype(float) @ pairs
+    permuted = np.empty((permutations, most))
+    for start in range(0, permutations, BATCH):
+        count = min(BATCH, permutations - start)
+        shuffled = rng.permuted(np.tile(codes, (count, 1)), axis=1)
+        permuted[start : start + count] = (shuffled[:, first] == shuffled[:, second]) @ pairs
+    # Shares are sums of the same few fractions in another order: equal ones may differ in the last bit.
+    p_value = (1 + (permuted >= share - 1e-9).sum(0)) / (permutations + 1)
+    low, high = np.quantile(permuted, (0.025, 0.975), axis=0) if permutations else np.full((2, most), np.nan)
+    return NeighbourShares(np.arange(1, most + 1), share, chance_share(labels), low, high, p_value)
+
+
+def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Float[ndarray, "k model model"]:
+    """How much of each model's k places every other model takes: 0, 1, or a part where distances tie.
+
+    Raises:
+        ShapeError: If the distances are not square and finite, or `most` is not between 1 and the other models.
+    """
+    models = len(distances)
+    if distances.shape != (models, models) or not np.isfinite(distances).all():
+        raise ShapeError(f"Distances are square and finite, got shape {distances.shape}.")
+    if not 1 <= most <= models - 1:
+        raise ShapeError(f"Each of {models} models has 1 to {models - 1} neighbours, got k = {most}.")
+    weights = np.zeros((most, models, models))
+    for model in range(models):
+        others = np.delete(np.arange(models), model)
+        away = distances[model, others]
+        tolerance = 1e-9 * max(float(away.max()), 1e-300)
+        for k in range(1, most + 1):
+            edge = np.partition(away, k - 1)[k - 1]
+            inside = away < edge - tolerance
+            tied = ~inside & (away <= edge + tolerance)
+            weights[k - 1, model, others[inside]] = 1.0
+            weights[k - 1, model, others[tied]] = (k - inside.sum()) / tied.sum()
+    return weights
+
+
+def predict_labels(distances: Float[ndarray, "model model"], labels: Sequence[str], k: int) -> list[Prediction]:
+    """Leave one out: each model's label as its k nearest neighbours have it.
+
+    Raises:
+        ShapeError: As `neighbour_weights`, or if there is not a label a model.
+    """
+    if len(labels) != len(distances):
+        raise ShapeError(f"{len(distances)} models need as many labels, got {len(labels)}.")
+    weights = neighbour_weights(distances, k)[k - 1]
+    predictions = []
+    for model in range(len(labels)):
+        others = [other for other in range(len(labels)) if other != model]
+        votes: dict[str, float] = {}
+        near: dict[str, float] = {}
+        for other in others:
+            label = labels[other]
+            votes[label] = votes.get(label, 0.0) + float(weights[model, other])
+            near[label] = min(near.get(label, np.inf), float(distances[model, other]))
+        best = min(votes, key=lambda label: (-round(votes[label], 9), near[label], label))
+        nearest = min(others, key=lambda other: (distances[model, other], other))
+        predictions.append(Prediction(best, votes[best] / k, nearest, float(distances[model, nearest])))
+    return predictions
+
+
+def _check_labels(labels: Sequence[str]) -> None:
+    if len(labels) < 3 or len(set(labels)) < 2:
+        raise ShapeError(f"Neighbours need 3 models and 2 labels or more, got {len(labels)} and {len(set(labels))}.")

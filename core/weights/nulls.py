@@ -1,0 +1,94 @@
+"""What a Gaussian matrix of a given shape would score: the null of every rank.
+
+A full-rank matrix of noise does not need all its directions for 90 % of its energy: 391 of 768 when square, 585
+of 768 when four times as wide. A rank is low only against that. The eigenvalues of a Gaussian matrix times its
+transpose follow the Marchenko-Pastur law; written in the angle of its semicircle, the share of the energy above
+an angle is the same for every shape, and the rank is one smooth integral. No simulation, so no noise and no cache
+to keep; held against simulation in the tests (within one direction from 30 x 40 up).
+
+References:
+    Marchenko & Pastur 1967; Johnstone 2001, Annals of Statistics (the largest eigenvalue).
+    Deviations: none.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ShapeError
+
+NODES = 20_000  # of the midpoint rule; the rank of 768 x 768 is then exact to 1e-3
+TRACY_WIDOM_MEAN = -1.2065335745820
+
+
+def null_energy_rank(rows: int, columns: int, threshold: float) -> int:
+    """Directions that a Gaussian matrix of this shape needs for a share of its energy.
+
+    Raises:
+        ShapeError: If a side is below 1 or the threshold is outside (0, 1].
+    """
+    if not 0 < threshold <= 1:
+        raise ShapeError(f"An energy threshold lies above 0 and at most at 1, got {threshold}.")
+    energy, rank, _ = _law(*_sides(rows, columns))
+    # Half a direction: the threshold is passed, on average, half way through the direction that passes it.
+    expected = float(np.interp(threshold, energy, rank)) + 0.5
+    return max(1, min(round(expected), rows, columns))
+
+
+def null_stable_rank(rows: int, columns: int) -> float:
+    """Stable rank that a Gaussian matrix of this shape has: mean energy over the mean largest eigenvalue."""
+    short, long = _sides(rows, columns)
+    if short == 1:
+        return 1.0
+    edge = np.sqrt(long - 1) + np.sqrt(short)
+    width = edge * (1 / np.sqrt(long - 1) + 1 / np.sqrt(short)) ** (1 / 3)
+    return float(short * long / (edge**2 + TRACY_WIDOM_MEAN * width))
+
+
+def null_entropy_rank(rows: int, columns: int) -> float:
+    """Entropy rank (Roy & Vetterli) that a Gaussian matrix of this shape has."""
+    spectrum = null_spectrum(rows, columns)
+    shares = spectrum / spectrum.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def null_spectrum(rows: int, columns: int) -> Float[ndarray, " value"]:
+    """Singular values of a Gaussian matrix of this shape, falling, with squares that sum to 1."""
+    _, rank, roots = _law(*_sides(rows, columns))
+    short = min(rows, columns)
+    values = np.interp(np.arange(short) + 0.5, rank, roots)
+    return values / np.sqrt((values**2).sum())
+
+
+def null_projector_distance(width: int, rank: int) -> float:
+    """Projector distance that two random subspaces of `rank` directions in `width` have: sqrt(1 - rank / width).
+
+    Raises:
+        ShapeError: If `rank` is not between 1 and `width`.
+    """
+    if not 1 <= rank <= width:
+        raise ShapeError(f"A subspace of {width} dimensions has 1 to {width} directions, got {rank}.")
+    return float(np.sqrt(1 - rank / width))
+
+
+def _sides(rows: int, columns: int) -> tuple[int, int]:
+    if min(rows, columns) < 1:
+        raise ShapeError(f"A matrix has at least one row and one column, got {rows} x {columns}.")
+    return min(rows, columns), max(rows, columns)
+
+
+@lru_cache(maxsize=64)
+def _law(short: int, long: int) -> tuple[ndarray, ndarray, ndarray]:
+    """At angles from the top of the spectrum down: energy share, directions above, singular value."""
+    ratio = short / long
+    step = np.pi / NODES
+    angle = (np.arange(NODES) + 0.5) * step
+    eigenvalue = 1 + ratio + 2 * np.sqrt(ratio) * np.cos(angle)
+    weight = 2 * np.sin(angle) ** 2 / np.pi * step
+    energy = np.cumsum(weight)
+    rank = np.cumsum(weight / eigenvalue)
+    return energy / energy[-1], short * rank / rank[-1], np.sqrt(eigenvalue)

@@ -1,0 +1,128 @@
+"""Singular values of a matrix, the ranks read off them, and its leading subspaces.
+
+The squared singular values are the eigenvalues of the Gram matrix on the smaller side, in float64. That is
+exact to about 1e-8 of the largest singular value, and several times faster than a singular value
+decomposition; in float32 it is wrong (a rank of 19 was seen for a matrix of rank 8), so the input is widened first.
+
+References:
+    Roy & Vetterli 2007, EUSIPCO (entropy rank); Rudelson & Vershynin 2007, J. ACM (stable rank).
+    Deviations: none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from core.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Singular values of a matrix and its leading subspaces.
+
+    Attributes:
+        values: All singular values, falling, shape (min(rows, columns),), float64.
+        left: Leading left singular vectors, shape (rows, rank); a column is zero where its value is zero.
+        right: Leading right singular vectors, shape (columns, rank), likewise.
+    """
+
+    values: Float[ndarray, " value"]
+    left: Float[ndarray, "row rank"]
+    right: Float[ndarray, "column rank"]
+
+
+def singular_values(matrix: Float[ndarray, "row column"]) -> Float[ndarray, " value"]:
+    """All singular values, falling, in float64; those lost in rounding are exactly 0.
+
+    Args:
+        matrix: Any shape, any float type; widened to float64.
+
+    Raises:
+        ShapeError: If it is not a matrix, is empty, or holds a number that is not finite.
+    """
+    wide = _checked(matrix)
+    gram = wide @ wide.T if wide.shape[0] <= wide.shape[1] else wide.T @ wide
+    return _roots(np.linalg.eigvalsh(gram)[::-1], max(wide.shape))
+
+
+def decompose(matrix: Float[ndarray, "row column"], rank: int) -> Decomposition:
+    """Singular values and the `rank` leading singular vectors of both sides.
+
+    Directions whose singular value is zero have no meaning: their columns are zero, so that sums over
+    columns (projectors, distances) simply lack them. The sign of a pair of columns is arbitrary.
+
+    Args:
+        matrix: Shape (rows, columns).
+        rank: Columns to keep; padded with zero columns where the matrix has fewer.
+
+    Raises:
+        ShapeError: As `singular_values`, or if `rank` is below 1.
+    """
+    if rank < 1:
+        raise ShapeError(f"rank must be at least 1, got {rank}.")
+    wide = _checked(matrix)
+    flip = wide.shape[0] > wide.shape[1]
+    short = wide.T if flip else wide
+    eigenvalues, vectors = np.linalg.eigh(short @ short.T)
+    values = _roots(eigenvalues[::-1], short.shape[1])
+    kept = min(rank, int(np.count_nonzero(values)))
+    near = np.zeros((short.shape[0], rank))
+    far = np.zeros((short.shape[1], rank))
+    near[:, :kept] = vectors[:, ::-1][:, :kept]
+    far[:, :kept] = short.T @ near[:, :kept] / values[:kept]
+    left, right = (far, near) if flip else (near, far)
+    return Decomposition(values, left, right)
+
+
+def energy_rank(values: Float[ndarray, "*shape value"], threshold: float) -> Int[ndarray, "*shape"]:
+    """Directions needed for a share of the energy (sum of squared singular values); 0 for a zero matrix.
+
+    Args:
+        values: Singular values, falling, along the last axis.
+        threshold: Share of the energy, above 0 and at most 1.
+
+    Raises:
+        ShapeError: If the threshold is outside (0, 1].
+    """
+    if not 0 < threshold <= 1:
+        raise ShapeError(f"An energy threshold lies above 0 and at most at 1, got {threshold}.")
+    energy = np.cumsum(np.asarray(values, float) ** 2, axis=-1)
+    total = energy[..., -1:]
+    # A sum of the same numbers in another order may differ in the last bits: those must not cost a direction.
+    needed = np.argmax(energy >= threshold * total * (1 - 1e-12), axis=-1) + 1
+    return np.where(total[..., 0] > 0, needed, 0)
+
+
+def stable_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shape"]:
+    """Sum of squared singular values over the largest one squared; NaN for a zero matrix."""
+    squares = np.asarray(values, float) ** 2
+    with np.errstate(invalid="ignore"):
+        return squares.sum(-1) / squares[..., 0]
+
+
+def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shape"]:
+    """Exponential of the entropy of the singular values taken as shares of their sum; NaN for a zero matrix."""
+    values = np.asarray(values, float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = values / values.sum(-1, keepdims=True)
+        terms = np.where(shares > 0, shares * np.log(shares), np.where(np.isnan(shares), np.nan, 0.0))
+    return np.exp(-terms.sum(-1))
+
+
+def _checked(matrix: Float[ndarray, "row column"]) -> Float[ndarray, "row column"]:
+    if np.ndim(matrix) != 2 or 0 in np.shape(matrix):
+        raise ShapeError(f"A matrix with at least one entry is needed, got shape {np.shape(matrix)}.")
+    wide = np.asarray(matrix, dtype=np.float64)
+    if not np.isfinite(wide).all():
+        raise ShapeError("The matrix holds numbers that are not finite; the file is damaged or the training diverged.")
+    return wide
+
+
+def _roots(eigenvalues: Float[ndarray, " value"], size: int) -> Float[ndarray, " value"]:
+    """Square roots of falling eigenvalues; what is below the rounding error of the largest is zero."""
+    floor = max(float(eigenvalues[0]), 0.0) * size * np.finfo(np.float64).eps
+    return np.sqrt(np.where(eigenvalues > floor, eigenvalues, 0.0))

@@ -1,0 +1,234 @@
+"""A fine-tune as a vector, in five ways, and the distances between fine-tunes in each.
+
+`factors` is the original: the rank-r left factors of the delta, concatenated over families and averaged over
+layers. A factor is known only up to the sign of each column (and a rotation where singular values are equal), so
+the average is partly arbitrary; it is kept faithful, and the other four are there because of it. `projector` takes
+the subspaces that the factors span, which have no signs: its distance is the Frobenius distance of projectors,
+computed from r x r products alone. `spectrum`, `norms` and `delta` do not look at single vectors at all.
+
+Reference: Golub & Van Loan, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count sketch).
+Deviations: `factors` weighs a column with the square root of its singular value, as an extracted LoRA would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ShapeError
+
+EXACT = 2**21  # entries of a delta up to which it is kept whole; above, each matrix is sketched
+SKETCH = 2**14  # entries of one matrix's sketch
+
+
+@dataclass(frozen=True)
+class Features:
+    """What is kept of one fine-tune's delta: a few small arrays for each of its matrices.
+
+    Attributes:
+        families: Family of each matrix.
+        layers: Layer of each matrix, from 0.
+        shapes: Rows and columns of each matrix.
+        values: Singular values, falling, shape (matrix, value), zero beyond a matrix's smaller side.
+        delta_norms, weight_norms: Frobenius norms of delta and base, shape (matrix,).
+        left, right: Leading singular vectors of each matrix, shapes (rows, kept) and (columns, kept).
+        sketches: Each delta's entries in order, or its count sketch where it is large.
+    """
+
+    families: tuple[str, ...]
+    layers: tuple[int, ...]
+    shapes: tuple[tuple[int, int], ...]
+    values: Float[ndarray, "matrix value"]
+    delta_norms: Float[ndarray, " matrix"]
+    weight_norms: Float[ndarray, " matrix"]
+    left: tuple[Float[ndarray, "row rank"], ...]
+    right: tuple[Float[ndarray, "column rank"], ...]
+    sketches: tuple[Float[ndarray, " entry"], ...]
+
+    def only(self, families: Sequence[str]) -> Features:
+        """The same fine-tune with these families alone (all of them when empty)."""
+        kept = [index for index, family in enumerate(self.families) if not families or family in families]
+        return Features(
+            tuple(self.families[index] for index in kept),
+            tuple(self.layers[index] for index in kept),
+            tuple(self.shapes[index] for index in kept),
+            self.values[kept],
+            self.delta_norms[kept],
+            self.weight_norms[kept],
+            tuple(self.left[index] for index in kept),
+            tuple(self.right[index] for index in kept),
+            tuple(self.sketches[index] for index in kept),
+        )
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One way of turning a fine-tune into a vector.
+
+    Attributes:
+        title: What forms and legends call it.
+        gauge_safe: Whether it ignores signs and rotations of singular vectors.
+        meaning: One sentence for the reader.
+        distances: From the features of every fine-tune and a rank to distances, shape (model, model).
+    """
+
+    title: str
+    gauge_safe: bool
+    meaning: str
+    distances: Callable[[Sequence[Features], int], Float[ndarray, "model model"]]
+
+
+def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Float[ndarray, "model model"]:
+    """Pairwise distances of fine-tunes; symmetric, zero on the diagonal, Euclidean.
+
+    Args:
+        features: Of two or more fine-tunes with the same matrices.
+        vector: A name in `VECTORS`.
+        rank: Leading directions used by `factors` and `projector`, at most as many as were kept.
+
+    Raises:
+        ShapeError: If the vector is unknown, the models differ in their matrices, or the rank was not kept.
+    """
+    if vector not in VECTORS:
+        raise ShapeError(f"vector must be one of {', '.join(VECTORS)}, got {vector!r}.")
+    if len(features) < 2:
+        raise ShapeError(f"Distances need two models or more, got {len(features)}.")
+    first = features[0]
+    for other in features[1:]:
+        if (other.families, other.layers, other.shapes) != (first.families, first.layers, first.shapes):
+            raise ShapeError("The models differ in their matrices, so their deltas cannot be compared.")
+    kept = min((array.shape[1] for model in features for array in model.left), default=0)
+    if not 1 <= rank <= kept:
+        raise ShapeError(f"rank must lie between 1 and the {kept} directions kept, got {rank}.")
+    distances = VECTORS[vector].distances(features, rank)
+    np.fill_diagonal(distances, 0.0)
+    return (distances + distances.T) / 2
+
+
+def calc_factors(model: Features, rank: int) -> Float[ndarray, " entry"]:
+    """The original vector: left factors U sqrt(S) of each family, averaged over layers, one after the other."""
+    parts = []
+    for family in dict.fromkeys(model.families):
+        places = [place for place, name in enumerate(model.families) if name == family]
+        scaled = [model.left[place][:, :rank] * np.sqrt(_leading(model.values[place], rank)) for place in places]
+        parts.append(np.mean(scaled, axis=0).ravel())
+    return np.concatenate(parts)
+
+
+def calc_sketch(matrix: Float[ndarray, "row column"], seed: int, size: int = SKETCH) -> Float[ndarray, " entry"]:
+    """A count sketch of a matrix: inner products are kept to about 1 / sqrt(size) of the norms' product.
+
+    Every entry is added, with a random sign, to a random one of `size` sums. The same seed and shape give the
+    same sums, so that sketches of two deltas can be compared.
+
+    Args:
+        seed: Of this place in the model; other places get other seeds.
+    """
+    rng = np.random.default_rng(seed)
+    entries = np.asarray(matrix, np.float64).ravel()
+    places = rng.integers(size, size=entries.size, dtype=np.int32)
+    signs = rng.integers(2, size=entries.size, dtype=np.int8) * 2 - 1
+    return np.bincount(places, weights=entries * signs, minlength=size)
+
+
+def _leading(values: ndarray, rank: int) -> ndarray:
+    padded = np.zeros(rank)
+    padded[: min(rank, len(values))] = values[:rank]
+    return padded
+
+
+def _factor_distances(features: Sequence[Features], rank: int) -> ndarray:
+    return _angle_chords(np.stack([calc_factors(model, rank) for model in features]))
+
+
+def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
+    """Root mean square, over matrices and both sides, of |P - Q| / sqrt(2 rank), P and Q projectors.
+
+    |P - Q|^2 = k + l - 2 |U'V|^2 for k and l orthonormal columns: the products of all pairs of models at one
+    place are the blocks of one matrix product, and no d x d projector is ever formed.
+    """
+    models = len(features)
+    total = np.zeros((models, models))
+    places = len(features[0].families)
+    for place in range(places):
+        for side in ("left", "right"):
+            columns = np.stack([getattr(model, side)[place][:, :rank].T for model in features]).astype(np.float64)
+            # Columns come back from the store in float32; unit length again removes the first order of that error.
+            lengths = np.linalg.norm(columns, axis=2, keepdims=True)
+            np.divide(columns, lengths, out=columns, where=lengths > 0)
+            counts = (lengths[..., 0] > 0).sum(1)
+            flat = columns.reshape(models * rank, -1)
+            products = (flat @ flat.T).reshape(models, rank, models, rank)
+            overlap = np.einsum("ikjl,ikjl->ij", products, products)
+            total += (counts[:, None] + counts[None, :] - 2 * overlap) / (2 * rank)
+    return np.sqrt(np.maximum(total / (2 * places), 0.0))
+
+
+def _spectrum_distances(features: Sequence[Features], rank: int) -> ndarray:
+    spectra = np.stack([model.values for model in features])
+    lengths = np.linalg.norm(spectra, axis=2, keepdims=True)
+    normalised = np.divide(spectra, lengths, out=np.zeros_like(spectra), where=lengths > 0)
+    return _euclidean(normalised.reshape(len(features), -1)) / np.sqrt(spectra.shape[1])
+
+
+def _norm_distances(features: Sequence[Features], rank: int) -> ndarray:
+    return _euclidean(np.stack([relative_norms(model) for model in features]))
+
+
+def _delta_distances(features: Sequence[Features], rank: int) -> ndarray:
+    # One product a place: the whole deltas of all models never lie side by side in memory.
+    inner = np.zeros((len(features), len(features)))
+    for place in range(len(features[0].sketches)):
+        rows = np.stack([model.sketches[place] for model in features]).astype(np.float64)
+        inner += rows @ rows.T
+    return _chords(inner)
+
+
+def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
+    """Norm of each delta over that of its base; 0 where both are zero."""
+    base = model.weight_norms
+    return np.divide(model.delta_norms, base, out=np.zeros_like(base), where=base > 0)
+
+
+def _angle_chords(vectors: ndarray) -> ndarray:
+    return _chords(vectors @ vectors.T)
+
+
+def _chords(inner: ndarray) -> ndarray:
+    """Distance on the unit sphere: sqrt(2 - 2 cosine). A zero vector is at right angles to everything."""
+    lengths = np.sqrt(np.diag(inner))
+    scale = np.outer(lengths, lengths)
+    cosine = np.divide(inner, scale, out=np.zeros_like(inner), where=scale > 0)
+    return np.sqrt(np.maximum(2 - 2 * cosine, 0.0))
+
+
+def _euclidean(points: ndarray) -> ndarray:
+    # Differences, not inner products: near neighbours of long vectors would lose their digits.
+    return np.stack([np.linalg.norm(points - point, axis=1) for point in points])
+
+
+VECTORS: dict[str, Vector] = {
+    "projector": Vector(
+        "Projectors",
+        True,
+        "Subspaces spanned by the leading left and right singular vectors of each delta; principal angles.",
+        _projector_distances,
+    ),
+    "spectrum": Vector(
+        "Spectrum", True, "Shape of each delta's singular values, its size taken out.", _spectrum_distances
+    ),
+    "norms": Vector(
+        "Norms", True, "How far each matrix moved, relative to its own norm; directions play no part.", _norm_distances
+    ),
+    "delta": Vector("Delta", True, "Cosine of the deltas themselves, entry by entry.", _delta_distances),
+    "factors": Vector(
+        "Factors (original)",
+        False,
+        "Left factors of each delta, averaged over layers, as first proposed: signs and rotations are arbitrary.",
+        _factor_distances,
+    ),
+}
