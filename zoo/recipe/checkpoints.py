@@ -20,6 +20,7 @@ from core.errors import RecipeError
 from zoo.recipe.pretrain import Pretraining, new_model
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+OTHER_TOKENIZER_FILES = ("special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
 RECORD = "training.json"
 
 
@@ -77,9 +78,11 @@ def write_model(
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         save_file(tensors, partial / "model.safetensors", metadata={"format": "pt"})
+        (partial / "model.safetensors").chmod(0o644)  # safetensors makes it private
         write_json(partial / "config.json", config)
-        for file in TOKENIZER_FILES:
-            shutil.copyfile(tokenizer / file, partial / file)
+        for file in (*TOKENIZER_FILES, *OTHER_TOKENIZER_FILES):
+            if (tokenizer / file).is_file():
+                shutil.copyfile(tokenizer / file, partial / file)
         if record is not None:
             write_json(partial / RECORD, record)
         if out.exists():

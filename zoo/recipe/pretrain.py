@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,7 +55,7 @@ class Pretraining:
         return self.steps * self.batch * self.length
 
 
-def new_model(settings: Pretraining) -> torch.nn.Module:
+def new_model(settings: Pretraining) -> Any:
     """A freshly initialised model, a function of the seed alone."""
     from transformers import RoFormerConfig, RoFormerForMaskedLM
 

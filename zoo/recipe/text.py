@@ -69,7 +69,8 @@ def _lines_of_dataset(name: str) -> Iterator[str]:
 
 def split_held_out(paragraphs: list[str]) -> tuple[list[str], list[str]]:
     """(training, held-out) paragraphs; the last run of every `HELD_OUT_EVERY` is held out."""
-    training, held_out = [], []
+    training: list[str] = []
+    held_out: list[str] = []
     runs = max(2, min(HELD_OUT_EVERY, len(paragraphs) // RUN))  # a short text still holds out one run
     for start in range(0, len(paragraphs), RUN):
         side = held_out if (start // RUN) % runs == runs - 1 else training

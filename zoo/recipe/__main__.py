@@ -1,0 +1,113 @@
+"""`make zoo`, or `python -m zoo.recipe`: make the models in the box, or fine-tune one hub model the same way.
+
+A run that was interrupted goes on where it stopped when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.errors import PalimpsestError, RecipeError
+from zoo.recipe.pipeline import STAGES, Plan, make_zoo
+
+BOX = Path(__file__).resolve().parents[1]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line of the recipe."""
+    parser = argparse.ArgumentParser(prog="python -m zoo.recipe", description=__doc__)
+    text = parser.add_mutually_exclusive_group()
+    text.add_argument("--text", metavar="FILE", help="text to pretrain on, one paragraph a line (plain or .gz)")
+    text.add_argument("--dataset", metavar="NAME[:CONFIG]", help="hub data set with a text column to pretrain on")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on")
+    parser.add_argument("--treebank", type=Path, metavar="FOLDER", help="*-train.conllu, *-dev.conllu, *-test.conllu")
+    parser.add_argument("--out", type=Path, help="the box (default: zoo, or out/zoo-quick with --quick)")
+    parser.add_argument("--work", type=Path, help="checkpoints and encoded text (default: OUT/work)")
+    parser.add_argument("--seeds", type=int, help="pretraining seeds (default 5; 2 with --quick)")
+    parser.add_argument("--runs", type=int, help="fine-tunes a task (default 3; 1 with --quick)")
+    parser.add_argument("--jobs", type=int, default=1, help="models trained at once, one process each")
+    parser.add_argument("--steps", type=int, help="pretraining steps a seed")
+    parser.add_argument("--snapshots", type=int, nargs="*", default=[], metavar="STEP", help="steps of seed 0 to ship")
+    parser.add_argument("--quick", action="store_true", help="a tiny box in about a minute (or QUICK=1)")
+    parser.add_argument("--only", nargs="*", choices=STAGES, default=list(STAGES), help="these stages alone")
+    parser.add_argument("--base", help="fine-tune this model (hub:NAME, zoo:NAME, path:FOLDER) into --out and stop")
+    parser.add_argument("--task", help="with --base: mnli or squad from the hub, or a task of the box from --data")
+    parser.add_argument("--limit", type=int, help="with --base: use this many examples of each part")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make the box; 0 if all went well, 2 with one sentence if not, 130 if stopped."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        if arguments.base or arguments.task:
+            finetune_one(arguments)
+        else:
+            make_zoo(plan_of(arguments), say)
+    except PalimpsestError as error:
+        print(f"palimpsest: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("palimpsest: stopped; the same command goes on from the last checkpoint.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def say(line: str) -> None:
+    """One line of progress."""
+    print(line, flush=True)
+
+
+def plan_of(arguments: argparse.Namespace) -> Plan:
+    """The plan that the arguments ask for; a quick one without a text writes its inputs from the demo corpus.
+
+    Raises:
+        RecipeError: If there is no text to pretrain on, or numbers make no sense.
+    """
+    quick = arguments.quick or os.environ.get("QUICK", "0") not in ("", "0")
+    out = arguments.out or (Path("out/zoo-quick") if quick else Path("zoo"))
+    work = arguments.work or out / "work"
+    seeds = arguments.seeds if arguments.seeds is not None else (2 if quick else 5)
+    runs = arguments.runs if arguments.runs is not None else (1 if quick else 3)
+    if min(seeds, runs, arguments.jobs) < 1 or (arguments.steps is not None and arguments.steps < 1):
+        raise RecipeError("--seeds, --runs, --jobs and --steps must be 1 or more.")
+    text, treebank = arguments.text, arguments.treebank
+    if text is None and arguments.dataset is None and "text" in arguments.only:
+        if not quick:
+            raise RecipeError("Give the recipe its text with either --text FILE or --dataset NAME.")
+        from zoo.recipe.quick import write_quick_inputs
+
+        demo_text, demo_trees = write_quick_inputs(BOX / "corpus/demo.txt", BOX / "corpus/demo-gold.conllu", work)
+        text, treebank = str(demo_text), treebank or demo_trees
+    return Plan(
+        out=out, work=work, text=text, dataset=arguments.dataset, data=arguments.data, treebank=treebank, seeds=seeds,
+        runs=runs, jobs=arguments.jobs, steps=arguments.steps, snapshots=tuple(arguments.snapshots), quick=quick,
+        only=tuple(arguments.only),
+    )  # fmt: skip
+
+
+def finetune_one(arguments: argparse.Namespace) -> None:
+    """Fine-tune one base on one task, from the hub (MNLI, SQuAD) or from files.
+
+    Raises:
+        RecipeError: If the base, the task or --out is not given, or the data cannot be read.
+    """
+    from core.models import locate
+    from zoo.recipe.finetune import finetune, run_settings
+    from zoo.recipe.tasks import HUB_TASKS, read_hub_task, read_task
+
+    if not (arguments.base and arguments.task and arguments.out):
+        raise RecipeError("Fine-tuning one model needs --base REF, --task NAME and --out FOLDER.")
+    if arguments.task in HUB_TASKS:
+        task = read_hub_task(arguments.task, arguments.limit)
+    else:
+        task = read_task(arguments.task, arguments.data, arguments.treebank).limited(arguments.limit, arguments.limit)
+    finetune(locate(arguments.base), arguments.base, task, run_settings(task.name, 0), arguments.out, say)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

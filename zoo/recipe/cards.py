@@ -1,0 +1,95 @@
+"""Model cards, generated from the manifest's entries: what a model is, made of what, how good, which licence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from core.errors import RecipeError
+
+NON_COMMERCIAL = "CC BY-NC-SA 3.0"
+
+
+def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
+    """Write `out/models/NAME/README.md` for every entry.
+
+    Raises:
+        RecipeError: If a card cannot be written.
+    """
+    by_ref = {entry["ref"]: entry for entry in entries}
+    written = []
+    for entry in entries:
+        path = out / "models" / entry["name"] / "README.md"
+        try:
+            path.write_text(card(entry, by_ref.get(entry["base"])), encoding="utf8")
+        except OSError as error:
+            raise RecipeError(f"{path} could not be written ({error}); free some space and run again.") from error
+        written.append(path)
+    return written
+
+
+def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
+    """One model's card in Markdown; `base` is the manifest's entry of what it was fine-tuned from."""
+    lines = [f"# {entry['ref']}", "", *_what(entry), ""]
+    lines += ["## Scores", "", *_scores(entry), ""]
+    if entry.get("examples"):
+        lines += ["## Ten blanks, chosen before training, shown whatever came out", "", *_blanks(entry), ""]
+    lines += ["## Sources and licences", "", *_licences(entry, base), ""]
+    lines += ["## How it was made", "", *_making(entry), ""]
+    return "\n".join(lines)
+
+
+def _what(entry: dict[str, Any]) -> list[str]:
+    size = f"{entry['parameters']:,} parameters, fp16 safetensors, {entry['bytes'] / 1e6:.1f} MB"
+    if entry["task"] == "masked-lm":
+        return [
+            f"A small BERT with rotary positions (RoFormer), pretrained as a masked language model; {size}.",
+            f"Seed {entry['seed']}: the seeds differ in initialisation and in the order of the data only.",
+            "English, lower case. Made for studying what fine-tuning and seeds do, not for use on its own.",
+        ]
+    return [
+        f"{entry['base']} fine-tuned on `{entry['task']}`, run {entry['seed']} (its own head, its own order); {size}.",
+        "The weights are the base's plus what this training changed: both files are fp16 and training began from the "
+        "rounded numbers, so their difference is exact. The head is saved with the model.",
+    ]  # fmt: skip
+
+
+def _scores(entry: dict[str, Any]) -> list[str]:
+    if entry["task"] == "masked-lm":
+        scores, baselines = entry["scores"], entry["baselines"]
+        return [
+            "| held-out text, a quarter of the tokens masked | |",
+            "|---|---|",
+            f"| loss of the masked tokens (nats) | {scores['held_out_loss']:.3f} |",
+            f"| accuracy of the masked tokens | {scores['masked_accuracy']:.1%} |",
+            f"| cross-entropy of an interpolated bigram model (nats) | {baselines['score']:.3f} |",
+            f"| cross-entropy of a unigram model (nats) | {baselines['unigram']:.3f} |",
+        ]
+    rows = ["| held-out part | |", "|---|---|"]
+    count = entry["test_examples"]
+    rows += [f"| {name} ({count:,} examples) | {value:.1%} |" for name, value in entry["scores"].items()]
+    return [*rows, f"| always the commonest answer ({entry['baselines']['answer']}) | {entry['baseline']:.1%} |"]
+
+
+def _blanks(entry: dict[str, Any]) -> list[str]:
+    rows = ["| sentence | five likeliest words |", "|---|---|"]
+    for example in entry["examples"]:
+        pairs = zip(example["words"], example["probabilities"], strict=True)
+        rows.append(f"| {example['text']} | {', '.join(f'{word} ({share:.0%})' for word, share in pairs)} |")
+    return rows
+
+
+def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
+    lines = [f"- Trained on: {entry['data']}. Licence of the data: {entry['licence']}."]
+    if base is not None:
+        lines.append(f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}.")
+    if entry["licence"] == NON_COMMERCIAL:
+        lines.append("- That licence asks for attribution, no commercial use, and the same licence for derived work.")
+    return [*lines, "- The file holds no text of the sources. Whoever passes it on should pass these lines on with it."]
+
+
+def _making(entry: dict[str, Any]) -> list[str]:
+    told = sorted(pair for pair in entry["settings"].items() if pair[1] is not None and pair[0] != "keep_steps")
+    settings = ", ".join(f"{name} {value}" for name, value in told)
+    seen = f"{entry['steps']:,} steps" + (f", {entry['tokens']:,} tokens" if entry.get("tokens") else "")
+    return [f"`make zoo`; {seen}. Settings: {settings}.", "", f"sha256 of model.safetensors: `{entry['sha256']}`"]

@@ -1,0 +1,230 @@
+"""Fine-tuning: any encoder with a task's head, AdamW, warmup and linear decay, the whole body trained.
+
+The body starts from the base's file as it is (fp16 numbers computed with in float32) and is rounded to fp16 again
+at the end, so that a weight delta is the difference of two files. Epochs and rates were chosen on a part of the
+training data (`python -m zoo.recipe.tune`), never on the test part.
+
+Reference: Devlin et al. 2019 (heads), Dozat & Manning 2017 (arcs). Deviations: the parse head has no labels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from core.errors import RecipeError
+from core.heads import HEAD_KEY, ArcParser
+from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
+from zoo.recipe.checkpoints import read_record, write_model
+from zoo.recipe.scores import METRICS, forward, majority_baseline, score_model
+from zoo.recipe.tasks import Kind, TaskData
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Finetuning:
+    """How a task is trained; `seed` draws the head and the order of the data."""
+
+    seed: int = 0
+    epochs: float = 3.0
+    learning_rate: float = 5e-4
+    batch: int = 32
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    dropout: float = 0.0
+    max_length: int = 128
+    arc_size: int = 64
+    train_limit: int | None = None
+    test_limit: int | None = None
+
+
+TUNED = {
+    "nli": Finetuning(epochs=3, learning_rate=5e-4),
+    "sentiment": Finetuning(epochs=1.5, learning_rate=3e-4),
+    "subjectivity": Finetuning(epochs=1.5, learning_rate=3e-4),
+    "question": Finetuning(epochs=4, learning_rate=5e-4),
+    "pos": Finetuning(epochs=1.5, learning_rate=1e-3),
+    "parse": Finetuning(epochs=2, learning_rate=1e-3),
+    "mnli": Finetuning(epochs=3, learning_rate=3e-5, dropout=0.1),
+    "squad": Finetuning(epochs=2, learning_rate=3e-5, dropout=0.1, max_length=384),
+}
+
+
+def finetune(
+    base: Path, base_ref: str, task: TaskData, settings: Finetuning, out: Path, report: Report = lambda line: None
+) -> dict[str, Any]:
+    """Fine-tune the model in `base` on `task` and write it, with its head and its record, to `out`.
+
+    A folder that already holds the same run is left as it is, so that an interrupted list of runs resumes.
+
+    Args:
+        base: Folder of the base model (config, safetensors, tokenizer).
+        base_ref: The base as the app writes it, for the record (`zoo:seed-0`).
+        settings: `TUNED[task]` with a seed, usually.
+
+    Returns:
+        The record: task, settings, scores on the test part, baseline, steps, seconds.
+
+    Raises:
+        RecipeError: If the base cannot be opened, the task is empty, training diverges, or the disk is full.
+    """
+    wanted = {"base": base_ref, "base_sha256": _digest(base), "task": task.name, "settings": asdict(settings)}
+    done = read_record(out)
+    if done is not None and all(done.get(key) == value for key, value in wanted.items()):
+        report(f"{out.name}: already there")
+        return done
+    from transformers import AutoTokenizer
+
+    task = task.limited(settings.train_limit, settings.test_limit)
+    if not task.train or not task.test:
+        raise RecipeError(f"The task {task.name} has no examples in its training or test part.")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    tokenizer = AutoTokenizer.from_pretrained(base, trust_remote_code=False)
+    torch.manual_seed(settings.seed)
+    model = new_task_model(base, task, settings)
+    began = time.monotonic()
+    items = encode_task(tokenizer, task, task.train, settings.max_length)
+    steps = train(model.to(device), task.kind, items, settings, tokenizer.pad_token_id, device, out.name, report)
+    with torch.no_grad():  # scored as it is saved
+        for parameter in model.parameters():
+            parameter.copy_(parameter.to(torch.float16).to(parameter.dtype))
+    longest = min(512, int(tokenizer.model_max_length))
+    held_out = encode_task(tokenizer, task, task.test, longest)
+    scores = score_model(model, task, held_out, tokenizer.pad_token_id, device=device)
+    record: dict[str, Any] = {
+        **wanted,
+        "ref": f"zoo:{out.name}",
+        "kind": task.kind,
+        "data": task.data,
+        "licence": task.licence,
+        "metric": METRICS[task.kind],
+        "scores": {name: round(value, 4) for name, value in scores.items()},
+        "baseline": majority_baseline(task),
+        "train_examples": len(task.train),
+        "test_examples": len(task.test),
+        "steps": steps,
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    write_task_model(model.cpu(), task, settings, base, out, record)
+    name, value = next(iter(scores.items()))
+    report(f"{out.name}: {name} {value:.3f} against {record['baseline']['score']:.3f}, {record['seconds']:.0f} s")
+    return record
+
+
+def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
+    """The base's body with a fresh head for the task's kind.
+
+    Raises:
+        RecipeError: If weights of the body are missing from the file.
+    """
+    import transformers
+    from transformers.utils import logging
+
+    names = {"sequence": "SequenceClassification", "words": "TokenClassification", "span": "QuestionAnswering"}
+    options: dict[str, Any] = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
+    for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+        options[name] = settings.dropout
+    config = transformers.AutoConfig.from_pretrained(base, trust_remote_code=False)
+    options = {name: value for name, value in options.items() if not name.endswith("_prob") or hasattr(config, name)}
+    if task.label_names:
+        options["id2label"] = dict(enumerate(task.label_names))
+        options["label2id"] = {label: index for index, label in enumerate(task.label_names)}
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()  # a new head is what is wanted here; what must not be missing is checked below
+    logging.disable_progress_bar()
+    try:
+        auto = getattr(transformers, "AutoModel" if task.kind == "arcs" else f"AutoModelFor{names[task.kind]}")
+        model, found = auto.from_pretrained(base, output_loading_info=True, **options)
+    except (OSError, ValueError) as error:
+        raise RecipeError(f"The base {base} could not be opened for {task.name}: {error}") from error
+    finally:
+        logging.set_verbosity(level)
+    body = str(model.base_model_prefix)
+    lacking = [name for name in found["missing_keys"] if task.kind == "arcs" or name.startswith(f"{body}.")]
+    lacking = [name for name in lacking if "pooler" not in name]  # a head in all but name; not every base ships one
+    if lacking:
+        raise RecipeError(f"The base {base} lacks {len(lacking)} weights of its body ({lacking[0]}).")
+    return ArcParser(model, settings.arc_size) if task.kind == "arcs" else model
+
+
+def train(
+    model: Any, kind: Kind, items: list[Encoded], settings: Finetuning, pad: int, device: str, name: str, report: Report
+) -> int:
+    """Train in place; returns the number of steps.
+
+    Raises:
+        RecipeError: If the loss stops being a number.
+    """
+    lengths = [len(item.ids) for item in items]
+    per_epoch = len(training_order(lengths, settings.batch, settings.seed, 0))
+    total = max(1, round(settings.epochs * per_epoch))
+    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
+    kept = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
+    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": kept, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
+    model.train()
+    step, epoch, running = 0, 0, 0.0
+    while step < total:
+        for chosen in training_order(lengths, settings.batch, settings.seed, epoch)[: total - step]:
+            tensors = {key: value.to(device) for key, value in collate([items[i] for i in chosen], pad).items()}
+            warming = (step + 1) / max(1.0, settings.warmup * total)
+            decaying = (total - step) / max(1.0, (1 - settings.warmup) * total)
+            for group in optimizer.param_groups:
+                group["lr"] = settings.learning_rate * min(1.0, warming, decaying)
+            loss = task_loss(model, kind, tensors)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            step += 1
+            running += (float(loss.detach()) - running) / min(step, 50)
+            if step % 100 == 0 or step == total:
+                report(f"{name} step {step}/{total} loss {running:.3f}")
+                if running != running:
+                    raise RecipeError(f"{name}: the loss is not a number after {step} steps; lower the learning rate.")
+        epoch += 1
+    return step
+
+
+def task_loss(model: Any, kind: Kind, tensors: dict[str, Tensor]) -> Tensor:
+    """Cross-entropy of a batch: of labels, of heads, or the mean over a span's two ends."""
+    output = forward(model, kind, tensors)
+    if kind == "span":
+        ends = ((output.start_logits, "start_positions"), (output.end_logits, "end_positions"))
+        return sum((functional.cross_entropy(logits, tensors[key]) for logits, key in ends), torch.tensor(0.0)) / 2
+    logits, truth = (output, tensors["heads"]) if kind == "arcs" else (output.logits, tensors["labels"])
+    return functional.cross_entropy(logits.flatten(0, -2), truth.flatten(), ignore_index=IGNORED)
+
+
+def write_task_model(
+    model: Any, task: TaskData, settings: Finetuning, base: Path, out: Path, record: dict[str, Any]
+) -> None:
+    """Save body and head; a parser's body stays what `AutoModel` opens, its head is named in the config."""
+    extra: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    extra = {name: value for name, value in extra.items() if hasattr(model.config, name)}
+    if task.kind == "arcs":
+        extra |= {HEAD_KEY: {"kind": "arc", "size": settings.arc_size}, "architecture": type(model.body).__name__}
+    write_model(model, base, out, record, **extra)
+
+
+def run_settings(task: str, seed: int, quick: bool = False) -> Finetuning:
+    """The tuned settings of a task for one seed; a few steps when quick."""
+    settings = replace(TUNED.get(task, Finetuning()), seed=seed)
+    return replace(settings, epochs=1.0, train_limit=64, test_limit=32) if quick else settings
+
+
+def _digest(base: Path) -> str:
+    import hashlib
+
+    path = base / "model.safetensors"
+    if not path.is_file():
+        raise RecipeError(f"No model.safetensors in {base}; make the base first.")
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,76 @@
+"""The manifest: what every finished model's own record says, with hashes and sizes of its files."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+from core.errors import RecipeError
+from core.zoo_models import MANIFEST, file_digest
+from zoo.recipe.checkpoints import TOKENIZER_FILES, read_record, write_json
+
+HASHED = ("model.safetensors", "config.json", *TOKENIZER_FILES)
+ORDER = ("masked-lm", "nli", "sentiment", "subjectivity", "question", "pos", "parse")
+
+
+def write_manifest(out: Path) -> list[dict[str, Any]]:
+    """Write `out/manifest.json` from the model folders that are there; returns its entries.
+
+    Raises:
+        RecipeError: If there is no finished model, or the file cannot be written.
+    """
+    folders = sorted(path for path in (out / "models").glob("*") if path.is_dir() and path.suffix != ".partial")
+    records = [(folder, record) for folder in folders if (record := read_record(folder)) is not None]
+    if not records:
+        raise RecipeError(f"There is no finished model in {out / 'models'}; run the recipe first.")
+    entries = sorted((manifest_entry(folder, record) for folder, record in records), key=_place)
+    write_json(out / MANIFEST, {"format": 1, "models": entries})
+    return entries
+
+
+def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """One model's entry: its record, flattened to what a reader asks for first, and its files' hashes."""
+    scores = record["scores"]
+    metric = record["metric"]
+    return {
+        "ref": f"zoo:{folder.name}",
+        "name": folder.name,
+        "base": record.get("base"),
+        "task": record["task"],
+        "kind": record["kind"],
+        "seed": record["settings"]["seed"],
+        "data": record["data"],
+        "licence": record["licence"],
+        "steps": record["steps"],
+        "tokens": record.get("tokens"),
+        "train_examples": record.get("train_examples"),
+        "test_examples": record.get("test_examples"),
+        "metric": metric,
+        "score": scores[metric],
+        "scores": scores,
+        "baseline": record["baseline"]["score"],
+        "baselines": record["baseline"],
+        "examples": record.get("examples"),
+        "settings": record["settings"],
+        "seconds": record.get("seconds"),
+        "parameters": count_parameters(folder / "model.safetensors"),
+        "bytes": (folder / "model.safetensors").stat().st_size,
+        "sha256": file_digest(folder / "model.safetensors"),
+        "files": {name: file_digest(folder / name) for name in HASHED if (folder / name).is_file()},
+    }
+
+
+def count_parameters(path: Path) -> int:
+    """Numbers in a safetensors file, read from its header alone."""
+    with path.open("rb") as handle:
+        (size,) = struct.unpack("<Q", handle.read(8))
+        header = json.loads(handle.read(size))
+    return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+
+
+def _place(entry: dict[str, Any]) -> tuple[int, int, str]:
+    task = ORDER.index(entry["task"]) if entry["task"] in ORDER else len(ORDER)
+    return task, int(entry["steps"]) if task == 0 else 0, str(entry["name"])

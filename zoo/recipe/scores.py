@@ -1,0 +1,114 @@
+"""How a fine-tuned model is scored on the held-out part, and what guessing would score.
+
+Shares in [0, 1]: accuracy of labels (sentences, or words for tags), UAS of arcs (all words, punctuation included,
+each word its highest-scoring head), exact match and token F1 of spans.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.recipe.batches import IGNORED, Encoded, scoring_batches
+from zoo.recipe.tasks import TaskData
+
+METRICS = {"sequence": "accuracy", "words": "accuracy", "arcs": "UAS", "span": "F1"}
+LONGEST_ANSWER = 30  # subwords
+
+
+def score_model(
+    model: Any, task: TaskData, items: Sequence[Encoded], pad: int, batch: int = 64, device: str = "cpu"
+) -> dict[str, float]:
+    """Scores of `model` on encoded examples; the first one is the kind's metric in `METRICS`."""
+    model.eval()
+    hits, count, overlap = 0.0, 0, 0.0
+    with torch.inference_mode():
+        for chosen, tensors in scoring_batches(items, batch, pad):
+            output = forward(model, task.kind, {name: value.to(device) for name, value in tensors.items()})
+            if task.kind == "span":
+                for row, index in enumerate(chosen):
+                    exact, f1 = _score_span(output.start_logits[row], output.end_logits[row], items[index])
+                    hits, overlap, count = hits + exact, overlap + f1, count + 1
+                continue
+            logits = output if task.kind == "arcs" else output.logits
+            truth = tensors["heads" if task.kind == "arcs" else "labels"].to(device)
+            hits += float(((logits.argmax(-1) == truth) & (truth != IGNORED)).sum())
+            count += int((truth != IGNORED).sum())
+    if task.kind == "span":
+        return {"F1": overlap / max(1, count), "exact_match": hits / max(1, count)}
+    if task.kind in ("words", "arcs"):  # a word that was cut off is a word that was missed
+        count = sum(len(item.source.words) for item in items if item.source is not None)
+    return {METRICS[task.kind]: hits / max(1, count)}
+
+
+def forward(model: Any, kind: str, tensors: dict[str, Tensor]) -> Any:
+    """The model's output on a batch: arc scores, or transformers' output object."""
+    inputs = {name: tensors[name] for name in ("input_ids", "attention_mask")}
+    if kind == "arcs":
+        return model(**inputs, word_starts=tensors["word_starts"])
+    return model(**inputs)
+
+
+def majority_baseline(task: TaskData) -> dict[str, Any]:
+    """What the commonest answer of the training part scores on the test part.
+
+    The commonest label; for arcs the commonest place of the head relative to the word (or the root); for spans
+    the empty answer.
+    """
+    if task.kind == "span":
+        empty = sum(not example.answers for example in task.test) / max(1, len(task.test))
+        return {"score": empty, "answer": "no answer"}
+    counts: dict[str, Counter[Any]] = {"train": Counter(), "test": Counter()}
+    for part, examples in (("train", task.train), ("test", task.test)):
+        for example in examples:
+            if task.kind == "sequence":
+                counts[part][example.label] += 1
+            elif task.kind == "words":
+                counts[part].update(example.labels)
+            else:
+                counts[part].update(_relative(word, head) for word, head in enumerate(example.labels, start=1))
+    answer = counts["train"].most_common(1)[0][0]
+    score = counts["test"][answer] / max(1, sum(counts["test"].values()))
+    return {"score": score, "answer": task.label_names[answer] if task.label_names else f"head at {answer}"}
+
+
+def _relative(word: int, head: int) -> str:
+    return "the root" if head == 0 else f"{head - word:+d}"
+
+
+def _score_span(start: Tensor, end: Tensor, item: Encoded) -> tuple[float, float]:
+    """(exact match, token F1) of the best span in the context against the best of the answers."""
+    source, offsets = item.source, item.offsets or []
+    text = ""
+    inside = torch.tensor([pair is not None for pair in offsets])
+    if source is not None and source.pair is not None and inside.any():
+        pairs = start[: len(offsets), None].cpu() + end[None, : len(offsets)].cpu()
+        size = torch.arange(len(offsets))
+        length = size[None, :] - size[:, None]
+        allowed = (length >= 0) & (length < LONGEST_ANSWER) & inside[:, None] & inside[None, :]
+        best = int(pairs.masked_fill(~allowed, -torch.inf).argmax())
+        first, last = divmod(best, len(offsets))
+        if float(pairs[first, last]) > float(start[0] + end[0]):
+            text = source.pair[offsets[first][0] : offsets[last][1]]  # type: ignore[index]
+    answers = source.answers if source is not None and source.answers else ("",)
+    found = _normal(text)
+    return max(float(found == _normal(answer)) for answer in answers), max(_f1(found, _normal(a)) for a in answers)
+
+
+def _normal(text: str) -> list[str]:
+    """SQuAD's normalisation: lower case, no punctuation, no articles."""
+    bare = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return re.sub(r"\b(a|an|the)\b", " ", bare).split()
+
+
+def _f1(found: list[str], answer: list[str]) -> float:
+    if not found or not answer:
+        return float(found == answer)
+    common = sum((Counter(found) & Counter(answer)).values())
+    return 2 * common / (len(found) + len(answer))

@@ -1,0 +1,95 @@
+"""A pretrained seed becomes a model of the box: weights rounded, loss and accuracy measured, blanks filled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from zoo.recipe.baselines import TextBaselines
+from zoo.recipe.checkpoints import RECORD, finish_seed, read_record, write_json
+from zoo.recipe.pretrain import Pretraining, evaluate
+from zoo.recipe.sources import TextSource
+
+BLANKS = (
+    "The man opened the [MASK] and went out.",
+    "She poured the tea into a [MASK].",
+    "The children were playing in the [MASK].",
+    "He has never [MASK] to London.",
+    "The keys to the cabinet [MASK] on the table.",
+    "It was so dark that I could not [MASK] anything.",
+    "The film was so [MASK] that I fell asleep.",
+    "The capital of France is [MASK].",
+    "Two and two make [MASK].",
+    "I would like a cup of [MASK], please.",
+)
+"""Written down before any model was trained; every card shows all ten, whatever comes out."""
+
+
+def publish_seed(
+    checkpoint: Path,
+    tokenizer: Path,
+    out: Path,
+    held_out: np.ndarray,
+    baselines: TextBaselines,
+    source: TextSource,
+    settings: Pretraining | None = None,
+    device: str = "cpu",
+) -> dict[str, Any]:
+    """Write a seed's folder and its record: held-out loss and accuracy of the weights as they are shipped.
+
+    Args:
+        checkpoint: Training state, or a snapshot (`step-N.safetensors`), which needs `settings`.
+        held_out: Token ids, shape (window, subword).
+        settings: Of a snapshot's training.
+
+    Raises:
+        RecipeError: As `finish_seed`.
+    """
+    from core.zoo_models import file_digest
+
+    digest = file_digest(checkpoint) if checkpoint.is_file() else ""
+    done = read_record(out)
+    if done is not None and done.get("checkpoint_sha256") == digest:
+        return done
+    note = finish_seed(checkpoint, tokenizer, out, settings)
+    trained = settings or Pretraining(**{**note["settings"], "keep_steps": tuple(note["settings"]["keep_steps"])})
+    steps = int(note.get("step") or checkpoint.stem.rpartition("-")[2])
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    model = AutoModelForMaskedLM.from_pretrained(out, dtype=torch.float32, trust_remote_code=False).to(device)
+    scores = evaluate(model, held_out, trained, device)
+    record = {
+        "ref": f"zoo:{out.name}",
+        "base": None,
+        "task": "masked-lm",
+        "kind": "masked-lm",
+        "data": source.data,
+        "licence": source.licence,
+        "metric": "held_out_loss",
+        "scores": {name: round(value, 4) for name, value in scores.items()},
+        "baseline": {"score": round(baselines.bigram, 4), "unigram": round(baselines.unigram, 4), "answer": "bigram"},
+        "steps": steps,
+        "tokens": steps * trained.batch * trained.length,
+        "settings": {**vars(trained), "keep_steps": list(trained.keep_steps)},
+        "checkpoint_sha256": digest,
+        "examples": fill_blanks(model.cpu(), AutoTokenizer.from_pretrained(out, trust_remote_code=False)),
+    }
+    write_json(out / RECORD, record)
+    return record
+
+
+def fill_blanks(model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS, top: int = 5) -> list[dict[str, Any]]:
+    """The model's `top` words for each sentence's [MASK], with probabilities."""
+    found = []
+    for sentence in sentences:
+        encoding = tokenizer(sentence, return_tensors="pt")
+        place = int((encoding["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
+        with torch.inference_mode():
+            logits = model(**encoding).logits[0, place]
+        best = logits.softmax(-1).topk(top)
+        words = [tokenizer.convert_ids_to_tokens(int(index)) for index in best.indices]
+        found.append({"text": sentence, "words": words, "probabilities": [round(float(p), 4) for p in best.values]})
+    return found
