@@ -275,14 +275,17 @@ def _connect(address: str) -> Iterator[Any]:
             f"To run on the scheduler {address} install dask: pip install 'dask[distributed]'; "
             "or leave the scheduler out to run here."
         ) from error
+    # Made in two steps, so that there is something to close when connecting fails: a client that is left to the
+    # garbage collector closes itself whenever that runs, and may then wait for a lock that its own thread holds.
+    client: Any = Client.__new__(Client)
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise SpecError(
-            f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
-            "and `dask scheduler` starts one. Leave it out to run here."
-        ) from error
-    try:
+        try:
+            client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise SpecError(
+                f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
+                "and `dask scheduler` starts one. Leave it out to run here."
+            ) from error
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:

@@ -270,7 +270,7 @@ class Store:
                 try:
                     for key, payload in fitting:
                         values.set(key, payload)
-                except TROUBLE:
+                except BaseException:
                     values.disk.remove_written()
                     raise
             values.trim()

@@ -119,7 +119,8 @@ def test_a_folder_with_other_things_in_it_keeps_its_mode(tmp_path: Path) -> None
 def test_keys_are_strings(store: Store) -> None:
     for key in (1, ("a", "b"), b"bytes", None):
         with pytest.raises(TypeError):
-            store.put(key, SMALL)  # type: ignore[arg-type]
+            store.put_many({"first": LARGE, key: SMALL})  # type: ignore[dict-item]
+        assert files(store) == []
         with pytest.raises(TypeError):
             store.get(key)  # type: ignore[arg-type]
 
