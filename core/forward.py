@@ -69,7 +69,7 @@ def cut_sentences(tokenizer: Any, sentences: Sequence[Sequence[str]]) -> list[Su
         sentences: Words of each sentence, at least one sentence.
     """
     space = " " if _needs_space(tokenizer) else ""
-    batch = [[space + word for word in words] for words in sentences]
+    batch = [[space + word if word else "" for word in words] for words in sentences]
     encoded = tokenizer(batch, is_split_into_words=True, add_special_tokens=True, return_attention_mask=False)
     return [
         Subwords(ids, [-1 if word is None else word for word in encoded.word_ids(index)], len(sentences[index]))

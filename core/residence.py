@@ -22,7 +22,7 @@ KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
 LOOK_UP_SECONDS = 0.25  # how often someone who waits hears of a cancelled run
 
 _turn = threading.RLock()
-_resident: dict[tuple[str, str | None, str, bool], LoadedModel] = {}  # at most one
+_resident: dict[tuple[str, str, str | None, str, bool], LoadedModel] = {}  # at most one
 _farewell: list[threading.Timer] = []  # at most one
 
 
@@ -39,9 +39,9 @@ def borrow_model(
         ModelError: If it cannot be loaded.
         CancelledError: If the run is cancelled while it waits its turn.
     """
-    from core.models import fingerprint, load_model
+    from core.models import fingerprint, load_model, tokenizer_fingerprint
 
-    identity = (fingerprint(ref), device, dtype, attentions)
+    identity = (fingerprint(ref), tokenizer_fingerprint(ref), device, dtype, attentions)
     while not _turn.acquire(timeout=LOOK_UP_SECONDS):
         tick(0.0, "waiting for another model to finish")
     try:

@@ -1,0 +1,118 @@
+"""Tiny random models of every architecture, saved as a user would have them: for tests, made in a second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+TEXT = "the man opened the door of unbelievable things and went out to a quiet room with his old dog"
+SENTENCES = (
+    ("the", "man", "opened", "the", "door"),
+    ("a", "quiet", "dog"),
+    ("things", "went", "unbelievable", "out", "of", "the", "old", "room", "and", "the", "man", "opened", "it"),
+    ("don't", "stop"),
+    ("door",),
+    ("his", "unquiet", "undoor", "went", "with", "the", "manthing"),
+)
+TYPES = (
+    *("bert", "roberta", "distilbert", "electra", "mpnet", "roformer"),
+    *("gpt2", "llama", "mistral", "qwen2", "qwen3", "t5", "mt5", "bart"),
+)
+BYTE_LEVEL = ("roberta", "gpt2", "llama", "mistral", "qwen2", "qwen3", "bart")
+UNIGRAM = ("t5", "mt5")
+SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
+D_MODEL, LAYERS, HEADS, POSITIONS = 32, 3, 4, 64
+
+
+def tiny_tokenizer(model_type: str) -> Any:
+    """A fast tokenizer of the kind that this model type has, trained on a few words."""
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    names: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
+    if model_type in BYTE_LEVEL:
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        if model_type.startswith("qwen"):
+            cut = pre_tokenizers.Split(Regex(r"'\w+|\s?\w+|\s?[^\s\w]+"), "isolated")
+            whole = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+            tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, whole])
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer: Any = trainers.BpeTrainer(vocab_size=340, special_tokens=SPECIALS, initial_alphabet=alphabet)
+    elif model_type in UNIGRAM:
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        tokenizer.decoder = decoders.Metaspace()
+        trainer = trainers.UnigramTrainer(vocab_size=60, special_tokens=SPECIALS, unk_token="<unk>")
+    else:
+        tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
+        tokenizer.normalizer = normalizers.BertNormalizer()
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        trainer = trainers.WordPieceTrainer(vocab_size=90, special_tokens=SPECIALS)
+    tokenizer.train_from_iterator([TEXT] * 3, trainer)
+    if model_type in UNIGRAM:
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
+    elif model_type in ("llama", "mistral"):
+        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    elif model_type not in BYTE_LEVEL or model_type in ("roberta", "bart"):
+        pair = [("<s>", 1), ("</s>", 2)]
+        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=pair)
+        names |= {"cls_token": "<s>", "sep_token": "</s>"}
+    if model_type == "gpt2":
+        names = {"unk_token": "<unk>"}  # as published: nothing to pad with
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
+def tiny_config(model_type: str, vocabulary: int, **changes: Any) -> Any:
+    """A configuration of this type: three layers of 32 dimensions and four heads."""
+    from transformers import AutoConfig
+
+    bert = {"hidden_size": D_MODEL, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": 64,
+            "max_position_embeddings": POSITIONS, "pad_token_id": 0}  # fmt: skip
+    special: dict[str, dict[str, Any]] = {
+        "distilbert": {"dim": D_MODEL, "n_layers": LAYERS, "n_heads": HEADS, "hidden_dim": 64,
+                       "max_position_embeddings": POSITIONS},
+        "gpt2": {"n_embd": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "n_positions": POSITIONS},
+        "bart": {"d_model": D_MODEL, "encoder_layers": LAYERS, "decoder_layers": 2, "encoder_attention_heads": HEADS,
+                 "decoder_attention_heads": HEADS, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "pad_token_id": 0,
+                 "max_position_embeddings": POSITIONS, "bos_token_id": 1, "eos_token_id": 2,
+                 "decoder_start_token_id": 2, "forced_eos_token_id": 2},
+        "electra": {**bert, "embedding_size": 16},
+        "roformer": {**bert, "embedding_size": 16},
+    }  # fmt: skip
+    for name in ("t5", "mt5"):
+        special[name] = {"d_model": D_MODEL, "d_kv": 8, "d_ff": 64, "num_layers": LAYERS, "num_decoder_layers": 2,
+                         "num_heads": HEADS, "pad_token_id": 0, "decoder_start_token_id": 0}  # fmt: skip
+    for name in ("llama", "mistral", "qwen2", "qwen3"):
+        special[name] = {**bert, "num_key_value_heads": 2, "head_dim": 8}
+    settings = {**special.get(model_type, bert), "vocab_size": vocabulary, **changes}
+    return AutoConfig.for_model(model_type, **settings)
+
+
+def save_tiny(folder: Path, model_type: str = "bert", *, head: bool = False, seed: int = 0, **changes: Any) -> Path:
+    """A tiny random model and its tokenizer in `folder`.
+
+    Args:
+        head: Whether to save the task model (masked or causal language model) and not the bare one.
+        seed: Of the weights.
+        changes: To the configuration.
+    """
+    import torch
+    from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+    from transformers.utils import logging
+
+    tokenizer = tiny_tokenizer(model_type)
+    config = tiny_config(model_type, len(tokenizer), **changes)
+    factory: Any = AutoModel
+    if head:
+        causal = model_type in ("gpt2", "llama", "mistral", "qwen2", "qwen3")
+        encoder = AutoModelForMaskedLM if model_type not in ("t5", "mt5", "bart") else AutoModelForSeq2SeqLM
+        factory = AutoModelForCausalLM if causal else encoder
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        logging.disable_progress_bar()
+        factory.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
