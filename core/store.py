@@ -10,13 +10,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
 import sqlite3
 import threading
 import time
 import warnings
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -25,25 +23,21 @@ from typing import Any
 
 import diskcache
 
+from core import files
 from core.encoding import Value, decode, encode, key_of
 from core.errors import StoreError
 from core.flight import CacheLocks, Flight, SingleFlight
-from core.folders import identity, make_private_folder, user_cache_folder
 
 __all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "decode", "default_store", "encode", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
 LOCK_SECONDS = 20.0
-INLINE_BYTES = 2**17  # below this a value lies in the database: faster than a file of its own
+INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
 READ_BATCH = 256  # entries read in one transaction
 WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
 MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
-FILENAME = re.compile(r"[0-9a-f]{2}[/\\][0-9a-f]{2}[/\\][0-9a-f]{28}\.val")
-BOOKS = "cache.db"  # diskcache's name for its database
-ELSEWHERE = "name another folder in PALIMPSEST_STORE."
 TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
-
 
 _OPEN: dict[tuple[int, Path, int], Store] = {}
 _OPENING = threading.Lock()
@@ -64,14 +58,13 @@ class StoreInfo:
 
 
 class _Disk(diskcache.Disk):
-    """Checked bytes under string keys. The row of a value holds its CRC-32; a large value lies in its own file."""
+    """Bytes under string keys. The row of a value holds its checksum, and a small value itself; a large one is a file.
 
-    written: list[Path]  # by the transaction at hand: one thread at a time
+    Keys that are not strings and values that are not bytes are refused, where diskcache would serialize the objects;
+    so are entries of any mode but ours, where it would bring objects to life.
+    """
 
-    def remove_written(self) -> None:
-        """The transaction failed: the files that it wrote belong to no row."""
-        for path in self.written:
-            path.unlink(missing_ok=True)
+    written: list[str]  # by the transaction at hand, of which there is one at a time
 
     def put(self, key: Any) -> tuple[str, bool]:
         if type(key) is not str:
@@ -86,34 +79,27 @@ class _Disk(diskcache.Disk):
     def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, str | None, bytes]:
         if type(value) is not bytes or read:
             raise TypeError(f"the store keeps bytes, not {type(value).__name__}")
-        check = zlib.crc32(value).to_bytes(4, "big")
         if len(value) < self.min_file_size:
-            return 0, MODE_SAFETENSORS, None, check + value
-        filename, full_path = self.filename()
-        path, partial = Path(full_path), Path(full_path + ".part")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            partial.write_bytes(value)
-            os.replace(partial, path)  # noqa: PTH105
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
+            return 0, MODE_SAFETENSORS, None, files.checksum(value) + value
+        filename = files.new_filename()
+        path = f"{self._directory}/{filename}"
+        files.write_whole(path, value)
         self.written.append(path)
-        return len(value), MODE_SAFETENSORS, filename, check
+        return len(value), MODE_SAFETENSORS, filename, files.checksum(value)
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
         # OSError is the one thing that diskcache takes for a miss.
         if mode != MODE_SAFETENSORS or read or type(value) is not bytes:
             raise OSError(f"an entry of mode {mode}, which this store neither writes nor reads")
-        if filename is None:
-            check, payload = value[:4], value[4:]
-        else:
-            if not FILENAME.fullmatch(filename):
-                raise OSError("an entry whose file is not one that this store names")
-            check, payload = value, Path(self._directory, filename).read_bytes()
-        if zlib.crc32(payload).to_bytes(4, "big") != check:
+        if filename is not None:
+            return files.read_checked(self._directory, filename, value)
+        if files.checksum(value[4:]) != value[:4]:
             raise OSError("a damaged entry")
-        return payload
+        return value[4:]
+
+    def remove(self, file_path: str) -> None:
+        # diskcache would remove the folder too, which another writer may be about to use.
+        files.remove([f"{self._directory}/{file_path}"])
 
 
 class _Cache(diskcache.Cache):
@@ -122,6 +108,24 @@ class _Cache(diskcache.Cache):
     def _cull(self, now: float, sql: Any, cleanup: Any, limit: int | None = None) -> None:
         if limit is not None:
             super()._cull(now, sql, cleanup, limit)
+
+    def read_many(self, keys: list[str]) -> list[tuple[str, bytes]]:
+        """Those of the keys that are there and sound. Two statements for all, where `get` needs three for each."""
+        for key in keys:
+            self.disk.put(key)
+        marks = ",".join("?" * len(keys))
+        rows = self._sql(
+            f"SELECT rowid, key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({marks})", keys
+        ).fetchall()
+        found = []
+        for rowid, key, *place in rows:
+            with contextlib.suppress(OSError):
+                found.append((rowid, key, self.disk.fetch(*place, read=False)))
+        if found:
+            with contextlib.suppress(sqlite3.OperationalError):  # a full disk can be read from all the same
+                rowids = ",".join(str(rowid) for rowid, _, _ in found)
+                self._sql(f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),))
+        return [(key, payload) for _, key, payload in found]
 
     def trim(self) -> None:
         """Evict, one at a time, until the size is within the limit; the newest entry stays."""
@@ -147,6 +151,7 @@ class Store:
             StoreError: If the folder cannot be made or written.
         """
         self.folder = Path(folder)
+        self._values_folder = self.folder / "values"
         self.size_limit = size_limit
         self.notices: list[str] = []
         self._guard = threading.Lock()
@@ -170,9 +175,10 @@ class Store:
         found: dict[str, Value] = {}
         remaining = iter(dict.fromkeys(keys))
         while batch := list(islice(remaining, READ_BATCH)):
-            for key, payload in self._read(batch):
+            payloads = dict(self._read(batch))
+            for key in filter(payloads.__contains__, batch):
                 with contextlib.suppress(OSError):
-                    found[key] = decode(payload)
+                    found[key] = decode(payloads[key])
         return found
 
     def put(self, key: str, value: Value) -> bool:
@@ -249,8 +255,7 @@ class Store:
 
     def _read(self, keys: list[str]) -> list[tuple[str, bytes]]:
         try:
-            with self._values.transact():
-                return [(key, payload) for key in keys if (payload := self._values.get(key)) is not None]
+            return self._values.read_many(keys)
         except TROUBLE as error:
             self._recover(error)
             return []
@@ -263,16 +268,16 @@ class Store:
                 f"A result of {largest / 2**20:,.1f} MiB is larger than the store's limit of "
                 f"{self.size_limit / 2**20:,.1f} MiB and is not kept; raise PALIMPSEST_STORE_BYTES."
             )
-        values = self._values
+        values, written = self._values, list[str]()
         try:
-            with values.transact():
-                values.disk.written = []
-                try:
+            try:
+                with values.transact():
+                    values.disk.written = written
                     for key, payload in fitting:
                         values.set(key, payload)
-                except BaseException:
-                    values.disk.remove_written()
-                    raise
+            except BaseException:
+                files.remove(written)  # rolled back: they belong to no row
+                raise
             values.trim()
         except TROUBLE as error:
             self._recover(error)
@@ -293,10 +298,10 @@ class Store:
             )
             return
         with self._guard:
-            seen, now = self._books, identity(self.folder / "values" / BOOKS)
-            if type(error) is sqlite3.DatabaseError and seen == now:
-                self._set_aside("values", error)
-            elif seen == now:
+            same = self._books == files.identity(self._values_folder)  # else another has begun new ones
+            if same and type(error) is sqlite3.DatabaseError:
+                files.set_aside(self._values_folder, error, self._say)
+            elif same:
                 self._say(f"The store in {self.folder} does not answer ({error}); results are shown but not kept.")
                 return
             with contextlib.suppress(StoreError):
@@ -304,29 +309,11 @@ class Store:
 
     def _open_values(self) -> None:
         self._values = self._open("values", eviction_policy="least-recently-used", size_limit=self.size_limit)
-        self._books = identity(self.folder / "values" / BOOKS)
+        self._books = files.identity(self._values_folder)
 
     def _open(self, name: str, **settings: Any) -> _Cache:
-        """The cache in a folder of the store; a damaged one is set aside and a new one begun."""
-        folder = self.folder / name
-        for _ in range(3):
-            before = identity(folder / BOOKS)
-            try:
-                make_private_folder(self.folder)
-                make_private_folder(folder)
-                return _Cache(str(folder), disk=_Disk, cull_limit=1, disk_min_file_size=INLINE_BYTES, **settings)
-            except (OSError, sqlite3.Error) as error:
-                if type(error) is not sqlite3.DatabaseError:
-                    raise StoreError(f"The store in {folder} cannot be opened ({error}); {ELSEWHERE}") from error
-                if identity(folder / BOOKS) == before:  # else another process has just begun a new one
-                    self._set_aside(name, error)
-        raise StoreError(f"The store in {folder} is damaged and cannot be set aside; remove that folder.")
-
-    def _set_aside(self, name: str, error: Exception) -> None:
-        folder = self.folder / name
-        with contextlib.suppress(FileNotFoundError):
-            folder.rename(folder.with_name(f"{name}.damaged-{time.time_ns()}"))
-        self._say(f"The store in {folder} was damaged ({error}); it is set aside and a new one is begun.")
+        settings |= {"disk": _Disk, "cull_limit": 1, "disk_min_file_size": INLINE_BYTES}
+        return files.open_books(self.folder / name, lambda folder: _Cache(str(folder), **settings), self._say)
 
 
 def default_store() -> Store:
@@ -337,13 +324,10 @@ def default_store() -> Store:
     Raises:
         StoreError: If the folder cannot be used, or the limit is not a number of bytes.
     """
-    named = os.environ.get("PALIMPSEST_STORE", "").strip()
-    folder = Path(named).expanduser().absolute() if named else user_cache_folder()
-    text = os.environ.get("PALIMPSEST_STORE_BYTES", "").strip() or str(SIZE_LIMIT)
-    if not text.isdecimal() or int(text) < MINIMUM_SIZE_LIMIT:
-        raise StoreError(f"PALIMPSEST_STORE_BYTES is {text!r}; it is a number of bytes, at least {MINIMUM_SIZE_LIMIT}.")
-    which = (os.getpid(), folder, int(text))
+    folder = files.named_folder("PALIMPSEST_STORE") or files.user_cache_folder()
+    size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
+    which = (os.getpid(), folder, size_limit)
     with _OPENING:
         if which not in _OPEN:
-            _OPEN[which] = Store(folder, int(text))
+            _OPEN[which] = Store(folder, size_limit)
         return _OPEN[which]

@@ -26,7 +26,7 @@ from core.store import INLINE_BYTES, Store, StoreWarning, default_store, key_of
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"vectors": np.arange(20, dtype=np.float16).reshape(4, 5), "words": ["a", "b"], "n": 2}
-LARGE = {"vectors": np.arange(INLINE_BYTES, dtype=np.float32)}
+LARGE = {"vectors": np.arange(2**17, dtype=np.float32)}
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_replacing_a_large_value_leaves_no_file_behind(store: Store) -> None:
 
 def test_clear_leaves_nothing_not_even_what_crashes_left(store: Store) -> None:
     store.put_many({"a": SMALL, "b": LARGE})
-    for name in ("ab/cd/orphan.val", "ab/cd/half.val.part"):
+    for name in ("ab/orphan.safetensors", "ab/half.safetensors.part"):
         orphan = store.folder / "values" / name
         orphan.parent.mkdir(parents=True, exist_ok=True)
         orphan.write_bytes(b"orphan")
@@ -241,9 +241,9 @@ def test_entries_in_the_modes_of_diskcache_are_refused(store: Store, tmp_path: P
 
 def test_an_entry_that_points_out_of_the_store_is_refused(store: Store, tmp_path: Path) -> None:
     store.put("key", LARGE)
-    shutil.copy(files(store)[0], tmp_path / "elsewhere.val")
+    shutil.copy(files(store)[0], tmp_path / "elsewhere.safetensors")
     with books(store) as database:
-        database.execute("UPDATE Cache SET filename = '../../elsewhere.val'")
+        database.execute("UPDATE Cache SET filename = '../../elsewhere.safetensors'")
     assert store.get("key") is None
 
 
@@ -304,11 +304,11 @@ def test_a_folder_removed_while_in_use_is_begun_again(store: Store) -> None:
 
 
 def test_a_full_disk_is_a_warning(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(path: Path, content: bytes) -> None:
-        path.open("wb").close()
+    def replace(partial: str, path: str) -> None:
+        assert Path(partial).exists()
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", write)
+    monkeypatch.setattr(os, "replace", replace)
     with pytest.warns(StoreWarning, match="The disk is full"):
         value, stored = store.get_or_compute("key", lambda: LARGE)
     assert same(value, LARGE)
@@ -322,7 +322,7 @@ def test_a_full_disk_is_a_warning(store: Store, monkeypatch: pytest.MonkeyPatch)
 def test_a_database_that_cannot_grow_is_a_warning_and_leaves_no_files(store: Store) -> None:
     pages = store._values._sql("PRAGMA page_count").fetchone()[0]
     store._values._sql(f"PRAGMA max_page_count = {pages}")
-    items = {"file": LARGE} | {str(number): {"x": np.zeros(INLINE_BYTES // 2, np.uint8)} for number in range(20)}
+    items = {"file": LARGE} | {str(number): {"x": np.zeros(INLINE_BYTES // 2, np.uint8)} for number in range(200)}
     with pytest.warns(StoreWarning, match="The disk is full"):
         assert not store.put_many(items)
     assert files(store) == []
@@ -333,9 +333,12 @@ def test_another_trouble_is_said_too(store: Store, monkeypatch: pytest.MonkeyPat
     def refuse(*arguments: object, **named: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(store._values, "transact", refuse)
+    for method in ("read_many", "transact", "__contains__"):
+        monkeypatch.setattr(type(store._values), method, refuse)
     with pytest.warns(StoreWarning, match="does not answer"):
         assert store.get("key") is None
+    with pytest.warns(StoreWarning, match="does not answer"):
+        assert "key" not in store
     with pytest.warns(StoreWarning, match="does not answer"):
         assert not store.put("key", SMALL)
     monkeypatch.setattr(store._values, "volume", refuse)
@@ -352,6 +355,32 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, blocked: 
     (tmp_path / blocked).write_text("a file is in the way")
     with pytest.raises(StoreError, match="PALIMPSEST_STORE"):
         Store(tmp_path / "store")
+
+
+def test_books_that_cannot_be_set_aside_are_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "store" / "values").mkdir(parents=True)
+    (tmp_path / "store" / "values" / "cache.db").write_bytes(b"not a database at all" * 500)
+
+    def refuse(path: Path, target: Path) -> Path:
+        raise PermissionError("not allowed")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(StoreError, match="remove that folder"):
+            Store(tmp_path / "store")
+
+
+def test_an_interrupted_batch_leaves_no_files(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store._values, "_row_insert", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.put("key", LARGE)
+    assert files(store) == []
+    monkeypatch.undo()
+    assert store.put("key", LARGE)
 
 
 # One computation a key

@@ -1,0 +1,154 @@
+"""Files under the store: folders that are nobody else's business, and bytes that are known to be sound when read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import sqlite3
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from core.errors import StoreError
+
+Books = TypeVar("Books")
+
+FILENAME = re.compile(r"[0-9a-f]{2}[/\\][0-9a-f]{30}\.safetensors")
+ATTEMPTS = 10
+BOOKS = "cache.db"  # diskcache's name for its database
+
+
+def checksum(payload: bytes) -> bytes:
+    """CRC-32, four bytes: finds what a disk or a crash did, not what an enemy would do."""
+    return zlib.crc32(payload).to_bytes(4, "big")
+
+
+def new_filename() -> str:
+    """A name that nobody has, relative to the store, in one of 256 folders."""
+    name = secrets.token_hex(16)
+    return f"{name[:2]}/{name[2:]}.safetensors"
+
+
+def write_whole(path: str, payload: bytes) -> None:
+    """Write a file so that nobody ever sees a part of it: beside its place, then into it.
+
+    Raises:
+        OSError: If it cannot be written; then nothing is left of it.
+    """
+    partial = path + ".part"
+    for attempt in range(ATTEMPTS):
+        try:
+            with open(partial, "xb") as file:  # noqa: PTH123
+                file.write(payload)
+            os.replace(partial, path)  # noqa: PTH105
+            return
+        except OSError as error:
+            remove([partial])
+            # The folder is not there yet, or another process has just cleared it away.
+            if not isinstance(error, FileNotFoundError) or attempt == ATTEMPTS - 1:
+                raise
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+
+
+def remove(paths: Iterable[str]) -> None:
+    """Remove files, where they are still there."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)  # noqa: PTH108
+
+
+def read_checked(directory: str, filename: str, check: bytes) -> bytes:
+    """A file that `write_whole` wrote under a name from `new_filename`.
+
+    Raises:
+        OSError: If it is not there, its name is not of that kind, or its content does not match `check`.
+    """
+    if not FILENAME.fullmatch(filename):
+        raise OSError("an entry whose file is not one that this store names")
+    with open(f"{directory}/{filename}", "rb") as file:  # noqa: PTH123
+        payload = file.read()
+    if checksum(payload) != check:
+        raise OSError(f"the file {filename} is damaged")
+    return payload
+
+
+def user_cache_folder() -> Path:
+    """Where programs of this user keep what can be made again, by the habits of the system; not made here."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "palimpsest"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "palimpsest" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palimpsest"
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make the folder for its owner alone (mode 0700). One that already holds things keeps the mode it has.
+
+    Raises:
+        OSError: If it cannot be made, or is no folder.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not any(folder.iterdir()):
+        folder.chmod(0o700)
+
+
+def named_folder(variable: str) -> Path | None:
+    """The folder that an environment variable names; None where it is not set."""
+    text = os.environ.get(variable, "").strip()
+    return Path(text).expanduser().absolute() if text else None
+
+
+def named_size(variable: str, minimum: int) -> int | None:
+    """The number of bytes that an environment variable names; None where it is not set.
+
+    Raises:
+        StoreError: If it is not a whole number, or below `minimum`.
+    """
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < minimum:
+        raise StoreError(f"{variable} is {text!r}; give a number of bytes, at least {minimum}.")
+    return int(text)
+
+
+def identity(folder: Path) -> int | None:
+    """Which books lie in the folder now (their inode); None where there are none. New ones differ from old ones."""
+    try:
+        return (folder / BOOKS).stat().st_ino
+    except OSError:
+        return None
+
+
+def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]) -> Books:
+    """What `opener` makes of the folder; books that are damaged are set aside and new ones begun.
+
+    Raises:
+        StoreError: If the folder cannot be made or written, or damaged books cannot be moved.
+    """
+    for _ in range(ATTEMPTS):
+        before = identity(folder)
+        try:
+            make_private_folder(folder.parent)
+            make_private_folder(folder)
+            return opener(folder)
+        except (OSError, sqlite3.Error) as error:
+            if type(error) is not sqlite3.DatabaseError:
+                raise StoreError(
+                    f"The store in {folder} cannot be opened ({error}); name another folder in PALIMPSEST_STORE."
+                ) from error
+            if identity(folder) == before:  # else another process has just begun new ones
+                set_aside(folder, error, say)
+    raise StoreError(f"The store in {folder} is damaged and cannot be set aside; remove that folder.")
+
+
+def set_aside(folder: Path, error: Exception, say: Callable[[str], None]) -> None:
+    """Move a folder with damaged books out of the way, and say so."""
+    with contextlib.suppress(OSError):
+        folder.rename(folder.with_name(f"{folder.name}.damaged-{time.time_ns()}"))
+    say(f"The store in {folder} was damaged ({error}); it is set aside and a new one is begun.")
