@@ -136,8 +136,10 @@ def result_json(result: Result) -> bytes:
     return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf8")
 
 
-def write_result(result: Result, figures: Mapping[str, alt.TopLevelMixin], out: Path) -> list[Path]:
-    """Write `result.json`, `table.csv`, a CSV for each further table, and an SVG for each figure.
+def write_result(
+    result: Result, figures: Mapping[str, alt.TopLevelMixin], out: Path, extra: Mapping[str, bytes] | None = None
+) -> list[Path]:
+    """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and `extra` files.
 
     The first figure is `figure.svg`; the others carry their names.
 
@@ -152,6 +154,7 @@ def write_result(result: Result, figures: Mapping[str, alt.TopLevelMixin], out: 
         files["table.csv" if number == 0 else f"{name}.csv"] = table_csv(table)
     for number, (name, chart) in enumerate(figures.items()):
         files["figure.svg" if number == 0 else f"{name}.svg"] = chart_svg(chart)
+    files |= extra or {}
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():

@@ -1,0 +1,292 @@
+"""Charts of the alignment room: error by method and layer, pairs, layers into layers, training, the space itself.
+
+Methods keep their colours on every chart; controls are grey. No chart sets a background or a text colour, so a light
+and a dark theme both fit; one without panels stretches to its container.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.alignment.registry import METHODS
+from core.errors import SpecError
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.export import Result
+
+HEIGHT = 320
+ERROR_TITLE = "Held-out error (share of variance)"
+GROUPS = {"models": "first group", "against": "second group"}
+COLOURS = {
+    "identity": "#8C8C8C",
+    "shuffled": "#B8B8B8",
+    "procrustes": "#56B4E9",
+    "procrustes-scaled": "#7AA6C2",
+    "ols": "#0072B2",
+    "ridge": "#004B75",
+    "cca": "#009E73",
+    "svcca": "#66C2A5",
+    "pwcca": "#B3A100",
+    "inn": "#D55E00",
+    "mlp": "#CC79A7",
+}
+
+
+def short(ref: str) -> str:
+    """A reference without its kind, for axes."""
+    return ref.split(":", 1)[-1] if not ref.startswith("random:") else "random " + ref.split(":")[-1]
+
+
+def method_chart(result: Result) -> alt.TopLevelMixin:
+    """Held-out error by method: a box over all pairs and layers, and the mean with its band."""
+    import altair as alt
+
+    table = _test(result)
+    if table.empty:
+        raise SpecError("There is no pair to draw.")
+    order = [METHODS[name].label for name in result.spec["methods"]]
+    y = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=160))
+    x = alt.X("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, _ceiling(table)], clamp=True))
+    boxes = (
+        alt.Chart(table)
+        .mark_boxplot(extent="min-max", size=14, opacity=0.55)
+        .encode(x=x, y=y, color=_colour(alt, result, legend=None))
+    )
+    means = result.tables["methods"].assign(label=lambda t: t["method"].map(lambda name: METHODS[name].label))
+    means = means[means["group"] == "models"]
+    bands = (
+        alt.Chart(means)
+        .mark_rule(strokeWidth=3, clip=True)
+        .encode(x=alt.X("low:Q", title=ERROR_TITLE), x2="high:Q", y=y)
+    )
+    points = (
+        alt.Chart(means)
+        .mark_point(filled=True, size=70, shape="diamond", color="#D55E00", clip=True)
+        .encode(
+            x="nmse:Q",
+            y=y,
+            tooltip=[
+                alt.Tooltip("label:N", title="Method"),
+                alt.Tooltip("nmse:Q", title="Mean error", format=".3f"),
+                alt.Tooltip("low:Q", title="Band from", format=".3f"),
+                alt.Tooltip("high:Q", title="to", format=".3f"),
+            ],
+        )
+    )
+    title = alt.Title("Error by method", subtitle="boxes: pairs and layers; diamonds: mean; lines: 95 % band")
+    return alt.layer(boxes, _chance(alt), bands, points).properties(title=title, width="container", height=HEIGHT)
+
+
+def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
+    """Held-out error by layer, a curve a method, with bands over models and sentences."""
+    import altair as alt
+
+    table = result.tables["layers"]
+    table = table[table["group"] == group].assign(label=lambda t: t["method"].map(lambda name: METHODS[name].label))
+    if table.empty:
+        raise SpecError(f"There is no {GROUPS.get(group, group)} in this study.")
+    top = _ceiling(table)
+    x = alt.X("layer:Q", title="Layer (0 = embeddings)", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
+    y = alt.Y("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, top], clamp=True))
+    colour = _colour(alt, result, legend=alt.Legend(orient="bottom", columns=3, title=None, labelLimit=140))
+    tooltip = [
+        alt.Tooltip("label:N", title="Method"),
+        alt.Tooltip("layer:Q", title="Layer"),
+        alt.Tooltip("nmse:Q", title="Error", format=".3f"),
+        alt.Tooltip("low:Q", title="Band from", format=".3f"),
+        alt.Tooltip("high:Q", title="to", format=".3f"),
+    ]
+    base = alt.Chart(table)
+    bands = base.mark_area(opacity=0.15, clip=True).encode(
+        x=x, y=alt.Y("low:Q", title=ERROR_TITLE), y2="high:Q", color=colour
+    )
+    lines = base.mark_line(point=True, clip=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    title = alt.Title(f"Error by layer, {GROUPS[group]}", subtitle="0: the target exactly; 1: no better than its mean")
+    return alt.layer(bands, lines, _chance(alt, vertical=False)).properties(
+        title=title, width="container", height=HEIGHT
+    )
+
+
+def grid_chart(result: Result) -> alt.TopLevelMixin:
+    """Any layer of the source into any layer of the target, for the first pair."""
+    import altair as alt
+
+    table = result.tables.get("grid")
+    if table is None:
+        raise SpecError("This study has no layer-by-layer map.")
+    source, target = result.spec["models"][:2]
+    chart = (
+        alt.Chart(table)
+        .mark_rect()
+        .encode(
+            x=alt.X("target_layer:O", title=f"Layer of {short(target)}", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("source_layer:O", title=f"Layer of {short(source)}", sort="descending"),
+            color=alt.Color(
+                "nmse:Q",
+                title="Error",
+                scale=alt.Scale(scheme="viridis", reverse=True, domain=[0, float(min(1.0, table["nmse"].max()))]),
+            ),
+            tooltip=[
+                alt.Tooltip("source_layer:O", title="From layer"),
+                alt.Tooltip("target_layer:O", title="into layer"),
+                alt.Tooltip("nmse:Q", title="Error", format=".3f"),
+            ],
+        )
+    )
+    label = METHODS[result.spec["grid"]].label
+    title = alt.Title("Any layer into any layer", subtitle=f"{label}, {short(source)} into {short(target)}, held out")
+    return chart.properties(title=title, width="container", height=HEIGHT)
+
+
+def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
+    """Mean held-out error over layers of every directed pair, models in the order of their clustering."""
+    import altair as alt
+
+    table = _test(result)
+    table = table[table["method"] == method].groupby(["source", "target"], as_index=False)["nmse"].mean()
+    if table.empty:
+        raise SpecError(f"There is no pair aligned by {method}.")
+    order = [short(ref) for ref in _clustered(table)]
+    table = table.assign(source=table["source"].map(short), target=table["target"].map(short))
+    base = alt.Chart(table).encode(
+        x=alt.X("target:N", sort=order, title="Into", axis=alt.Axis(labelAngle=-45)),
+        y=alt.Y("source:N", sort=order, title="From"),
+    )
+    cells = base.mark_rect().encode(
+        color=alt.Color("nmse:Q", title="Error", scale=alt.Scale(scheme="viridis", reverse=True)),
+        tooltip=["source:N", "target:N", alt.Tooltip("nmse:Q", title="Error", format=".3f")],
+    )
+    title = alt.Title("Pair by pair", subtitle=f"{METHODS[method].label}: held-out error, mean over layers")
+    return cells.properties(title=title, width="container", height=HEIGHT)
+
+
+def curve_chart(result: Result) -> alt.TopLevelMixin:
+    """Validation error of the networks during training, a curve a layer, mean over pairs."""
+    import altair as alt
+
+    table = result.tables.get("curves")
+    if table is None:
+        raise SpecError("No network was trained in this study.")
+    table = table.groupby(["method", "layer", "step"], as_index=False)["validation"].mean()
+    table = table.assign(label=table["method"].map(lambda name: METHODS[name].label))
+    chart = (
+        alt.Chart(table)
+        .mark_line()
+        .encode(
+            x=alt.X("step:Q", title="Training step"),
+            y=alt.Y("validation:Q", title="Validation error", scale=alt.Scale(zero=False)),
+            color=alt.Color("layer:O", title="Layer", scale=alt.Scale(scheme="viridis")),
+            strokeDash=alt.StrokeDash("label:N", title=None, legend=alt.Legend(orient="bottom", labelLimit=160)),
+            tooltip=["label:N", "layer:O", "step:Q", alt.Tooltip("validation:Q", format=".3f")],
+        )
+    )
+    title = alt.Title("Training of the networks", subtitle="step 0 is the closed-form start")
+    return chart.properties(title=title, width="container", height=HEIGHT)
+
+
+def space_chart(result: Result, source: str, target: str, method: str, layer: int) -> alt.TopLevelMixin:
+    """Words of the test sentences on the target's first two principal components, before and after the map."""
+    import altair as alt
+    import pandas as pd
+
+    key = f"models|{source}|{target}|{method}"
+    if f"{key}|mapped" not in result.arrays:
+        raise SpecError(f"There is no picture of {source} into {target} by {method}.")
+    target_points = result.arrays[f"{key}|target"][layer]
+    frames, lines = [], []
+    for place, what in (("source", "before the map"), ("mapped", "after the map")):
+        if f"{key}|{place}" not in result.arrays:
+            continue
+        points = result.arrays[f"{key}|{place}"][layer]
+        for name, values in (("source", points), ("target", target_points)):
+            frames.append(pd.DataFrame({"panel": what, "space": name, "x": values[:, 0], "y": values[:, 1]}))
+        ends = {"x": points[:, 0], "y": points[:, 1], "x2": target_points[:, 0], "y2": target_points[:, 1]}
+        lines.append(pd.DataFrame({"panel": what, **ends}))
+    table = pd.concat(frames + lines, ignore_index=True)
+    axis = alt.Axis(labels=False, ticks=False, grid=False)
+    rules = (
+        alt.Chart()
+        .transform_filter("isValid(datum.x2)")
+        .mark_rule(opacity=0.3, color="#8C8C8C")
+        .encode(x="x:Q", y="y:Q", x2="x2:Q", y2="y2:Q")
+    )
+    dots = (
+        alt.Chart()
+        .transform_filter("isValid(datum.space)")
+        .mark_circle(size=26, opacity=0.8)
+        .encode(
+            x=alt.X("x:Q", title="Target's first component", axis=axis),
+            y=alt.Y("y:Q", title="Second component", axis=axis),
+            color=alt.Color(
+                "space:N",
+                title=None,
+                scale=alt.Scale(domain=["source", "target"], range=["#D55E00", "#0072B2"]),
+                legend=alt.Legend(orient="bottom"),
+            ),
+        )
+    )
+    title = alt.Title(f"{short(source)} into {short(target)}, layer {layer}", subtitle="lines join the same word")
+    panel = alt.layer(rules, dots, data=table).properties(width=250, height=250)
+    return panel.facet(column=alt.Column("panel:N", title=None, sort=["before the map", "after the map"])).properties(
+        title=title
+    )
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    if result.table.empty:
+        return {}
+    charts = {"methods": method_chart(result), "layers": layer_chart(result)}
+    if result.spec["against"] and (result.tables["layers"]["group"] == "against").any():
+        charts["layers-second-group"] = layer_chart(result, "against")
+    if "grid" in result.tables:
+        charts["grid"] = grid_chart(result)
+    if "curves" in result.tables:
+        charts["training"] = curve_chart(result)
+    return charts
+
+
+def _test(result: Result) -> pd.DataFrame:
+    table = result.table[result.table["split"] == "test"]
+    table = table[table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])]
+    return table.assign(label=table["method"].map(lambda name: METHODS[name].label))
+
+
+def _ceiling(table: pd.DataFrame) -> float:
+    """The end of the error axis: 1.2 unless everything is below; what is above is drawn at the edge."""
+    return float(min(1.2, max(0.2, table["nmse"].max() * 1.05)))
+
+
+def _colour(alt, result: Result, legend: object) -> alt.Color:
+    names = [name for name in METHODS if name in result.spec["methods"]]
+    scale = alt.Scale(domain=[METHODS[n].label for n in names], range=[COLOURS.get(n, "#444444") for n in names])
+    return alt.Color("label:N", title=None, scale=scale, legend=legend)
+
+
+def _chance(alt, vertical: bool = True):
+    """The line of a map that knows nothing but the mean."""
+    import pandas as pd
+
+    rule = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color="#8C8C8C", clip=True)
+    return rule.encode(x="one:Q") if vertical else rule.encode(y="one:Q")
+
+
+def _clustered(table: pd.DataFrame) -> list[str]:
+    """Models in the order of average-linkage clustering of their errors, both directions averaged."""
+    models = sorted(set(table["source"]) | set(table["target"]))
+    if len(models) < 3:
+        return models
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    place = {ref: number for number, ref in enumerate(models)}
+    distance = np.zeros((len(models), len(models)))
+    for row in table.itertuples():
+        distance[place[row.source], place[row.target]] += row.nmse / 2
+        distance[place[row.target], place[row.source]] += row.nmse / 2
+    return [models[leaf] for leaf in leaves_list(linkage(squareform(distance, checks=False), "average"))]
