@@ -84,17 +84,56 @@ def score_clusters(labels: Sequence[str], clusters: Sequence[int]) -> tuple[floa
 
     Each outlier counts as a cluster of its own: to leave everything out is no way to score.
     """
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-    own = [f"outlier {index}" if cluster < 0 else str(cluster) for index, cluster in enumerate(clusters)]
-    names = [str(label) for label in labels]
-    return float(adjusted_rand_score(names, own)), float(normalized_mutual_info_score(names, own))
+    table = _count_pairs(_codes(labels)[None], _own_clusters(clusters))
+    return float(_rand_index(table)[0]), float(_information(table)[0])
 
 
 def chance_information(labels: Sequence[str], clusters: Sequence[int], draws: int, rng: np.random.Generator) -> float:
     """Mean normalised mutual information of permuted labels: what NMI has to beat."""
-    names = np.asarray([str(label) for label in labels])
-    return float(np.mean([score_clusters(list(rng.permutation(names)), clusters)[1] for _ in range(draws)]))
+    shuffled = rng.permuted(np.tile(_codes(labels), (draws, 1)), axis=1)
+    return float(_information(_count_pairs(shuffled, _own_clusters(clusters))).mean())
+
+
+def _codes(labels: Sequence[str]) -> ndarray:
+    return np.unique(np.asarray(labels, dtype=str), return_inverse=True)[1]
+
+
+def _own_clusters(clusters: Sequence[int]) -> ndarray:
+    given = np.asarray(clusters, dtype=int)
+    own = np.where(given < 0, given.max(initial=0) + 1 + np.arange(len(given)), given)
+    return np.unique(own, return_inverse=True)[1]
+
+
+def _count_pairs(labels: Int[ndarray, "draw model"], clusters: Int[ndarray, " model"]) -> ndarray:
+    """How many models have each label and each cluster, shape (draw, label, cluster)."""
+    shape = (len(labels), int(labels.max()) + 1, int(clusters.max()) + 1)
+    place = (np.arange(shape[0])[:, None] * shape[1] + labels) * shape[2] + clusters
+    return np.bincount(place.ravel(), minlength=int(np.prod(shape))).reshape(shape).astype(float)
+
+
+def _rand_index(table: ndarray) -> ndarray:
+    def pairs(counts: ndarray) -> ndarray:
+        return counts * (counts - 1) / 2
+
+    both = pairs(table).sum((1, 2))
+    rows, columns = pairs(table.sum(2)).sum(1), pairs(table.sum(1)).sum(1)
+    expected = rows * columns / pairs(table.sum((1, 2)))
+    most = (rows + columns) / 2
+    # Both of one piece, or both all in pieces: they agree, and there is nothing to adjust.
+    return np.divide(both - expected, most - expected, out=np.ones_like(both), where=most != expected)
+
+
+def _information(table: ndarray) -> ndarray:
+    share = table / table.sum((1, 2), keepdims=True)
+    rows, columns = share.sum(2, keepdims=True), share.sum(1, keepdims=True)
+    ratio = np.divide(share, rows * columns, out=np.ones_like(share), where=share > 0)
+    shared = (share * np.log(ratio)).sum((1, 2))
+    spread = (_entropy(rows[:, :, 0]) + _entropy(columns[:, 0])) / 2
+    return np.divide(np.maximum(shared, 0.0), spread, out=np.ones_like(shared), where=spread > 0)
+
+
+def _entropy(shares: ndarray) -> ndarray:
+    return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
 
 
 def _linkage(distances: ndarray) -> ndarray:

@@ -9,7 +9,7 @@ Reference: Ilharco et al. 2023, ICLR (task vectors). Deviations: matrices of att
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +85,8 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
         raise ModelError(f"{name}: only one of them has a {family} matrix in layer {layer}.")
     for key, slot in ours.items():
         mine, its = base.entries[slot.tensor].shape, tuned.entries[theirs[key].tensor].shape
+        if len(mine) != 2:
+            raise ModelError(f"{base.ref}: {slot.tensor} is no matrix ({_size(mine)}); the file is damaged.")
         if mine != its:
             raise ModelError(f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}.")
     notices = _check_vocabulary(base, tuned, name)
@@ -96,8 +98,11 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
     return Pair(base, tuned, slots, notices)
 
 
-def read_deltas(pair: Pair) -> Iterator[Delta]:
+def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
     """The delta's matrices, one at a time; a fused tensor is read once for all it holds.
+
+    Args:
+        skip: Indices of matrices that are known already: what holds only these is not read.
 
     Raises:
         ModelError: If a tensor cannot be read, or the first one shows that the two models are unrelated.
@@ -105,6 +110,8 @@ def read_deltas(pair: Pair) -> Iterator[Delta]:
     place = {ours: index for index, (ours, _) in enumerate(pair.slots)}
     by_tensor: dict[str, list[tuple[Slot, Slot]]] = {}
     for ours, theirs in pair.slots:
+        if place[ours] in skip:
+            continue
         by_tensor.setdefault(ours.tensor, []).append((ours, theirs))
     first = True
     for tensor, slots in by_tensor.items():
@@ -113,7 +120,7 @@ def read_deltas(pair: Pair) -> Iterator[Delta]:
         if first:
             _check_related(pair, base, tuned)
             first = False
-        floor = max(ROUNDING[file.dtype] for file in _entries(pair, *slots[0]))
+        floor = _rounding(pair, *slots[0])
         for ours, theirs in slots:
             weight = ours.cut(base)
             yield Delta(place[ours], theirs.cut(tuned) - weight, float(np.linalg.norm(weight)), floor)
@@ -141,8 +148,8 @@ def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[s
     return (f"{tuned.ref} has a vocabulary of {theirs:,}, its base of {ours:,}; embeddings are not compared.",)
 
 
-def _entries(pair: Pair, ours: Slot, theirs: Slot):
-    return pair.base.entries[ours.tensor], pair.tuned.entries[theirs.tensor]
+def _rounding(pair: Pair, ours: Slot, theirs: Slot) -> float:
+    return max(ROUNDING[pair.base.entries[ours.tensor].dtype], ROUNDING[pair.tuned.entries[theirs.tensor].dtype])
 
 
 def _size(shape: tuple[int, ...]) -> str:

@@ -128,20 +128,37 @@ def open_checkpoint(ref: str, config: Mapping[str, Any], files: Sequence[ByteFil
     return Checkpoint(ref, config, entries)
 
 
-def open_folder(ref: str, folder: Path) -> Checkpoint:
-    """A checkpoint in a local folder: `config.json` beside one or more safetensors files.
+def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint:
+    """A checkpoint in a local folder that holds one or more safetensors files.
+
+    Args:
+        config: Content of its `config.json`.
 
     Raises:
         ModelError: If a file is missing, damaged or truncated.
     """
-    config = _read_json(folder / "config.json", ref)
-    present = [path.name for path in folder.iterdir()]
-    index = _read_json(folder / INDEX, ref) if INDEX in present else None
+    present = sorted(path.name for path in folder.iterdir())
+    index = read_index(ref, (folder / INDEX).read_bytes()) if INDEX in present else None
     names = weight_files(ref, present, index)
     for name in names:
         if name not in present:
             raise ModelError(f"{ref} is incomplete: {name} is missing; fetch it again.")
     return open_checkpoint(ref, config, [LocalFile(folder / name) for name in names])
+
+
+def read_index(ref: str, content: bytes) -> dict[str, Any]:
+    """Content of an index of shards.
+
+    Raises:
+        ModelError: If it is not a JSON object.
+    """
+    try:
+        index = json.loads(content)
+    except ValueError as error:
+        raise ModelError(f"{ref} has a damaged {INDEX}; fetch it again.") from error
+    if not isinstance(index, dict):
+        raise ModelError(f"{ref} has a damaged {INDEX}; fetch it again.")
+    return index
 
 
 def weight_files(ref: str, present: Sequence[str], index: Mapping[str, Any] | None) -> list[str]:
@@ -210,13 +227,3 @@ def _decode(data: bytes, dtype: str) -> Float[ndarray, " entry"]:
     if dtype == "F16":
         return np.frombuffer(data, dtype="<f2").astype(np.float32)
     return np.frombuffer(data, dtype="<f4" if dtype == "F32" else "<f8")
-
-
-def _read_json(path: Path, ref: str) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{ref} has no readable {path.name}.") from error
-    if not isinstance(content, dict):
-        raise ModelError(f"{ref} has no readable {path.name}.")
-    return content

@@ -60,6 +60,17 @@ def test_random_clusters_score_nothing_by_ari_and_something_by_nmi() -> None:
     assert chance_information(LABELS, [0] * 4 + [1] * 4 + [2] * 4, 100, rng) == pytest.approx(0.25, abs=0.08)
 
 
+def test_scores_equal_those_of_scikit_learn() -> None:
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    rng = np.random.default_rng(2)
+    for groups in (1, 2, 4, 12):
+        clusters = rng.integers(groups, size=12)
+        expected = adjusted_rand_score(LABELS, clusters), normalized_mutual_info_score(LABELS, clusters)
+        assert score_clusters(LABELS, clusters.tolist()) == pytest.approx(expected)
+    assert score_clusters(["a"] * 4, [0] * 4) == (1, 1)
+
+
 def test_outliers_are_clusters_of_their_own() -> None:
     everything_out = score_clusters(LABELS, [-1] * 12)
     assert everything_out[0] == pytest.approx(0)

@@ -1,0 +1,197 @@
+"""The study's tasks: everything that is kept of one fine-tune's delta, and the spectra of one model's weights.
+
+A task reads one matrix of base and fine-tune at a time and keeps a few small arrays of it, so that memory grows
+with the largest matrix, not with the model or the zoo. What comes over the network is also kept matrix by matrix:
+a run that is cut short goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.runner import span, tick
+from core.store import Value, default_store, key_of
+from core.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
+from core.weights.families import find_slots
+from core.weights.opening import is_remote, open_model
+from core.weights.spectra import decompose, singular_values
+from core.weights.vectors import EXACT, Features, calc_sketch
+
+VERSION = 1  # raised when what is kept of a matrix changes
+KEPT_RANKS = (8, 16, 32, 64)
+
+
+def kept_rank(rank: int) -> int:
+    """Directions that a task keeps when `rank` are asked for: a smaller rank later needs no new run."""
+    return next(kept for kept in KEPT_RANKS if kept >= rank)
+
+
+def measure_delta(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    kept: int,
+    seed: int,
+) -> Value:
+    """What is kept of one fine-tune's delta.
+
+    Args:
+        base, model: References.
+        base_identity, model_identity: See `opening.identify`; part of the key.
+        families: Only these; all when empty.
+        kept: Leading directions to keep.
+        seed: Of the sketches.
+
+    Returns:
+        A value that `unpack_features` reads; "relative" (over all matrices), "notices".
+
+    Raises:
+        ModelError: If a model cannot be read or is no fine-tune of the base.
+    """
+    pair = match(open_model(base), open_model(model), families)
+    shapes = [pair.shape(index) for index in range(len(pair.slots))]
+    exact = sum(rows * columns for rows, columns in shapes) <= EXACT
+    records: dict[int, dict[str, Any]] = {}
+    remote = is_remote(base) or is_remote(model)
+    places = [[slot.family, slot.layer] for slot, _ in pair.slots]
+    keys = {
+        index: key_of("weights matrix", VERSION, base_identity, model_identity, place, kept, exact, seed)
+        for index, place in enumerate(places)
+    }
+    if remote:
+        stored = default_store().get_many(keys.values())
+        records = {index: stored[key] for index, key in keys.items() if key in stored}
+    for delta in _with_progress(pair, records):
+        # The place, not the index: a matrix is sketched alike whatever other families are read.
+        place_seed = zlib.crc32(f"{seed} {places[delta.index]}".encode())
+        records[delta.index] = _measure_matrix(delta, kept, None if exact else place_seed)
+        if remote:
+            default_store().put(keys[delta.index], records[delta.index])
+    ordered = [records[index] for index in range(len(pair.slots))]
+    _check_changed(model, base, ordered)
+    notices = [*pair.notices, *_check_rounding(model, ordered)]
+    return {"places": places, "shapes": [list(shape) for shape in shapes], "notices": notices, **_pack(ordered)}
+
+
+def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) -> Value:
+    """Singular values of a model's own matrices.
+
+    Returns:
+        "places", "shapes" and "values" as in `measure_delta`.
+
+    Raises:
+        ModelError: If the model cannot be read.
+    """
+    checkpoint = open_model(model)
+    slots = [
+        slot
+        for slot in find_slots(checkpoint.model_type, checkpoint.entries)
+        if not families or slot.family in families
+    ]
+    spectra = []
+    for index, slot in enumerate(slots):
+        with span(index / len(slots), (index + 1) / len(slots)):
+            tick(0.0, f"{slot.family}, layer {slot.layer}")
+            spectra.append(singular_values(slot.cut(checkpoint.read(slot.tensor))))
+    return {
+        "places": [[slot.family, slot.layer] for slot in slots],
+        "shapes": [list(slot.shape(checkpoint.entries[slot.tensor].shape)) for slot in slots],
+        "values": _stack(spectra),
+    }
+
+
+def unpack_features(value: Value) -> Features:
+    """The features of a fine-tune from what `measure_delta` returned."""
+    shapes = tuple((int(rows), int(columns)) for rows, columns in value["shapes"])
+    kept = int(value["kept"])
+    return Features(
+        families=tuple(str(family) for family, _ in value["places"]),
+        layers=tuple(int(layer) for _, layer in value["places"]),
+        shapes=shapes,
+        values=value["values"],
+        delta_norms=value["delta_norms"],
+        weight_norms=value["weight_norms"],
+        left=tuple(_cut(value["left"], [(rows, kept) for rows, _ in shapes])),
+        right=tuple(_cut(value["right"], [(columns, kept) for _, columns in shapes])),
+        sketches=tuple(_cut(value["sketch"], [(length,) for length in value["sketch_lengths"]])),
+    )
+
+
+def _with_progress(pair: Pair, known: dict[int, Any]) -> Iterator[Delta]:
+    total = len(pair.slots)
+    deltas = read_deltas(pair, known.keys())
+    for done in range(len(known), total):
+        with span(done / total, (done + 1) / total):
+            tick(0.0, f"matrix {done + 1} of {total}")
+            delta = next(deltas)
+        yield delta
+
+
+def _measure_matrix(delta: Delta, kept: int, seed: int | None) -> dict[str, Any]:
+    parts = decompose(delta.matrix, kept)
+    sketch = delta.matrix.ravel() if seed is None else calc_sketch(delta.matrix, seed)
+    return {
+        "values": parts.values,
+        "left": parts.left.astype(np.float32),
+        "right": parts.right.astype(np.float32),
+        "sketch": sketch.astype(np.float32),
+        "delta_norm": float(np.linalg.norm(delta.matrix)),
+        "weight_norm": delta.weight_norm,
+        "floor": delta.floor,
+    }
+
+
+def _pack(records: Sequence[dict[str, Any]]) -> Value:
+    delta_norms = np.array([record["delta_norm"] for record in records])
+    weight_norms = np.array([record["weight_norm"] for record in records])
+    return {
+        "kept": int(records[0]["left"].shape[1]),
+        "values": _stack([record["values"] for record in records]),
+        "left": np.concatenate([record["left"].ravel() for record in records]),
+        "right": np.concatenate([record["right"].ravel() for record in records]),
+        "sketch": np.concatenate([record["sketch"] for record in records]),
+        "sketch_lengths": [len(record["sketch"]) for record in records],
+        "delta_norms": delta_norms,
+        "weight_norms": weight_norms,
+        "relative": float(np.linalg.norm(delta_norms)) / max(float(np.linalg.norm(weight_norms)), 1e-300),
+    }
+
+
+def _stack(spectra: Sequence[Float[ndarray, " value"]]) -> Float[ndarray, "matrix value"]:
+    values = np.zeros((len(spectra), max(len(spectrum) for spectrum in spectra)))
+    for row, spectrum in zip(values, spectra, strict=True):
+        row[: len(spectrum)] = spectrum
+    return values
+
+
+def _cut(flat: ndarray, shapes: Sequence[tuple[int, ...]]) -> Iterator[ndarray]:
+    start = 0
+    for shape in shapes:
+        stop = start + int(np.prod(shape))
+        yield flat[start:stop].reshape(shape)
+        start = stop
+
+
+def _check_changed(model: str, base: str, records: Sequence[dict[str, Any]]) -> None:
+    if not any(record["delta_norm"] for record in records):
+        raise ModelError(f"{model} has the same matrices as {base}: nothing was fine-tuned, so it has no delta.")
+
+
+def _check_rounding(model: str, records: Sequence[dict[str, Any]]) -> list[str]:
+    changed = [record for record in records if record["delta_norm"]]
+    rounded = [record for record in changed if record["delta_norm"] < ROUNDED * record["floor"] * record["weight_norm"]]
+    if not rounded:
+        return []
+    return [
+        f"{model}: {len(rounded)} of {len(changed)} changed matrices moved by little more than the rounding of "
+        "its file; their ranks are those of rounding."
+    ]

@@ -1,0 +1,169 @@
+"""Which models a study compares, and what is known of each: its base, its task, its data set, its label.
+
+`zoo:*-*` means every fine-tune in the box that started from the base. A model that started elsewhere is left out
+with a notice, or paired with its own base when asked: another base's directions are not this one's.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from core import hub, hub_listing
+from core.errors import ModelError, SpecError
+from core.models import parse_ref, zoo_models
+
+LABELS = ("task", "data", "base", "table")
+PATTERN = re.compile(r"[*?\[]")
+MODEL_COLUMNS = ("model", "ref", "name")
+MOST_ROWS = 10_000
+NUMBERED = re.compile(r"[-_]\d+$")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One fine-tune of a study.
+
+    Attributes:
+        ref: Its reference.
+        base: Reference of the model that it started from.
+        task: What it was fine-tuned for; "" where nobody says.
+        data: Data set; "" where nobody says.
+    """
+
+    ref: str
+    base: str
+    task: str = ""
+    data: str = ""
+
+    def label(self, by: str, table: dict[str, str]) -> str:
+        """Its label by "task", "data", "base" or a column of an uploaded table; "" where there is none."""
+        if by == "table":
+            return table.get(self.ref, table.get(self.ref.split(":", 1)[-1], ""))
+        return {"task": self.task or self.data, "data": self.data or self.task, "base": self.base}[by]
+
+
+@dataclass(frozen=True)
+class Members:
+    """The models of a study, and what was left out."""
+
+    members: tuple[Member, ...]
+    notices: tuple[str, ...]
+
+
+def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) -> Members:
+    """The models that references and patterns name, each once, in the order of the box.
+
+    Args:
+        base: Reference of the base.
+        patterns: References, or patterns with * and ? for models of the box or folders ("path:/runs/*").
+        own_bases: Whether a model of another base takes part, compared with its own.
+
+    Raises:
+        SpecError: If a pattern matches nothing or nothing is left.
+        ModelError: If something is no reference.
+    """
+    base = str(parse_ref(base))
+    found: dict[str, Member] = {}
+    notices: list[str] = []
+    for pattern in patterns:
+        matches = _expand(pattern.strip(), base)
+        others = [member for member in matches if member.base != base and not own_bases]
+        if others:
+            names = ", ".join(f"{member.ref} ({member.base})" for member in others)
+            notices.append(f"Left out, because they started from another base than {base}: {names}.")
+        found |= {member.ref: member for member in matches if member not in others}
+    if not found:
+        raise SpecError(f"No fine-tune of {base} is among {', '.join(patterns) or 'nothing'}; name others.")
+    return Members(tuple(found.values()), tuple(notices))
+
+
+def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
+    """Labels by column and model, from an uploaded table: CSV or TSV with a header and a column named `model`.
+
+    Raises:
+        SpecError: If it cannot be read so; the sentence says why.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError("The label table is not UTF-8 text; save it as CSV in UTF-8.") from error
+    header = text.split("\n", 1)[0]
+    rows = list(csv.reader(io.StringIO(text), delimiter="\t" if "\t" in header else ","))
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise SpecError("The label table needs a header, a column named model, one label column or more, and rows.")
+    if len(rows) > MOST_ROWS:
+        raise SpecError(f"The label table has {len(rows):,} rows; {MOST_ROWS:,} are allowed.")
+    names = [cell.strip() for cell in rows[0]]
+    place = next((index for index, name in enumerate(names) if name.lower() in MODEL_COLUMNS), None)
+    if place is None:
+        raise SpecError(f"The label table has no column named model; it has {', '.join(names)}.")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(names):
+            raise SpecError(f"Line {number} of the label table has {len(row)} cells, its header {len(names)}.")
+    columns = [index for index, name in enumerate(names) if index != place and name]
+    return {names[index]: {row[place].strip(): row[index].strip() for row in rows[1:]} for index in columns}
+
+
+def _expand(pattern: str, base: str) -> list[Member]:
+    if not PATTERN.search(pattern):
+        return [_describe(str(parse_ref(pattern)), base)]
+    kind, _, name = pattern.partition(":")
+    if kind == "zoo":
+        tuned = [_from_manifest(entry) for entry in zoo_models() if entry.get("base")]
+        matches = [member for member in tuned if fnmatchcase(member.ref, pattern)]
+        if not matches:
+            have = ", ".join(member.ref for member in tuned[:6]) or "none"
+            raise SpecError(f"No fine-tune in the box matches {pattern!r}; it has {have}{' ...' * (len(tuned) > 6)}.")
+        return matches
+    if kind == "path":
+        return [_describe(str(parse_ref(f"path:{folder}")), base) for folder in _folders(name, pattern)]
+    raise SpecError(f"{pattern!r} is a pattern, which works for zoo: and path: only; name hub models one by one.")
+
+
+def _folders(name: str, pattern: str) -> list[Path]:
+    parse_ref("path:.")  # refuses folders on a shared instance
+    where = Path(name).expanduser()
+    folders = [path for path in sorted(where.parent.glob(where.name)) if (path / "config.json").is_file()]
+    if not folders:
+        raise SpecError(f"No folder with a model matches {pattern!r}.")
+    return folders
+
+
+def _describe(ref: str, base: str) -> Member:
+    """A model named outright: what the manifest, the presets, its card or its folder's name say of it."""
+    parsed = parse_ref(ref)
+    if ref == base:
+        raise SpecError(f"{ref} is the base itself; name its fine-tunes.")
+    if parsed.kind == "zoo":
+        entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
+        if entry is None:
+            return Member(ref, base, task=_guess(parsed.name))
+        return replace(_from_manifest(entry), base=str(entry.get("base") or base))
+    if parsed.kind == "path":
+        return Member(ref, base, task=_guess(Path(parsed.name).name))
+    preset = next((preset for preset in hub.PRESETS if preset.ref == ref and preset.data), None)
+    if preset is not None:
+        return Member(ref, base, data=preset.data)
+    try:
+        found = hub_listing.look_up(parsed.name, parsed.revision)
+    except ModelError:
+        return Member(ref, base)  # its task will fail and say why; the others go on
+    return Member(ref, base, data=" + ".join(sorted(name.rsplit("/", 1)[-1] for name in found.data)))
+
+
+def _from_manifest(entry: dict[str, object]) -> Member:
+    return Member(
+        str(entry["ref"]), str(entry.get("base") or ""), str(entry.get("task") or ""), str(entry.get("data") or "")
+    )
+
+
+def _guess(name: str) -> str:
+    """A task from a folder's name without its number: nli-2 -> nli. Folders say nothing else."""
+    return NUMBERED.sub("", name)

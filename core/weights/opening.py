@@ -1,0 +1,83 @@
+"""From a model reference to a checkpoint whose tensors are read when asked for: box, folder, or hub.
+
+A hub model that was downloaded earlier is read from the disk; any other through range requests, at the commit that
+its name leads to, so that only the matrices that are needed travel.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from core import checkpoints, hub, hub_listing
+from core.errors import ModelError
+from core.hub_ranges import RangeFile
+from core.models import fingerprint, locate, parse_ref
+from core.weights.tensors import INDEX, Checkpoint, open_checkpoint, open_folder, read_index, weight_files
+
+
+def identify(ref: str) -> str:
+    """What a model's weights are known by, for a task's key: a content hash, or the hub's commit.
+
+    Returns:
+        "" where the model cannot be found: its task then fails with the reason.
+    """
+    try:
+        parsed = parse_ref(ref)
+        if parsed.kind != "hub":
+            return fingerprint(parsed)
+        folder = _downloaded(parsed.name, parsed.revision)
+        commit = folder.name if folder else hub_listing.look_up(parsed.name, parsed.revision).commit
+        return f"{parsed.name} {commit}"
+    except ModelError:
+        return ""
+
+
+def is_remote(ref: str) -> bool:
+    """Whether its tensors come over the network."""
+    parsed = parse_ref(ref)
+    return parsed.kind == "hub" and _downloaded(parsed.name, parsed.revision) is None
+
+
+def open_model(ref: str) -> Checkpoint:
+    """A model's configuration and the places of its tensors.
+
+    Raises:
+        ModelError: If it cannot be found, read or trusted, or is a random control, which has no base.
+    """
+    parsed = parse_ref(ref)
+    if parsed.random:
+        raise ModelError(f"{ref} is drawn afresh: it has no weights of its own to compare. Name a trained model.")
+    if parsed.kind != "hub":
+        folder = locate(parsed)
+        return open_folder(ref, folder, checkpoints.read_config(folder))
+    earlier = _downloaded(parsed.name, parsed.revision)
+    if earlier is not None:
+        return open_folder(ref, earlier, checkpoints.read_config(earlier))
+    return _open_remote(ref, parsed.name, parsed.revision)
+
+
+def _open_remote(ref: str, name: str, revision: str | None) -> Checkpoint:
+    found = hub_listing.look_up(name, revision)
+    try:
+        config = json.loads(hub_listing.read_small(name, found.commit, checkpoints.CONFIG))
+    except ValueError as error:
+        raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
+    checkpoints.check_config(config if isinstance(config, dict) else {}, name)
+    index = None
+    if INDEX in found.files:
+        index = read_index(ref, hub_listing.read_small(name, found.commit, INDEX))
+    files = weight_files(ref, list(found.files), index)
+    missing = [file for file in files if file not in found.files]
+    if missing:
+        raise ModelError(f"{ref} is incomplete on the hub: {missing[0]} is missing; choose another model.")
+    return open_checkpoint(ref, config, [RangeFile(name, found.commit, file) for file in files])
+
+
+def _downloaded(name: str, revision: str | None) -> Path | None:
+    """Folder of the model if it was downloaded earlier, at the commit that its name leads to now."""
+    try:
+        commit = hub_listing.look_up(name, revision).commit
+    except ModelError:
+        return hub._earlier(name, revision or "main")  # offline: what was downloaded is what there is
+    return hub._earlier(name, commit)

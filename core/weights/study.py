@@ -1,0 +1,240 @@
+"""The study of weights: which deltas lie near each other, whether that is more than chance, and rank by depth.
+
+    spec -> plan: one task a fine-tune (and one a model whose own weights are asked for)
+         -> collect: distances in every vector, neighbours, clusters, ranks
+
+Reference: "Vectors in the wild" (low-rank factors of the delta of Wq Wk Wv Wo W1 W2, averaged over layers).
+Deviations: the original vector is one of five, and every share of neighbours stands beside its chance level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.errors import SpecError, TaskError
+from core.export import Result, provenance
+from core.models import parse_ref
+from core.runner import Outputs, Task, run
+from core.weights import clustering, headline, maps, tables
+from core.weights.measuring import KEPT_RANKS, VERSION, kept_rank, measure_delta, measure_weights, unpack_features
+from core.weights.members import LABELS, Member, Members, find_members
+from core.weights.opening import identify
+from core.weights.vectors import VECTORS, Features, calc_distances
+
+OF = ("delta", "weights", "both")
+MOST_PERMUTATIONS = 1_000_000
+
+
+@dataclass(frozen=True)
+class WeightsSpec:
+    """What is asked for.
+
+    Attributes:
+        base: Reference of the base.
+        models: References and patterns of its fine-tunes.
+        vector: One of `VECTORS`.
+        rank: Leading directions of `factors` and `projector`, 1 to 64.
+        families: Only these families ("query", "ff1", "decoder key"); all when empty.
+        label: What a model is labelled by: "task", "data", "base" or "table".
+        labels: Pairs of model and label, for "table".
+        neighbours: k that headline and predictions use; 0 for one less than the smallest group.
+        method: Clustering, "agglomerative" or "hdbscan".
+        clusters: Clusters that agglomerative clustering cuts; 0 for as many as labels.
+        drawing: Map, "pca", "tsne" or "umap".
+        of: Ranks of "delta", "weights" or "both".
+        threshold: Energy share at which ranks are read, 0.5 to 0.9999.
+        permutations: Of the labels.
+        own_bases: Whether models of another base take part, each compared with its own.
+        seed: Of permutations, sketches and maps.
+    """
+
+    base: str = "zoo:seed-0"
+    models: tuple[str, ...] = ("zoo:*-*",)
+    vector: str = "projector"
+    rank: int = 8
+    families: tuple[str, ...] = ()
+    label: str = "task"
+    labels: tuple[tuple[str, str], ...] = ()
+    neighbours: int = 0
+    method: str = "agglomerative"
+    clusters: int = 0
+    drawing: str = "pca"
+    of: str = "delta"
+    threshold: float = 0.9
+    permutations: int = 10_000
+    own_bases: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _one_of("vector", self.vector, VECTORS)
+        _one_of("label", self.label, LABELS)
+        _one_of("method", self.method, clustering.METHODS)
+        _one_of("drawing", self.drawing, maps.METHODS)
+        _one_of("of", self.of, OF)
+        _between("rank", self.rank, 1, KEPT_RANKS[-1])
+        _between("threshold", self.threshold, 0.5, 0.9999)
+        _between("neighbours", self.neighbours, 0, 1000)
+        _between("clusters", self.clusters, 0, 1000)
+        _between("permutations", self.permutations, 100, MOST_PERMUTATIONS)
+        _between("seed", self.seed, 0, 2**31)
+        if not self.models:
+            raise SpecError("Name one fine-tune or more.")
+        if self.label == "table" and not self.labels:
+            raise SpecError("Labels from a table need a table; upload one, or label by task.")
+
+
+def plan(spec: WeightsSpec) -> list[Task]:
+    """One task a fine-tune; where weights themselves are asked for, one more a model and one for its base.
+
+    Raises:
+        SpecError: If no fine-tune is named.
+        ModelError: If something is no reference.
+    """
+    members = _members(spec).members
+    identities = {ref: identify(ref) for member in members for ref in (member.base, member.ref)}
+    kept = kept_rank(spec.rank)
+    tasks = []
+    if spec.of in ("delta", "both") or len(members) > 1:
+        tasks += [
+            Task.of(
+                member.ref,
+                measure_delta,
+                group=member.ref,
+                version=VERSION,
+                base=member.base,
+                model=member.ref,
+                base_identity=identities[member.base],
+                model_identity=identities[member.ref],
+                families=spec.families,
+                kept=kept,
+                seed=spec.seed,
+            )
+            for member in members
+        ]
+    if spec.of != "delta":
+        tasks += [
+            Task.of(
+                _weights_name(ref),
+                measure_weights,
+                group=ref,
+                version=VERSION,
+                model=ref,
+                model_identity=identity,
+                families=spec.families,
+            )
+            for ref, identity in identities.items()
+        ]
+    return tasks
+
+
+def collect(spec: WeightsSpec, outputs: Outputs) -> Result:
+    """Distances, neighbours, clusters and ranks from what the tasks returned.
+
+    Raises:
+        TaskError: If every task failed.
+    """
+    found = _members(spec)
+    present = [member for member in found.members if member.ref in outputs.values]
+    if not outputs.values:
+        raise TaskError(f"No model could be compared. {next(iter(outputs.failures.values()), '')}".strip())
+    features, notices = _comparable(present, outputs, list(found.notices))
+    present = [member for member in present if member.ref in features]
+    notices += [text for member in present for text in outputs.values[member.ref]["notices"]]
+    labels = [member.label(spec.label, dict(spec.labels)) for member in present]
+    distances = {
+        vector: calc_distances(list(features.values()), vector, spec.rank) if len(features) > 1 else np.zeros((1, 1))
+        for vector in VECTORS
+    }
+    scored = tables.score(spec, labels, distances)
+    notices += scored.notices
+    weights = {
+        ref: outputs.values[_weights_name(ref)]
+        for ref in dict.fromkeys([*(m.base for m in found.members), *(m.ref for m in found.members)])
+        if _weights_name(ref) in outputs.values
+    }
+    spectra = tables.build_spectra(features, weights)
+    drawn = draw(distances[spec.vector], spec.drawing, spec.seed)
+    built = {
+        "models": tables.build_models(present, labels, features, distances[spec.vector], scored, drawn.points),
+        "neighbours": scored.neighbours,
+        "ranks": tables.build_ranks(spectra, spec.threshold),
+        "matrices": spectra.matrices,
+        "distances": tables.build_distances([member.ref for member in present], distances),
+        "vectors": scored.vectors,
+        "predictions": tables.build_predictions(present, labels, scored),
+        "trends": tables.build_trends(spectra, spec.threshold),
+    }
+    return Result(
+        study="weights",
+        spec=asdict(spec),
+        headline=headline.make_headline(spec, scored, built["models"], built["ranks"]),
+        tables=built,
+        arrays={
+            **{f"distances {vector}": matrix for vector, matrix in distances.items()},
+            "explained": np.array(drawn.explained),
+            "spectra": spectra.values,
+        },
+        notices=tuple(dict.fromkeys(notices)),
+        failures=dict(outputs.failures),
+        provenance=_provenance(present),
+        methods=headline.make_methods(spec, present, scored, spectra),
+        citations=headline.CITATIONS,
+    )
+
+
+def run_study(spec: WeightsSpec, **run_kwargs: Any) -> Result:
+    """Plan, run and collect; see `core.runner.run` for what may be passed on."""
+    return collect(spec, run(plan(spec), **run_kwargs))
+
+
+def draw(distances: np.ndarray, drawing: str, seed: int) -> maps.ModelMap:
+    """A map of these distances; PCA where there are too few models for the one asked for."""
+    if len(distances) < maps.FEWEST[drawing]:
+        drawing = "pca"
+    if len(distances) < 2:
+        return maps.ModelMap(np.zeros((len(distances), 2)), (np.nan, np.nan))
+    return maps.draw_map(distances, drawing, seed)
+
+
+def _members(spec: WeightsSpec) -> Members:
+    return find_members(spec.base, spec.models, spec.own_bases)
+
+
+def _weights_name(ref: str) -> str:
+    return f"{ref} weights"
+
+
+def _comparable(present: list[Member], outputs: Outputs, notices: list[str]) -> tuple[dict[str, Features], list[str]]:
+    """Features of the models whose matrices are those of the first one; the others are left out with a notice."""
+    features = {member.ref: unpack_features(outputs.values[member.ref]) for member in present}
+    kept: dict[str, Features] = {}
+    for ref, model in features.items():
+        first = next(iter(kept.values()), model)
+        if (model.families, model.layers, model.shapes) == (first.families, first.layers, first.shapes):
+            kept[ref] = model
+        else:
+            notices.append(f"{ref} is left out: its matrices are not of the shapes of {next(iter(kept))}'s.")
+    return kept, notices
+
+
+def _provenance(members: Iterable[Member]) -> dict[str, Any]:
+    """Versions, and what every model is known by: a content hash, or the hub's commit."""
+    refs = dict.fromkeys(ref for member in members for ref in (member.base, member.ref))
+    local = tuple(ref for ref in refs if parse_ref(ref).kind != "hub")
+    record = provenance(local)
+    record["fingerprints"] |= {ref: identify(ref) for ref in refs if ref not in local}
+    return record
+
+
+def _one_of(name: str, value: str, options: Iterable[str]) -> None:
+    if value not in options:
+        raise SpecError(f"{name} must be one of {', '.join(options)}, got {value!r}.")
+
+
+def _between(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise SpecError(f"{name} must lie between {low} and {high}, got {value}.")
