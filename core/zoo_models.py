@@ -101,7 +101,6 @@ def open_model(folder: Path) -> int:
         model = load_task_model(folder)
     finally:
         logging.set_verbosity(level)
-        logging.enable_progress_bar()
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -1,0 +1,109 @@
+"""The manifest says what the records and the files say; the cards say what the manifest says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import RecipeError
+from core.zoo_models import file_digest, read_manifest
+from tests.zoo.made_up import SETTINGS, write_task
+from zoo.recipe import pretrain
+from zoo.recipe.baselines import TextBaselines
+from zoo.recipe.cards import write_cards
+from zoo.recipe.finetune import Finetuning, finetune
+from zoo.recipe.manifest import count_parameters, write_manifest
+from zoo.recipe.seeds import BLANKS, publish_seed
+from zoo.recipe.sources import BOX_TEXT, BOX_TEXT_DIGEST, text_source
+from zoo.recipe.tasks import read_task
+
+
+@pytest.fixture(scope="module")
+def box(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A box of one seed, one snapshot and one fine-tune."""
+    folder = tmp_path_factory.mktemp("box")
+    work = tmp_path_factory.mktemp("work")
+    model = pretrain.new_model(SETTINGS)
+    note = {"step": 300, "settings": json.loads(json.dumps(vars(SETTINGS)))}
+    state = {f"model.{name}": value for name, value in pretrain._weights(model).items()}
+    pretrain._save(work / "checkpoint.safetensors", state, note)
+    pretrain._save(work / "step-20.safetensors", pretrain._weights(model), {})
+    held_out = np.full((4, SETTINGS.length), 9, dtype=np.uint16)
+    for name, file, settings in (
+        ("seed-0", "checkpoint", None),
+        ("seed-0@step-20", "step-20", SETTINGS),
+    ):
+        path = work / f"{file}.safetensors"
+        publish_seed(path, tiny_base, folder / "models" / name, held_out, TextBaselines(6.5, 4.8), BOX_TEXT, settings)
+    task = read_task("sentiment", write_task(work), None)
+    finetune(folder / "models/seed-0", "zoo:seed-0", task, Finetuning(epochs=1), folder / "models/sentiment-0")
+    return folder
+
+
+def test_the_manifest_says_what_is_there(box: Path) -> None:
+    entries = write_manifest(box)
+    assert read_manifest(box) == json.loads(json.dumps(entries))
+    assert [entry["ref"] for entry in entries] == ["zoo:seed-0@step-20", "zoo:seed-0", "zoo:sentiment-0"]
+    by_name = {entry["name"]: entry for entry in entries}
+    seed, tuned = by_name["seed-0"], by_name["sentiment-0"]
+    assert seed["tokens"] == 300 * SETTINGS.batch * SETTINGS.length
+    assert by_name["seed-0@step-20"]["steps"] == 20
+    assert seed["score"] == seed["scores"]["held_out_loss"]
+    assert (seed["baselines"]["unigram"], seed["baseline"]) == (6.5, 4.8)
+    assert tuned["base"] == "zoo:seed-0"
+    assert tuned["baseline"] == pytest.approx(0.5)
+    assert "CC BY 4.0" in tuned["licence"]
+    for entry in entries:
+        path = box / "models" / entry["name"] / "model.safetensors"
+        assert entry["sha256"] == file_digest(path) == entry["files"]["model.safetensors"]
+        assert set(entry["files"]) == {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"}
+        assert entry["bytes"] == path.stat().st_size
+    model = pretrain.new_model(SETTINGS)
+    assert seed["parameters"] == sum(parameter.numel() for parameter in model.parameters())
+    assert count_parameters(box / "models/seed-0/model.safetensors") == seed["parameters"]
+
+
+def test_a_seed_is_measured_once_and_fills_ten_blanks(box: Path, tiny_base: Path) -> None:
+    (entry,) = (entry for entry in write_manifest(box) if entry["name"] == "seed-0")
+    assert [example["text"] for example in entry["examples"]] == list(BLANKS)
+    assert len(BLANKS) == 10
+    assert all(len(example["words"]) == 5 for example in entry["examples"])
+
+
+def test_cards_name_scores_sources_and_licences(box: Path) -> None:
+    entries = write_manifest(box)
+    assert len(write_cards(box, entries)) == 3
+    card = (box / "models/sentiment-0/README.md").read_text(encoding="utf8")
+    for part in ("zoo:sentiment-0", "zoo:seed-0", "Pang & Lee 2005", "CC BY 4.0", "CC BY-SA 4.0", "50.0%"):
+        assert part in card
+    seed = (box / "models/seed-0/README.md").read_text(encoding="utf8")
+    for part in ("6.500", "4.800", "WikiText-2", "public domain", *BLANKS):
+        assert part in seed
+
+
+def test_cards_of_non_commercial_data_say_so(box: Path) -> None:
+    entries = write_manifest(box)
+    entries[-1]["licence"] = "CC BY-NC-SA 3.0"
+    write_cards(box, entries)
+    assert "no commercial use" in (box / "models/sentiment-0/README.md").read_text(encoding="utf8")
+
+
+def test_an_empty_box_has_no_manifest(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="no finished model"):
+        write_manifest(tmp_path)
+    with pytest.raises(RecipeError, match="could not be written"):
+        write_cards(tmp_path, [{"ref": "zoo:x", "name": "x", "base": None} | ENTRY])
+
+
+ENTRY = {
+    "task": "nli", "seed": 0, "parameters": 1, "bytes": 1, "scores": {}, "test_examples": 1, "baseline": 0.5,
+    "baselines": {"answer": "neutral"}, "data": "", "licence": "", "settings": {}, "steps": 1, "sha256": "",
+}  # fmt: skip
+
+
+def test_only_the_boxs_own_text_gets_its_sources() -> None:
+    assert text_source(BOX_TEXT_DIGEST, "text.txt.gz") == BOX_TEXT
+    assert text_source("another", "mine.txt").data == "mine.txt"

@@ -1,0 +1,165 @@
+"""The whole recipe on a tiny budget, killed and run again; every bad input is one sentence and status 2."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.zoo_models import find_problems, read_manifest
+from tests.core.test_house import ROOT
+from tests.zoo.made_up import SENTENCES, write_task, write_treebank
+from zoo.recipe import __main__ as recipe
+from zoo.recipe.pipeline import SNAPSHOTS, Plan, finetune_runs, pretraining
+from zoo.recipe.quick import write_quick_inputs
+from zoo.recipe.tasks import BOX_TASKS
+from zoo.recipe.tune import development_split, parse_settings
+
+COMMAND = [sys.executable, "-m", "zoo.recipe"]
+ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def test_the_box_is_five_seeds_and_twenty_two_fine_tunes(tmp_path: Path) -> None:
+    plan = Plan(tmp_path, tmp_path)
+    names = [name for name, _, _ in finetune_runs(plan)]
+    assert len(names) == len(set(names)) == 22
+    assert {name for name in names if "-from-" in name} == {f"sentiment-0-from-seed-{seed}" for seed in (1, 2, 3, 4)}
+    assert all(f"{task}-{run}" in names for task in BOX_TASKS for run in range(3))
+    settings = pretraining(plan, 3)
+    assert (settings.seed, settings.layers, settings.d_model, settings.heads) == (3, 6, 128, 4)
+    assert settings.tokens >= 25_000_000
+    assert pretraining(plan, 0).keep_steps == SNAPSHOTS
+
+
+@pytest.mark.slow
+def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(tmp_path: Path) -> None:
+    quick = {**ALONE, "QUICK": "1"}
+    command = [*COMMAND, "--out", str(tmp_path / "box"), "--snapshots", "20"]
+    began = time.monotonic()
+    first = subprocess.run(command, cwd=ROOT, env=quick, capture_output=True, text=True, check=False)
+    assert first.returncode == 0, first.stderr
+    assert time.monotonic() - began < 240  # about twenty seconds when nothing else runs
+    names = [entry["name"] for entry in read_manifest(tmp_path / "box")]
+    assert names == ["seed-0@step-20", "seed-0", "seed-1", "pos-0", "pos-0-from-seed-1", "parse-0", "genre-0"]
+    assert find_problems(tmp_path / "box", read_manifest(tmp_path / "box")) == []
+    assert (tmp_path / "box/parser/scores.json").is_file()
+    assert (tmp_path / "box/models/seed-0/README.md").is_file()
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "box/models").rglob("model.safetensors")}
+    second = subprocess.run(command, cwd=ROOT, env=quick, capture_output=True, text=True, check=True)
+    assert "already there" in second.stdout
+    assert times == {path: path.stat().st_mtime_ns for path in times}
+
+
+@pytest.mark.slow
+def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("\n".join(SENTENCES) + "\n")
+
+    def command(folder: str) -> list[str]:
+        options = ["--quick", "--text", "text.txt", "--seeds", "1", "--steps", "1500", "--only", "text", "pretrain"]
+        return [*COMMAND, "--out", folder, *options]
+
+    environment = {**ALONE, "PYTHONPATH": str(ROOT)}
+    checkpoint = tmp_path / "killed/work/seed-0/checkpoint.safetensors"
+    process = subprocess.Popen(command("killed"), cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    while not checkpoint.is_file() and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL  # it was still at work
+    for folder in ("killed", "whole"):
+        done = subprocess.run(
+            command(folder), cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    weights = [(tmp_path / name / "models/seed-0/model.safetensors").read_bytes() for name in ("killed", "whole")]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "either --text FILE or --dataset NAME"),
+        (["--text", "nowhere.txt"], "No text file at nowhere.txt"),
+        (["--seeds", "0", "--text", "nowhere.txt"], "1 or more"),
+        (["--base", "zoo:seed-0"], "needs --base REF, --task NAME and --out FOLDER"),
+        (["--only", "finetune"], "No model.safetensors"),
+        (["--only", "pretrain"], "run the text stage again"),
+        (["--only", "manifest"], "no finished model"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: list[str], said: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.delenv("QUICK", raising=False)
+    folders = ["--out", str(tmp_path / "box")]
+    data = ["--data", str(write_task(tmp_path, "nli")), "--treebank", str(write_treebank(tmp_path / "trees"))]
+    given = arguments if "--base" in arguments else [*arguments, *folders, *data]
+    assert recipe.main(given) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("palimpsest: ")
+    assert error.count("\n") == 1
+    assert said in error
+
+
+def test_an_unknown_data_set_is_one_sentence(tmp_path: Path, monkeypatch, capsys) -> None:
+    import datasets
+
+    def fail(*names: object, **options: object) -> None:
+        raise datasets.exceptions.DatasetNotFoundError(
+            "Dataset 'no/such' doesn't exist on the Hub or cannot be accessed."
+        )
+
+    monkeypatch.setattr(datasets, "load_dataset", fail)
+    assert recipe.main(["--dataset", "no/such", "--out", str(tmp_path)]) == 2
+    assert "The data set no/such could not be read" in capsys.readouterr().err
+
+
+def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, monkeypatch, capsys) -> None:
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recipe, "make_zoo", stop)
+    assert recipe.main(["--text", "x", "--out", str(tmp_path)]) == 130
+    assert "goes on from the last checkpoint" in capsys.readouterr().err
+
+
+def test_seeds_of_one_text_are_not_mixed_with_another(tmp_path: Path, capsys) -> None:
+    for name, text in (("a", SENTENCES), ("b", SENTENCES[::-1])):
+        (tmp_path / f"{name}.txt").write_text("\n".join(text) + "\n")
+    common = ["--quick", "--out", str(tmp_path / "box"), "--seeds", "1", "--steps", "2", "--only", "text", "pretrain"]
+    assert recipe.main(["--text", str(tmp_path / "a.txt"), *common]) == 0
+    assert recipe.main(["--text", str(tmp_path / "b.txt"), *common]) == 2
+    assert "trained on another text" in capsys.readouterr().err
+    (tmp_path / "box/work/text.json").write_text("{half")
+    assert recipe.main(["--text", str(tmp_path / "a.txt"), *common]) == 2
+    assert "delete it to encode the text again" in capsys.readouterr().err
+
+
+def test_one_model_is_fine_tuned_from_any_base(tiny_base: Path, tmp_path: Path) -> None:
+    data = write_task(tmp_path / "tasks")
+    given = ["--base", f"path:{tiny_base}", "--task", "sentiment", "--data", str(data), "--limit", "8"]
+    assert recipe.main([*given, "--out", str(tmp_path / "tuned")]) == 0
+    assert (tmp_path / "tuned/model.safetensors").is_file()
+
+
+def test_quick_inputs_that_are_not_there(tmp_path: Path) -> None:
+    from core.errors import RecipeError
+
+    with pytest.raises(RecipeError, match="git checkout -- zoo/corpus"):
+        write_quick_inputs(tmp_path / "demo.txt", tmp_path / "gold.conllu", tmp_path)
+
+
+def test_settings_are_chosen_on_training_data_alone(tmp_path: Path) -> None:
+    from core.errors import RecipeError
+    from zoo.recipe.finetune import Finetuning
+    from zoo.recipe.tasks import read_task
+
+    task = read_task("sentiment", write_task(tmp_path), None)
+    split = development_split(task)
+    assert len(split.train) + len(split.test) == len(task.train)
+    settings = parse_settings("epochs=2,batch=8,learning_rate=1e-3", Finetuning())
+    assert (settings.epochs, settings.batch, settings.learning_rate) == (2.0, 8, 1e-3)
+    with pytest.raises(RecipeError, match="there are seed, epochs"):
+        parse_settings("speed=2", Finetuning())
