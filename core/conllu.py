@@ -75,7 +75,7 @@ class _Block:
 
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     comments: dict[str, str] = field(default_factory=dict)
-    started: bool = False
+    first: int = 0  # line of its first row; 0 before it
     range_end: int = 0
     empty_node: tuple[int, int] = (-1, 0)
 
@@ -100,13 +100,13 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
         if text.strip():
             _take(block, text, number, name)
             continue
-        if block.started:
+        if block.first:
             sentence = _finish(block, name)
             with_heads = _same_heads(sentence, with_heads, block, name)
             count += 1
             yield sentence
         block = _Block()
-    if block.started:
+    if block.first:
         sentence = _finish(block, name)
         _same_heads(sentence, with_heads, block, name)
         count += 1
@@ -125,17 +125,17 @@ def _refuse(name: str, line: int, reason: str) -> CorpusError:
 def _take(block: _Block, text: str, number: int, name: str) -> None:
     """Add one non-empty line to the sentence."""
     if text.startswith("#"):
-        if block.started:
+        if block.first:
             raise _refuse(name, number, "a comment inside a sentence; comments stand before its first word")
         key, _, value = text[1:].partition("=")
         block.comments[key.strip()] = value.strip()
         return
     columns = text.split("\t")
     if len(columns) != COLUMNS:
-        raise _refuse(name, number, f"{len(columns)} columns separated by tabs, where CoNLL-U has {COLUMNS}")
+        raise _refuse(name, number, f"columns separated by tabs: {len(columns)}, where CoNLL-U has {COLUMNS}")
     if not all(columns):
         raise _refuse(name, number, f"column {columns.index('') + 1} is empty; CoNLL-U writes _ for nothing")
-    block.started = True
+    block.first = block.first or number
     identifier, last = columns[0], len(block.rows)
     if _WORD_ID.fullmatch(identifier):
         if int(identifier) != last + 1:
@@ -159,13 +159,13 @@ def _take(block: _Block, text: str, number: int, name: str) -> None:
 def _finish(block: _Block, name: str) -> Sentence:
     """The sentence of a block, its heads checked."""
     if not block.rows:
-        raise _refuse(name, 1, "a sentence without words")
-    first, rows = block.rows[0][0], [columns for _, columns in block.rows]
+        raise _refuse(name, block.first, "the sentence that begins here has no words")
+    rows = [columns for _, columns in block.rows]
     if block.range_end > len(rows):
         raise _refuse(name, block.rows[-1][0], f"the sentence ends before word {block.range_end} of a multiword range")
     return Sentence(
         words=tuple(row[1] for row in rows),
-        heads=_heads(block, name, first),
+        heads=_heads(block, name),
         genre=block.comments.get("genre", ""),
         upos=_tags(rows, 3),
         xpos=_tags(rows, 4),
@@ -180,7 +180,7 @@ def _tags(rows: list[list[str]], column: int) -> tuple[str, ...] | None:
     return None if all(value == "_" for value in values) else values
 
 
-def _heads(block: _Block, name: str, first: int) -> tuple[int, ...] | None:
+def _heads(block: _Block, name: str) -> tuple[int, ...] | None:
     """Heads of a block as integers, None when all are missing; refused unless they are one tree."""
     missing = [line for line, columns in block.rows if columns[6] == "_"]
     if len(missing) == len(block.rows):
@@ -192,7 +192,7 @@ def _heads(block: _Block, name: str, first: int) -> tuple[int, ...] | None:
             raise _refuse(name, line, f"head {columns[6][:20]!r} is not a whole number")
     heads = tuple(int(columns[6]) for _, columns in block.rows)
     if 0 not in heads and max(heads) <= len(heads):
-        raise _refuse(name, first, "the sentence that begins here has no root (no word has head 0)")
+        raise _refuse(name, block.first, "the sentence that begins here has no root (no word has head 0)")
     problem = head_problem(heads)
     if problem is not None:
         raise _refuse(name, block.rows[problem[0]][0], problem[1])
@@ -204,5 +204,5 @@ def _same_heads(sentence: Sentence, with_heads: bool | None, block: _Block, name
     present = sentence.heads is not None
     if with_heads is not None and present != with_heads:
         which = "has heads while those before it have none" if present else "has no heads while those before it do"
-        raise _refuse(name, block.rows[0][0], f"the sentence that begins here {which}")
+        raise _refuse(name, block.first, f"the sentence that begins here {which}")
     return present

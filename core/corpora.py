@@ -56,6 +56,7 @@ LONGEST_SENTENCE = 512  # words; longer ones are lists or tables, and a distance
 HUB_SENTENCES = 1_000  # of a hub data set, when no number is asked for
 _SUFFIXES = (".txt", ".conllu", ".txt.gz", ".conllu.gz")
 _LONGEST_LINE = 4 * 2**20  # bytes; beyond it the file is no text
+_START = 8192  # bytes at the start of a file that show whether it is text
 _CHUNK = 256  # lines that are cut into words, and stored, together
 
 
@@ -115,7 +116,8 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
             return _collect(ref.strip(), source, limit, wanted, limits)
     if base == "hub":
         hub = parse_hub_ref(ref.strip())
-        return _collect(ref.strip(), _from_hub(hub), limit or HUB_SENTENCES, tuple(genres), limits)
+        count = HUB_SENTENCES if limit is None else limit
+        return _collect(ref.strip(), _from_hub(hub), count, tuple(genres), limits)
     if ref.strip().lower().endswith(_SUFFIXES):
         return _read_path(ref.strip(), limit, tuple(genres), limits)
     raise CorpusError(f"{ref[:100]!r} is not a corpus. There are: {FORMS}.")
@@ -201,8 +203,6 @@ def _collect(
         if len(sentence.words) > LONGEST_SENTENCE:
             tally.long += 1
             continue
-        if len(tally.taken) == limit:
-            break
         if len(tally.taken) == limits.max_sentences:
             tally.stopped = f"the first {limits.max_sentences:,} sentences were taken"
             break
@@ -211,6 +211,8 @@ def _collect(
             break
         tally.words += len(sentence.words)
         tally.taken.append(sentence)
+        if len(tally.taken) == limit:
+            break
     notices = []
     if tally.long:
         plural = "s" if tally.long > 1 else ""
@@ -251,10 +253,12 @@ def _from_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[
 
 def _lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]:
     """Lines of UTF-8 text without their ends; binary files and other encodings refused by file and line."""
+    reader = io.BufferedReader(handle, _START)  # type: ignore[type-var]
     read = 0
     for number in itertools.count(1):
         try:
-            raw = handle.readline(_LONGEST_LINE)
+            binary = number == 1 and b"\0" in reader.peek(_START)[:_START]
+            raw = reader.readline(_LONGEST_LINE)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise CorpusError(f"{name} is not a whole gzip file: {error}.") from error
         if not raw:
@@ -262,7 +266,7 @@ def _lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]
         read += len(raw)
         if cap is not None and read > cap:
             raise CorpusError(f"{name} unpacks to more than {cap / 2**20:g} MB, the most that can be uploaded here.")
-        if b"\0" in raw or len(raw) == _LONGEST_LINE:
+        if binary or b"\0" in raw or len(raw) == _LONGEST_LINE:
             raise CorpusError(f"{name}, line {number}: this is not text (a binary file, or UTF-16). Save it as UTF-8.")
         try:
             text = raw.decode("utf-8")

@@ -168,7 +168,12 @@ def _parse(sentences: Sequence[tuple[str, ...]], pipeline: str) -> list[Parse]:
 
     with _lock:
         nlp, table = _load(pipeline), _upos_table(pipeline)
-        docs = [Doc(nlp.vocab, words=list(words), sent_starts=_one_start(words)) for words in sentences if words]
+        docs = [
+            # spaCy takes no empty string for a word; it is parsed as a blank would be in writing.
+            Doc(nlp.vocab, words=[word or "_" for word in words], sent_starts=_one_start(words))
+            for words in sentences
+            if words
+        ]
         parsed = iter(list(nlp.pipe(docs)))
         return [_one_tree(next(parsed), table) if words else Parse((), (), (), ()) for words in sentences]
 
@@ -190,8 +195,16 @@ def _one_tree(doc: Doc, table: dict[str, str] | None) -> Parse:
     if table is None:
         upos = [token.pos_ or "X" for token in doc]
     else:
-        upos = [table.get(f"{tag} {label}", table.get(tag, "X")) for tag, label in zip(xpos, labels, strict=True)]
+        upos = [_upos(table, *row) for row in zip(xpos, labels, (t.lower_ for t in doc), strict=True)]
     return Parse(tuple(heads), tuple(upos), tuple(xpos), tuple(labels))
+
+
+def _upos(table: dict[str, str], tag: str, label: str, word: str) -> str:
+    """UPOS by the finest key that the recipe's table has."""
+    for key in (f"{tag} {label} {word}", f"{tag} {label}", tag):
+        if key in table:
+            return table[key]
+    return "X"
 
 
 def _folder(pipeline: str) -> Path:

@@ -3,8 +3,8 @@
 Trained on a UD treebank in CoNLL-U (for the box: English EWT), one sentence a document and on the treebank's own
 words, because that is how the app uses it. The configuration is what `spacy init config --pipeline tagger,parser
 --optimize efficiency` writes, with averaged weights and `min_action_freq` 10; the tagger learns XPOS. UPOS is read
-off a table (XPOS and dependency label to the commonest UPOS) counted on the training text. The step loop is ours so
-that an interrupted training resumes: weights and step are saved at every evaluation, Adam's moments are not.
+off a table counted on the training text (XPOS, label and word to the commonest UPOS). The step loop is ours so that
+an interrupted training resumes: weights and step are saved at every evaluation, Adam's moments are not.
 
 Reference: Honnibal, Goldberg & Johnson 2013, CoNLL; Nivre & Nilsson 2005 (pseudo-projective arcs, for crossing trees).
 """
@@ -126,14 +126,24 @@ def read_treebank(path: str | Path, limit: int = 0) -> list[Sentence]:
 
 
 def upos_table(sentences: Sequence[Sentence]) -> dict[str, str]:
-    """Commonest UPOS by XPOS, and by XPOS and label (key `VBZ cop`) where that says something else."""
+    """Commonest UPOS by XPOS (`RB`), by XPOS and label (`RB advmod`), and by both and the word (`RB advmod not`).
+
+    A finer key is there only where it says something else than the coarser one; words count from three times on.
+    """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
-        for upos, xpos, label in zip(sentence.upos or (), sentence.xpos or (), sentence.deprel or (), strict=True):
-            counts[xpos][upos] += 1
-            counts[f"{xpos} {label}"][upos] += 1
-    commonest = {key: count.most_common(1)[0][0] for key, count in sorted(counts.items())}
-    return {k: v for k, v in commonest.items() if " " not in k or v != commonest[k.split(" ")[0]]}
+        columns = (sentence.words, sentence.upos or (), sentence.xpos or (), sentence.deprel or ())
+        for word, upos, xpos, label in zip(*columns, strict=True):
+            for key in (xpos, f"{xpos} {label}", f"{xpos} {label} {word.lower()}"):
+                counts[key][upos] += 1
+    table: dict[str, str] = {}
+    for key in sorted(counts, key=lambda key: (key.count(" "), key)):
+        parts = key.split(" ", 2)
+        coarser = [table[k] for k in (" ".join(parts[:2]), parts[0]) if k != key and k in table]
+        upos, times = counts[key].most_common(1)[0]
+        if (not coarser or upos != coarser[0]) and (len(parts) < 3 or times >= 3):
+            table[key] = upos
+    return table
 
 
 def _config(settings: ParserTraining) -> dict[str, Any]:
