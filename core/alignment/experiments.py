@@ -186,8 +186,8 @@ def collect_stitch(spec: StitchSpec, outputs: Outputs) -> Result:
         methods=(
             f"Maps between subword states were fitted on {len(corpus.sentences):,} unlabelled sentences of "
             f"{spec.corpus}, layer by layer; {len(read_labelled(spec.labelled)):,} labelled sentences then went "
-            "through the source's layers up to l, the map at l, and the target's layers from l to its head. Bands are 95 % bootstrap "
-            "intervals over labelled sentences."
+            "through the source's layers up to l, the map at l, and the target's layers from l to its head. Bands "
+            "are 95 % bootstrap intervals over labelled sentences."
         ),
         citations=(*CITATIONS, "Bansal, Nakkiran & Barak 2021. Revisiting model stitching. NeurIPS."),
     )
