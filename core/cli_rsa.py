@@ -1,0 +1,103 @@
+"""`python -m core rsa`: the RSA page's study, headless; the same spec, the same numbers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.rsa.kernels import KERNELS
+from core.rsa.measures import MEASURES
+from core.rsa.rdm import COMPARISONS
+from core.rsa.spec import ITEMS, RsaSpec
+
+if TYPE_CHECKING:
+    from core.runner import Progress
+
+WIDTH = 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The study's options; defaults are the page's."""
+    default = RsaSpec(base="zoo:seed-0", compare=("zoo:parse-0",))
+    parser.add_argument("--base", default=default.base, help="base model (default %(default)s)")
+    parser.add_argument("--compare", nargs="+", required=True, metavar="MODEL", help="models compared with it")
+    parser.add_argument("--measure", default=default.measure, choices=list(MEASURES), help="default %(default)s")
+    parser.add_argument("--kernel", default=default.kernel, choices=list(KERNELS), help="for rsa, default %(default)s")
+    parser.add_argument(
+        "--comparison", default=default.comparison, choices=list(COMPARISONS), help="for rsa, default %(default)s"
+    )
+    parser.add_argument("--corpus", default=default.corpus, help="demo, a .txt or .conllu file, or hub:NAME")
+    parser.add_argument("--genres", nargs="+", default=[], metavar="GENRE", help="keep these genres only")
+    parser.add_argument("--against", default="", metavar="CORPUS", help="a second corpus, side by side")
+    parser.add_argument("--against-genres", nargs="+", default=[], metavar="GENRE", help="genres of the second corpus")
+    parser.add_argument("--items", default=default.items, choices=list(ITEMS), help="default %(default)s")
+    parser.add_argument("--sample", type=int, default=default.sample, help="words sampled (default %(default)s)")
+    parser.add_argument("--limit", type=int, default=default.limit, help="sentences read (default %(default)s)")
+    parser.add_argument("--standardise", action="store_true", help="bring each dimension to mean 0, deviation 1 first")
+    parser.add_argument("--drop-rogue", type=int, default=0, metavar="K", help="drop the K largest dimensions first")
+    parser.add_argument("--draws", type=int, default=default.draws, help="bootstrap draws (default %(default)s)")
+    parser.add_argument("--no-yardsticks", action="store_true", help="leave out seed against seed and random weights")
+    parser.add_argument("--grid", action="store_true", help="add every layer against every layer")
+    parser.add_argument("--seed", type=int, default=default.seed, help="of sample, bootstrap and null")
+    parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the study, write it, print its headline; 1 if a task failed.
+
+    Raises:
+        PalimpsestError: As the study does; `core.cli` prints it.
+    """
+    spec = RsaSpec(
+        base=arguments.base,
+        compare=tuple(arguments.compare),
+        corpus=arguments.corpus,
+        genres=tuple(arguments.genres),
+        against=arguments.against,
+        against_genres=tuple(arguments.against_genres),
+        measure=arguments.measure,
+        kernel=arguments.kernel,
+        comparison=arguments.comparison,
+        items=arguments.items,
+        sample=arguments.sample,
+        limit=arguments.limit,
+        standardise=arguments.standardise,
+        drop_rogue=arguments.drop_rogue,
+        draws=arguments.draws,
+        yardsticks=not arguments.no_yardsticks,
+        grid=arguments.grid,
+        seed=arguments.seed,
+    )
+    from core.export import write_result
+    from core.rsa.charts import figures
+    from core.rsa.study import collect, plan
+    from core.runner import open_executor, run
+
+    began = time.monotonic()
+    with open_executor(arguments.scheduler) as executor:
+        outputs = run(plan(spec), executor=executor, progress=_show)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    result = collect(spec, outputs)
+    files = write_result(result, figures(result), arguments.out)
+    print(result.headline)
+    for sentence in (*result.notices, *result.failures.values()):
+        print(f"note: {sentence}", file=sys.stderr)
+    total = len(outputs.values) + len(outputs.failures)
+    print(f"{outputs.stored} of {total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
+    print(f"Written: {', '.join(str(path) for path in files)}")
+    return 1 if result.failures else 0
+
+
+def _show(progress: Progress) -> None:
+    """A line that rewrites itself, where there is a terminal."""
+    if not sys.stderr.isatty():
+        return
+    filled = round(progress.fraction * WIDTH)
+    left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
+    bar = "█" * filled + "·" * (WIDTH - filled)
+    print(f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160], end="", file=sys.stderr)

@@ -1,0 +1,162 @@
+"""The study in a sentence, and its method in a paragraph: made from the numbers, true for whatever was run.
+
+A layer counts as changed when its whole band lies more than CHANGED of the way from identity (1) down to what
+unrelated spaces score (the upper end of the null): for RSA, whose null is near 0, when the band lies below .90; for
+mean CCA with a null of .40, when it lies below .94. The rule is the same for every measure, every n and d, and with
+or without yardsticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.rsa.kernels import KERNELS
+from core.rsa.measures import JACKKNIFE_GROUPS, MEASURES
+from core.rsa.rdm import COMPARISONS
+from core.rsa.spec import ITEMS, RsaSpec, short_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHANGED = 0.10
+MOST_NAMED = 4  # models that get a clause of their own; the others are counted
+
+
+def changed_layers(rows: pd.DataFrame) -> list[int]:
+    """Layers of one model whose whole band lies below the threshold, in order.
+
+    Args:
+        rows: Rows of the study's table for one model. A layer without a band (one sentence, a layer that does not
+            vary) is never called changed.
+    """
+    threshold = 1.0 - CHANGED * (1.0 - rows["null_high"])
+    return sorted(int(layer) for layer in rows.loc[rows["high"] < threshold, "layer"])
+
+
+def make_headline(table: pd.DataFrame, yardsticks: pd.DataFrame, measure: str, base: str) -> str:
+    """One sentence on which layers each model changes, or two where there is a yardstick.
+
+    Args:
+        table: The study's table (model, layer, similarity, low, high, null_low, null_high).
+        yardsticks: The same for the yardsticks; may be empty.
+        measure: One of `MEASURES`.
+        base: Reference of the base model.
+    """
+    if table.empty:
+        return "No model could be compared; the reasons are below."
+    models = tuple(dict.fromkeys(table["model"]))
+    names = short_names(models)
+    label = MEASURES[measure].label
+    clauses = []
+    for model in models[:MOST_NAMED]:
+        rows = table[table["model"] == model].sort_values("layer")
+        clauses.append(f"{names[model]} {_clause(rows, label if not clauses else '')}")
+    if len(models) > MOST_NAMED:
+        rest = [table[table["model"] == model] for model in models[MOST_NAMED:]]
+        changed = sum(bool(changed_layers(rows)) for rows in rest)
+        count = "all" if changed == len(rest) else "none" if not changed else str(changed)
+        clauses.append(f"of the other {len(rest)} models {count} {'change' if changed != 1 else 'changes'} a layer")
+    sentence = "; ".join(clauses) + "."
+    return sentence + _yardstick_sentence(table, yardsticks, label, base)
+
+
+def layers_in_words(changed: Sequence[int], layers: Sequence[int]) -> str:
+    """Which layers: "every layer", "every layer from 2 up", "only the top two layers", "layers 1, 3 and 5" ...
+
+    Args:
+        changed: Layers that changed, in order.
+        layers: All layers, in order.
+    """
+    if not changed:
+        return "no layer"
+    if list(changed) == list(layers):
+        return "every layer"
+    runs_to_the_top = list(changed) == list(layers)[-len(changed) :]
+    if runs_to_the_top:
+        words = {1: "only the top layer", 2: "only the top two layers", 3: "only the top three layers"}
+        if 2 * len(changed) < len(layers) and len(changed) in words:
+            return words[len(changed)]
+        return f"every layer from {changed[0]} up"
+    if len(changed) == 1:
+        return f"only layer {changed[0]}"
+    if list(changed) == list(range(changed[0], changed[-1] + 1)) and len(changed) > 2:
+        return f"layers {changed[0]} to {changed[-1]}"
+    return f"layers {', '.join(str(layer) for layer in changed[:-1])} and {changed[-1]}"
+
+
+def number(value: float) -> str:
+    """A similarity with two digits and no leading zero, as papers print it: .61, 1.00, -.02; "n/a" where undefined."""
+    if value != value:
+        return "n/a"
+    text = f"{value:.2f}"
+    return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
+
+
+def make_methods(spec: RsaSpec, items: int, sentences: int) -> str:
+    """A methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        items: Items compared.
+        sentences: Sentences that they come from.
+    """
+    measure = MEASURES[spec.measure]
+    how = f" ({KERNELS[spec.kernel]}; {COMPARISONS[spec.comparison]})" if spec.measure == "rsa" else ""
+    parts = [
+        f"We compared {spec.base} with {', '.join(spec.compare)} layer by layer (layer 0: embeddings) by "
+        f"{measure.label}{how}: {measure.formula}.",
+        f"Items were {items:,} {ITEMS[spec.items].split(':')[0].split(',')[0]} from {sentences:,} sentences of "
+        f"{spec.corpus}; words are means of their subwords.",
+    ]
+    if spec.drop_rogue:
+        parts.append(f"The {spec.drop_rogue} dimensions with the largest mean square were dropped from each space.")
+    if spec.standardise:
+        parts.append("Dimensions were standardised over items.")
+    if measure.draws is not None:
+        parts.append(
+            f"Bands are 95 % percentile intervals of {spec.draws:,} bootstrap draws over sentences; pairs of an item "
+            "with its own copy are dropped."
+        )
+        if spec.measure == "rsa" and spec.comparison != "pearson":
+            parts.append("Ranks are those of the full sample.")
+    else:
+        parts.append(
+            f"Bands are 95 % intervals from a jackknife that leaves out one of {min(JACKKNIFE_GROUPS, sentences)} "
+            "groups of sentences at a time, since drawing with replacement biases this measure upwards."
+        )
+    parts.append(
+        "The null is the central 95 % of the measure with items paired at random. A layer is called changed when its "
+        f"whole band lies more than {CHANGED:.0%} of the way from 1 to the null's upper end. Seed {spec.seed}."
+    )
+    return " ".join(parts)
+
+
+def _clause(rows: pd.DataFrame, label: str) -> str:
+    """What one model does: which layers, and the layer that changes most, in numbers."""
+    measured = rows[rows["similarity"].notna()]
+    if measured.empty:
+        return "has no layer that can be compared"
+    changed = changed_layers(rows)
+    most = measured.loc[measured["similarity"].idxmin()]
+    band = f" [{number(most['low'])}, {number(most['high'])}]" if most["low"] == most["low"] else ""
+    where = f"{label + ' ' if label else ''}{number(most['similarity'])}{band} at layer {int(most['layer'])}"
+    text = f"changes {layers_in_words(changed, measured['layer'].astype(int).tolist())}"
+    if most["low"] <= most["null_high"]:
+        return f"{text} ({where}, no closer than unrelated spaces)"
+    return f"{text} ({where})" if changed else f"{text} (lowest {where})"
+
+
+def _yardstick_sentence(table: pd.DataFrame, yardsticks: pd.DataFrame, label: str, base: str) -> str:
+    """What another pretraining seed scores at the layer that changes most, for scale."""
+    seeds = yardsticks[~yardsticks["model"].str.startswith("random:")] if len(yardsticks) else yardsticks
+    measured = table[table["similarity"].notna()]
+    if seeds.empty or measured.empty:
+        return ""
+    layer = int(measured.loc[measured["similarity"].idxmin(), "layer"])
+    there = seeds[seeds["layer"] == layer]
+    if there.empty or there["similarity"].isna().all():
+        return ""
+    row = there.iloc[0]
+    names = short_names((base, str(row["model"])))
+    return f" For scale, {names[base]} and {names[row['model']]} score {number(row['similarity'])} at layer {layer}."
