@@ -1,0 +1,29 @@
+"""Palimpsest: what fine-tuning and pretraining seeds do to a Transformer. `streamlit run app.py`."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.limits import current_limits
+from ui.errors import errors_shown
+from ui.jobs import freeze_heavy_imports
+from ui.shell import IMAGES, WIDTH, navigation, show_logo, show_sidebar
+
+
+@st.cache_resource(show_spinner=False)
+def _start() -> None:
+    """Once a process: the imports that every page needs, then out of the garbage collector's sight."""
+    import altair  # noqa: F401
+
+    freeze_heavy_imports()
+
+
+st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
+st.set_option("client.showErrorDetails", "none" if current_limits().shared else "full")
+_start()
+
+page = navigation()
+show_logo()
+show_sidebar()
+with st.container(horizontal_alignment="center"), st.container(width=WIDTH), errors_shown():
+    page.run()

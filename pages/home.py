@@ -1,0 +1,53 @@
+"""What is this, what does it show, and what is in the box?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.models import zoo_models
+from core.rsa.charts import similarity_chart
+from core.rsa.study import run_study
+from ui import shell
+from ui.box import box_table
+from ui.results import show_headline
+from ui.run_panel import run_panel
+from ui.studies import contents, first_study
+
+shell.open_page(
+    "Written over, never erased",
+    "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over pretraining, and a "
+    "pretraining seed decides what the page looked like to begin with: Palimpsest shows what both do to a Transformer, "
+    "in published experiments made interactive, each with the statistics that tell signal from noise.",
+)
+
+with st.container(horizontal=True, gap="medium"):
+    for entry in shell.PAGES[1:]:
+        with st.container(border=True, width=300, height="stretch"):
+            st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
+            st.caption(entry.question)
+
+st.header("A first look", anchor=False)
+if zoo_models():
+    study = first_study()
+    result = run_panel(
+        "RSA",
+        study,
+        lambda progress, cancel: run_study(study, progress=progress, cancel=cancel),
+        identity=("", contents(study.base, *study.compare)),
+        quiet=True,
+    )
+    if result is not None and len(result.table):
+        show_headline(result)
+        st.altair_chart(similarity_chart(result), alt=result.headline)
+        st.page_link("pages/rsa.py", label="Change the models, the text or the measure", icon=":material/arrow_forward:")
+
+st.header("In the box", anchor=False)
+with st.container(width=shell.PROSE):
+    st.markdown(
+        "Small BERTs trained for this app, so that everything here runs without a hub and without a graphics card. "
+        "Any other model takes their place: `hub:organisation/name` or a folder on your computer."
+    )
+if entries := zoo_models():
+    st.table(box_table(entries), border="horizontal", hide_index=True)
+else:
+    st.info("The box is empty: make it with `make zoo`, or use models from the hub.", icon=":material/inventory_2:")

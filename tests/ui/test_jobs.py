@@ -1,0 +1,205 @@
+"""The registry of studies, without streamlit: sharing, order, cancelling, caps, and what a bug does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.errors import CancelledError, ModelError
+from core.runner import Progress
+from ui.jobs import WATCHING, Job, Jobs, QueueFullError, State
+
+LONG = 10.0  # seconds; nothing here should ever take that long
+
+
+@dataclass
+class Gate:
+    """A study that starts, waits to be let through or cancelled, and returns how often it ran."""
+
+    opened: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Event = field(default_factory=threading.Event)
+    runs: int = 0
+
+    def __call__(self, progress: object, cancel: threading.Event) -> int:
+        self.runs += 1
+        self.begun.set()
+        while not self.opened.wait(0.005):
+            if cancel.is_set():
+                raise CancelledError("The run was cancelled.")
+        return self.runs
+
+
+@dataclass
+class Outcome:
+    failures: dict[str, str]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def finish(job: Job) -> Job:
+    assert job.ended.wait(LONG)
+    return job
+
+
+def test_a_job_runs_and_its_result_stays() -> None:
+    jobs = Jobs()
+    job = finish(jobs.ask("a", "A", lambda progress, cancel: 7))
+    assert (job.state, job.result) == (State.DONE, 7)
+    assert jobs.find("a") is job
+
+
+def test_two_sessions_share_one_run() -> None:
+    jobs, gate = Jobs(), Gate()
+    first = jobs.ask("a", "A", gate, watcher="one")
+    assert gate.begun.wait(LONG)
+    second = jobs.ask("a", "A", gate, watcher="two", again=True)
+    assert first is second
+    gate.opened.set()
+    finish(first)
+    third = jobs.ask("a", "A", gate, watcher="three", again=True)
+    assert third is first
+    assert gate.runs == 1
+
+
+def test_jobs_run_in_order_one_at_a_time_and_know_their_place() -> None:
+    jobs, gates, order = Jobs(), [Gate() for _ in range(3)], []
+    asked = [
+        jobs.ask(str(n), "", lambda progress, cancel, n=n, gate=gate: order.append(n) or gate(progress, cancel))
+        for n, gate in enumerate(gates)
+    ]
+    assert gates[0].begun.wait(LONG)
+    assert [jobs.ahead(job) for job in asked] == [0, 1, 2]
+    assert [job.state for job in asked] == [State.RUNNING, State.WAITING, State.WAITING]
+    for gate in gates:
+        gate.opened.set()
+    for job in asked:
+        finish(job)
+    assert order == [0, 1, 2]
+    assert [jobs.ahead(job) for job in asked] == [0, 0, 0]
+
+
+def test_cancel_stops_what_runs_and_removes_what_waits() -> None:
+    jobs, gate = Jobs(), Gate()
+    running, waiting = jobs.ask("a", "A", gate, watcher="one"), jobs.ask("b", "B", gate, watcher="one")
+    assert gate.begun.wait(LONG)
+    assert jobs.leave(waiting, "one")
+    assert finish(waiting).state is State.CANCELLED
+    assert jobs.leave(running, "one")
+    assert finish(running).state is State.CANCELLED
+    assert gate.runs == 1
+
+
+def test_a_job_goes_on_for_the_others_until_they_are_gone() -> None:
+    clock = Clock()
+    jobs, gate = Jobs(clock=clock), Gate()
+    job = jobs.ask("a", "A", gate, watcher="one")
+    jobs.ask("a", "A", gate, watcher="two")
+    assert not jobs.leave(job, "one")
+    assert not job.cancel.is_set()
+    jobs.watch(job, "one")
+    clock.now += WATCHING / 2
+    jobs.watch(job, "two")
+    clock.now += WATCHING - 1
+    assert not jobs.leave(job, "one")
+    jobs.watch(job, "one")
+    clock.now += 2  # two has closed the tab: it has not asked for longer than WATCHING
+    assert jobs.leave(job, "one")
+    assert finish(job).state is State.CANCELLED
+
+
+def test_asking_again_after_cancelling_starts_anew_even_while_the_old_run_is_stopping() -> None:
+    jobs, slow = Jobs(), threading.Event()
+
+    def stubborn(progress: object, cancel: threading.Event) -> int:
+        assert slow.wait(LONG)
+        raise CancelledError("The run was cancelled.")
+
+    old = jobs.ask("a", "A", stubborn, watcher="one")
+    jobs.leave(old, "one")
+    assert jobs.ask("a", "A", stubborn, watcher="one") is old
+    new = jobs.ask("a", "A", lambda progress, cancel: 1, watcher="one", again=True)
+    assert new is not old
+    slow.set()
+    assert finish(old).state is State.CANCELLED
+    assert finish(new).result == 1
+
+
+def test_an_expected_error_and_a_bug_end_the_job_but_not_the_worker(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs()
+
+    def unknown(progress: object, cancel: object) -> None:
+        raise ModelError("There is no such model.")
+
+    def broken(progress: object, cancel: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    expected, bug = finish(jobs.ask("a", "A", unknown)), finish(jobs.ask("b", "B", broken))
+    assert (expected.state, str(expected.error)) == (State.FAILED, "There is no such model.")
+    assert isinstance(bug.error, ZeroDivisionError)
+    assert "the study B failed" in caplog.text
+    assert finish(jobs.ask("c", "C", lambda progress, cancel: 1)).result == 1
+    assert jobs.ask("a", "A", unknown) is expected
+    assert jobs.ask("a", "A", unknown, again=True) is not expected
+
+
+def test_a_study_with_failed_tasks_is_tried_again_only_when_asked() -> None:
+    jobs = Jobs()
+    job = finish(jobs.ask("a", "A", lambda progress, cancel: Outcome({"nli": "It is not there."})))
+    assert jobs.ask("a", "A", lambda progress, cancel: Outcome({})) is job
+    again = finish(jobs.ask("a", "A", lambda progress, cancel: Outcome({}), again=True))
+    assert again is not job
+    assert again.complete
+
+
+def test_the_queue_has_a_cap_and_says_so() -> None:
+    jobs, gate = Jobs(), Gate()
+    asked = [jobs.ask(str(n), "", gate, most=2) for n in range(2)]
+    with pytest.raises(QueueFullError, match="2 studies are waiting or running"):
+        jobs.ask("x", "", gate, most=2)
+    assert jobs.ask("1", "", gate, most=2) is asked[1]
+    gate.opened.set()
+    for job in asked:
+        finish(job)
+    finish(jobs.ask("x", "", gate, most=2))
+
+
+def test_finished_jobs_are_bounded_and_the_oldest_goes_first() -> None:
+    jobs = Jobs(kept=2)
+    for n in range(4):
+        finish(jobs.ask(str(n), "", lambda progress, cancel: 1))
+    jobs.ask("last", "", lambda progress, cancel: 1)
+    assert jobs.find("0") is None
+    assert jobs.find("1") is None
+    assert jobs.find("3") is not None
+
+
+def test_progress_is_read_while_the_study_runs_and_tells_whether_it_was_stored() -> None:
+    jobs, gate = Jobs(), Gate()
+    reports = [Progress(1, 4, 1, 0.25, "sentence 1 of 4", 1.0, 3.0), Progress(4, 4, 4, 1.0, "", 1.0, 0.0)]
+
+    def study(progress, cancel):
+        progress(reports[0])
+        gate(progress, cancel)
+        progress(reports[1])
+
+    job = jobs.ask("a", "A", study)
+    assert gate.begun.wait(LONG)
+    assert job.progress == reports[0]
+    assert not job.from_store
+    gate.opened.set()
+    assert finish(job).from_store
+
+
+def test_jobs_do_not_import_streamlit() -> None:
+    code = "import sys, ui.jobs; sys.exit('streamlit' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

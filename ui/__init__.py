@@ -1,0 +1,1 @@
+"""What the pages share: the only code besides them that imports streamlit."""

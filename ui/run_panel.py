@@ -1,0 +1,151 @@
+"""The run panel: asks for a study, shows how far it is, and hands the result to the page when it is there.
+
+    result = run_panel("rsa", spec, lambda progress, cancel: run_study(spec, progress=progress, cancel=cancel))
+    if result is None:
+        st.stop()
+
+The first call starts the study or joins the one that somebody else started; while it runs, a fragment that redraws
+itself twice a second shows progress, and the page reruns once when it ends. See `ui.jobs` for what outlives what.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Hashable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from core.limits import current_limits
+from core.store import key_of
+from ui.errors import show_error
+from ui.jobs import Job, Jobs, QueueFullError, State, Work
+from ui.text import plain
+
+if TYPE_CHECKING:
+    from core.export import Result
+    from core.runner import Progress
+
+EVERY = 0.5  # seconds between two looks at a running job
+PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
+ASKED, LEFT = "studies_asked", "studies_left"
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """The process's registry of studies."""
+    return Jobs()
+
+
+def run_panel(
+    study_name: str, spec: Any, run: Work, *, identity: Hashable = "", again: bool = False, quiet: bool = False
+) -> Result | None:
+    """Run a study, or join it, or find it done.
+
+    Args:
+        study_name: What the panel calls it, such as "RSA".
+        spec: The study's frozen dataclass; the same spec is the same study.
+        run: Called in the worker as run(progress, cancel); returns the Result and never calls streamlit.
+        identity: What makes the study another one although the spec is the same (fingerprints, an uploaded text).
+        again: The user pressed the button: a study that failed is tried again.
+        quiet: Leave out the line that says how long it took (the home page's figure).
+
+    Returns:
+        The result, or None while there is none: the panel then shows why.
+    """
+    key = key_of(study_name, asdict(spec), identity)
+    asked, left = st.session_state.setdefault(ASKED, set()), st.session_state.setdefault(LEFT, set())
+    if again:
+        left.discard(key)
+    if key in left:
+        return _offer_again("Cancelled. What was already computed is in the store.", key)
+    try:
+        job = jobs().ask(
+            key,
+            study_name,
+            run,
+            watcher=_watcher(),
+            again=again or key not in asked,
+            most=current_limits().max_queue,
+        )
+    except QueueFullError as error:
+        return _offer_again(str(error), key)
+    asked.add(key)
+    job.ended.wait(PATIENCE)
+    if not job.over:
+        _watch(job)
+    elif job.state == State.DONE:
+        if not quiet:
+            st.caption(describe_done(job))
+        return _with_failures(job.result)
+    elif job.state == State.CANCELLED:
+        _offer_again("Cancelled. What was already computed is in the store.", key)
+    else:
+        show_error(job.error or RuntimeError("the study ended without a result"))
+        _offer_again("", key)
+    return None
+
+
+def _with_failures(result: Result) -> Result:
+    for name, sentence in result.failures.items():
+        st.warning(f"**{plain(name)}** was left out: {plain(sentence)}", icon=":material/warning:")
+    return result
+
+
+def _offer_again(message: str, key: str) -> None:
+    """A message and a button; the next script run asks for the study as if for the first time."""
+    if message:
+        st.info(message, icon=":material/block:")
+    if st.button("Run again", key=f"again_{key[:12]}", icon=":material/refresh:"):
+        st.session_state[ASKED].discard(key)
+        st.session_state[LEFT].discard(key)
+        st.rerun()
+
+
+def describe_done(job: Job) -> str:
+    """How long it took, and whether anything had to be computed."""
+    seconds = f"{job.seconds:.1f} s" if job.seconds < 99.5 else f"{job.seconds / 60:.0f} min"
+    return (
+        f":material/history: Computed earlier, {seconds}"
+        if job.from_store
+        else f":material/check: Computed in {seconds}"
+    )
+
+
+def describe_progress(progress: Progress | None) -> str:
+    """What is being done and how long it may still take, such as "sentence 320 of 1,200, about 9 s left"."""
+    if progress is None:
+        return "Getting ready"
+    done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}" if progress.total else "Getting ready"
+    if progress.remaining is None or progress.fraction <= 0:
+        return done
+    seconds = max(1, round(progress.remaining))
+    return f"{done}, about {seconds} s left" if seconds < 90 else f"{done}, about {round(seconds / 60)} min left"
+
+
+def describe_queue(ahead: int) -> str:
+    """How many studies run first."""
+    return "One study runs before this one." if ahead == 1 else f"{ahead} studies run before this one."
+
+
+def _watcher() -> str:
+    return cast(str, st.session_state.setdefault("watcher", uuid.uuid4().hex))
+
+
+@st.fragment(run_every=EVERY)
+def _watch(job: Job) -> None:
+    jobs().watch(job, _watcher())
+    if job.over:
+        st.rerun()
+    ahead = jobs().ahead(job)
+    with st.container(border=True, horizontal=True, vertical_alignment="bottom"):
+        if ahead:
+            st.progress(0.0, text=describe_queue(ahead))
+        else:
+            fraction = job.progress.fraction if job.progress else 0.0
+            st.progress(min(max(fraction, 0.0), 1.0), text=plain(describe_progress(job.progress)))
+        if st.button("Cancel", key=f"cancel_{job.key[:12]}", icon=":material/close:"):
+            st.session_state[LEFT].add(job.key)
+            jobs().leave(job, _watcher())  # it goes on where somebody else is waiting for it
+            st.rerun()

@@ -1,0 +1,119 @@
+"""The frame round every page: the list of pages, the logo, and the few facts in the sidebar."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from core.limits import current_limits
+
+IMAGES = Path(__file__).parent / "images"
+PROSE = 720  # pixels: lines of some ninety letters
+ROUTED = "routed"
+WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow enough to read
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    """A page: its file, its name in the navigation, a Material icon, and the question that it answers."""
+
+    path: str
+    title: str
+    icon: str
+    question: str = ""
+
+
+# Registering a page is one line here.
+PAGES = (
+    PageEntry("pages/home.py", "Home", ":material/home:"),
+    PageEntry("pages/rsa.py", "RSA", ":material/stacked_line_chart:", "Which layers does fine-tuning change?"),
+)
+
+
+def navigation() -> Page:
+    """The page asked for, among those registered."""
+    st.session_state[ROUTED] = True
+    return st.navigation([st.Page(entry.path, title=entry.title, icon=entry.icon) for entry in PAGES])
+
+
+def open_page(title: str, lead: str) -> None:
+    """A page's first lines: its title and, in a sentence or two, what it shows.
+
+    A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its first link
+    without the frame; calling st.navigation ends that, and the second run goes through app.py.
+    """
+    if ROUTED not in st.session_state:
+        navigation()
+        st.rerun()
+    st.title(title)
+    with st.container(width=PROSE):
+        st.markdown(lead)
+
+
+def show_logo() -> None:
+    """The wordmark in the sidebar, the leaf alone where there is little room, in ink or in vellum."""
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    st.logo(IMAGES / f"wordmark-{theme}.svg", icon_image=IMAGES / f"mark-{theme}.svg", size="large")
+
+
+def show_sidebar() -> None:
+    """Where the numbers are computed, where they are kept, and who else is here."""
+    from core.store import default_store
+
+    info = default_store().info()
+    with st.sidebar, st.container(key="facts", gap="xxsmall"):
+        st.caption(f":material/memory: {device_name()}")
+        st.caption(f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries", help=_store_help())
+        if current_limits().shared:
+            st.caption(":material/group: Shared mode", help=_shared_help())
+        else:
+            st.caption(":material/laptop_mac: Local mode", help="Models from a folder and long texts are allowed.")
+
+
+@st.cache_resource(show_spinner=False)
+def device_name() -> str:
+    """The device that runs the models, in words."""
+    device = "cpu"
+    if "torch" in sys.modules or _may_have_gpu():
+        from core.models import choose_device
+
+        device = choose_device()
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if device != "cpu":
+        return {"cuda": "Graphics card (CUDA)", "mps": "Apple GPU (MPS)"}.get(device, device)
+    return f"CPU, {threads} core{'s' if threads > 1 else ''}"
+
+
+def _may_have_gpu() -> bool:
+    """Whether it is worth importing torch to ask: two seconds that a first page should not wait for."""
+    return platform.system() != "Linux" or any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg"))
+
+
+def in_bytes(count: int) -> str:
+    """A size for people: 0 B, 812 kB, 34 MB, 1.2 GB."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}" if count < 10 * size and unit == "GB" else f"{count / size:.0f} {unit}"
+    return f"{count} B"
+
+
+def _store_help() -> str:
+    if current_limits().shared:
+        return "What was computed once is read from here by everybody."
+    from core.store import default_store
+
+    return f"What was computed once is read from here: {default_store().info().folder}"
+
+
+def _shared_help() -> str:
+    limits = current_limits()
+    return (
+        f"Studies wait in one queue and share results. Models up to {limits.max_parameters / 1e6:.0f} million "
+        f"parameters, {limits.max_sentences:,} sentences, uploads up to {in_bytes(limits.max_upload_bytes)}."
+    )
