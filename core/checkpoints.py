@@ -138,7 +138,7 @@ def check_config(config: dict[str, Any], source: object) -> None:
             )
     if "quantization_config" in config:
         raise ModelError(f"{source} holds quantised weights: choose the same model in float16, bfloat16 or float32.")
-    if model_type not in ARCHITECTURES:
+    if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
         raise ModelError(f"{source} is of type {model_type!r}; these types can be read: {', '.join(ARCHITECTURES)}.")
     sizes = [_size(config, name, source) for name in _size_names(ARCHITECTURES[model_type])]
     if sizes[0] > 512 or sizes[1] > 65_536:

@@ -108,26 +108,32 @@ def find_fine_tunes(base: str, limit: int = 30) -> list[FineTune]:
     Raises:
         ModelError: If the hub cannot be asked.
     """
+    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
+
     if _is_offline():
         raise _refusal(None, base, None)
+    question: dict[str, str | int | list[str]] = {
+        "filter": f"base_model:finetune:{base}", "sort": "downloads", "limit": limit,
+        "expand": ["downloads", "safetensors", "tags"],
+    }  # fmt: skip
     try:
-        found = _api().list_models(
-            filter=f"base_model:finetune:{base}",
-            sort="downloads",
-            limit=limit,
-            expand=["downloads", "safetensors", "tags"],
+        # Not HfApi.list_models: it tries a hub that does not answer six times, half a minute in all.
+        response = get_session().get(
+            f"{_endpoint()}/api/models", params=question, headers=build_hf_headers(token=_token()), timeout=TIMEOUT
         )
-        return [
-            FineTune(
-                ref=f"hub:{model.id}",
-                downloads=model.downloads or 0,
-                parameters=model.safetensors.total if model.safetensors else None,
-                data=tuple(tag.removeprefix("dataset:") for tag in model.tags or () if tag.startswith("dataset:")),
-            )
-            for model in found
-        ]
+        hf_raise_for_status(response)
+        found = response.json()
     except failures() as error:
         raise _refusal(error, base, None) from error
+    return [
+        FineTune(
+            ref=f"hub:{model['id']}",
+            downloads=int(model.get("downloads") or 0),
+            parameters=(model.get("safetensors") or {}).get("total"),
+            data=tuple(tag.removeprefix("dataset:") for tag in model.get("tags", ()) if tag.startswith("dataset:")),
+        )
+        for model in found
+    ]
 
 
 def _resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:

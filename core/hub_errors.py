@@ -18,7 +18,7 @@ def failures() -> tuple[type[Exception], ...]:
     """What the client library raises for a hub that refuses, is silent or is not there; and a full disk."""
     from huggingface_hub.errors import HFValidationError
 
-    return (OSError, HFValidationError, *_network_errors())
+    return (OSError, ValueError, HFValidationError, *_network_errors())
 
 
 def _network_errors() -> tuple[type[Exception], ...]:
@@ -75,10 +75,12 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
     if status == 429:
         return f"The hub is limiting how often this address may ask (rate limit): wait a few minutes, or {BOX}."
     if among(httpx2.TimeoutException):
-        when = f"within {TIMEOUT:.0f} seconds"
+        when = f"within {TIMEOUT:g} seconds"
         return f"The hub did not answer {when} and {name} was not downloaded earlier: try again, or {BOX}."
     if status is not None:
         return f"The hub answered with an error of its own ({status}) when asked for {name}: try again later, or {BOX}."
     if among(httpx2.TransportError):
         return f"The hub cannot be reached and {name} was not downloaded earlier: check the connection, or {BOX}."
+    if among(ValueError):
+        return f"What answers at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or {BOX}."
     return f"{name} could not be saved in {cache} ({error}): free some space or set HF_HOME, and try again."

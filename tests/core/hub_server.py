@@ -1,0 +1,213 @@
+"""A stand-in for the model hub: its API over HTTP on localhost, with a state for each way that a hub can fail.
+
+    with HubServer() as hub:
+        hub.add("organisation/model", folder)
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+
+It speaks what huggingface_hub asks for: model information with files, the tree, the model list, and files by
+revision (HEAD and GET, ranges included). `hub.requests` lists the paths that were asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+STATES = ("fine", "gated", "rate-limited", "broken", "silent", "private", "portal")
+SILENCE = 30.0  # seconds: longer than any test waits
+
+
+@dataclass
+class HubRepository:
+    """One repository: files by name, the commit that main points at, and the state that it is in.
+
+    Attributes:
+        kind: "models" or "datasets".
+        files: Content by path.
+        sizes: Sizes to claim instead of the true ones, by path.
+        state: One of STATES.
+        extra: Merged into the answer to questions about the model: tags, downloads, safetensors.
+    """
+
+    name: str
+    files: dict[str, bytes]
+    kind: str = "models"
+    state: str = "fine"
+    sizes: dict[str, int] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def commit(self) -> str:
+        """40 hex digits that change with the content."""
+        digest = hashlib.sha1(self.name.encode())
+        for name in sorted(self.files):
+            digest.update(name.encode() + self.files[name])
+        return digest.hexdigest()
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """A file as the tree lists it."""
+        size = self.sizes.get(name, len(self.files[name]))
+        return {"type": "file", "path": name, "size": size, "oid": etag(self.files[name])}
+
+    def information(self) -> dict[str, Any]:
+        """The answer to "what is this repository"."""
+        siblings = [{"rfilename": name, "size": self.entry(name)["size"]} for name in sorted(self.files)]
+        return {"_id": "0", "id": self.name, "sha": self.commit, "siblings": siblings, "tags": [], **self.extra}
+
+
+class HubServer:
+    """The stand-in, listening on a free port of localhost while the `with` block lasts."""
+
+    def __init__(self) -> None:
+        self.repositories: dict[str, HubRepository] = {}
+        self.requests: list[str] = []
+        self.stopping = threading.Event()
+        handler = type("Handler", (_Handler,), {"hub": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """What HF_ENDPOINT must be."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def add(self, name: str, content: Path | dict[str, bytes], **settings: Any) -> HubRepository:
+        """Put a folder's files, or these, into a repository; `settings` as in HubRepository."""
+        if isinstance(content, Path):
+            content = {
+                path.relative_to(content).as_posix(): path.read_bytes() for path in content.rglob("*") if path.is_file()
+            }
+        repository = HubRepository(name, content, **settings)
+        self.repositories[f"{repository.kind}/{name}"] = repository
+        return repository
+
+    def __enter__(self) -> HubServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stopping.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+
+def etag(content: bytes) -> str:
+    """What the hub names a large file by."""
+    return hashlib.sha256(content).hexdigest()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request; what is not known here is not found."""
+
+    hub: HubServer
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing on the terminal."""
+
+    def _answer(self, body: bool) -> None:
+        address = urlsplit(self.path)
+        path, query = unquote(address.path).strip("/"), parse_qs(address.query)
+        self.hub.requests.append(f"{self.command} /{path}")
+        if path == "api/models":
+            return self._list(query.get("filter", [""])[0])
+        found = self._find(path)
+        if found is None:
+            return self._send(401, {"error": "Invalid username or password."}, {"X-Error-Code": "RepoNotFound"})
+        repository, action, rest = found
+        if self._fails(repository, action):
+            return None
+        if action in ("revision", "tree", "resolve"):
+            revision, _, rest = rest.partition("/")
+            if revision not in ("main", repository.commit):
+                code = {"X-Error-Code": "RevisionNotFound"}
+                return self._send(404, {"error": f"Invalid rev id: {revision}"}, code)
+        if action == "resolve":
+            return self._send_file(repository, rest, body)
+        if action == "tree":
+            return self._send(200, [repository.entry(name) for name in sorted(repository.files)])
+        return self._send(200, repository.information())
+
+    def _list(self, wanted: str) -> None:
+        models = [one for one in self.hub.repositories.values() if one.kind == "models"]
+        if any(one.state == "broken" for one in models):
+            return self._send(500, {"error": "Internal error"})
+        chosen = [one.information() for one in models if wanted in one.extra.get("tags", [])]
+        return self._send(200, sorted(chosen, key=lambda one: -one.get("downloads", 0)))
+
+    def _find(self, path: str) -> tuple[HubRepository, str, str] | None:
+        """(repository, action, rest of the path); None if there is no such repository."""
+        for key, repository in self.hub.repositories.items():
+            plain = key.removeprefix("models/")  # files of models lie at the root, those of data sets do not
+            for prefix, usual in ((f"api/{key}", "revision"), (plain, "resolve")):
+                if path == prefix:
+                    return repository, "information", ""
+                if path.startswith(prefix + "/"):
+                    action, _, rest = path.removeprefix(prefix + "/").partition("/")
+                    return repository, action or usual, rest
+        return None
+
+    def _fails(self, repository: HubRepository, action: str) -> bool:
+        """Whether the repository's state has been answered already. Gated ones still say what they are."""
+        if repository.state == "silent":
+            self.hub.stopping.wait(SILENCE)
+            return True
+        if repository.state == "gated" and action == "resolve":
+            self._send(403, {"error": "Access restricted"}, {"X-Error-Code": "GatedRepo"})
+        elif repository.state == "private":
+            self._send(401, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
+        elif repository.state == "rate-limited":
+            self._send(429, {"error": "Too many requests"}, {"RateLimit": '"api";r=0;t=240', "Retry-After": "240"})
+        elif repository.state == "portal":  # a network's log-in page in place of every answer
+            self._write(200, b"<html>Please log in</html>", "text/html", {}, body=True)
+        elif repository.state == "broken":
+            self._send(503, {"error": "Service unavailable"})
+        else:
+            return False
+        return True
+
+    def _send_file(self, repository: HubRepository, name: str, body: bool) -> None:
+        content = repository.files.get(name)
+        if content is None:
+            code = {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": repository.commit}
+            return self._send(404, {"error": "Entry not found"}, code)
+        headers = {"X-Repo-Commit": repository.commit, "ETag": f'"{etag(content)}"', "Accept-Ranges": "bytes"}
+        start, end, status = 0, len(content) - 1, 200
+        if wanted := self.headers.get("Range", "").removeprefix("bytes="):
+            low, _, high = wanted.partition("-")
+            start, end, status = int(low or 0), min(int(high or end), end), 206
+            headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
+        return self._write(status, content[start : end + 1], "application/octet-stream", headers, body)
+
+    def _send(self, status: int, answer: Any, headers: dict[str, str] | None = None) -> None:
+        headers = dict(headers or {})
+        if status >= 400:
+            headers["X-Error-Message"] = str(answer["error"])
+        self._write(status, json.dumps(answer).encode(), "application/json", headers, self.command != "HEAD")
+
+    def _write(self, status: int, content: bytes, kind: str, headers: dict[str, str], body: bool) -> None:
+        try:
+            self.send_response(status)
+            for name, value in {**headers, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if body:
+                self.wfile.write(content)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # who asked has left
