@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from core.errors import ShapeError
-from core.probes.scores import candidates, group_by_length
+from core.probes.scores import candidates, group_by_length, spanning_trees
 from core.trees import heads_from_edges, spanning_tree, tree_depths, tree_distances, tree_edges
 
 if TYPE_CHECKING:
@@ -96,9 +96,18 @@ def predict_depths(
 
 
 def predicted_tree(
-    distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"], root: int
+    distances: Float[np.ndarray, "word word"],
+    keep: Bool[np.ndarray, " word"],
+    root: int,
+    edges: Edges | None = None,
 ) -> tuple[int, ...]:
     """Heads of the predicted tree, hung from the 0-based word `root`; punctuation under its nearest word.
+
+    Args:
+        distances: Predicted distances.
+        keep: Words that are not punctuation; without any, all words are in the tree.
+        root: One of them.
+        edges: Their spanning tree, where it is known already.
 
     Raises:
         ShapeError: If shapes do not fit, or the root is left out.
@@ -106,10 +115,30 @@ def predicted_tree(
     inside = candidates(keep)
     if not inside[root]:
         raise ShapeError(f"Word {root + 1} is punctuation and cannot be the root.")
-    edges = list(spanning_tree(distances, inside))
+    tree = spanning_tree(distances, inside) if edges is None else list(edges)
     words = np.flatnonzero(inside)
-    edges += [(int(words[distances[i, words].argmin()]), int(i)) for i in np.flatnonzero(~inside)]
-    return heads_from_edges(edges, root, len(inside))
+    tree += [(int(words[distances[i, words].argmin()]), int(i)) for i in np.flatnonzero(~inside)]
+    return heads_from_edges(tree, root, len(inside))
+
+
+def predicted_trees(
+    distances: Sequence[Float[np.ndarray, "layer word word"]],
+    depths: Sequence[Float[np.ndarray, "layer word"]],
+    keep: Sequence[Bool[np.ndarray, " word"]],
+) -> Int[np.ndarray, "layer item"]:
+    """Heads of many sentences' predicted trees at every layer, all words one after another."""
+    lengths = np.array([len(mask) for mask in keep])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    heads = np.zeros((len(distances[0]), int(starts[-1])), dtype=np.int16)
+    for n, chosen in group_by_length(lengths):
+        inside = np.stack([candidates(keep[i]) for i in chosen])
+        for layer in range(len(heads)):
+            edges = spanning_trees(np.stack([distances[i][layer] for i in chosen]), inside)
+            for row, i in enumerate(chosen):
+                known = [(int(a), int(b)) for a, b in edges[row] if a >= 0]
+                root = shallowest(depths[i][layer], keep[i])
+                heads[layer, starts[i] : starts[i] + n] = predicted_tree(distances[i][layer], keep[i], root, known)
+    return heads
 
 
 def shallowest(depths: Float[np.ndarray, " word"], keep: Bool[np.ndarray, " word"]) -> int:

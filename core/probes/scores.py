@@ -208,18 +208,23 @@ def mean_by_length(
     Returns:
         One value a set, or (draw, *set) with weights; NaN where no sentence is between 5 and 50 words long.
     """
-    member = (lengths[:, None] == np.arange(SHORTEST, LONGEST + 1)).astype(np.float64)
     counted = np.isfinite(values).astype(np.float64)
     filled = np.where(counted > 0, values, 0.0)
-    if weights is None:
-        total, count = filled @ member, counted @ member
-    else:
-        total = np.einsum("ds,...s,sl->d...l", weights, filled, member, optimize=True)
-        count = np.einsum("ds,...s,sl->d...l", weights, counted, member, optimize=True)
-    present = count > 0
-    means = np.divide(total, count, out=np.zeros_like(total), where=present)
-    lengths_seen = present.sum(axis=-1)
-    return np.divide(means.sum(axis=-1), lengths_seen, out=np.full(lengths_seen.shape, np.nan), where=lengths_seen > 0)
+    means: list[np.ndarray] = []
+    for length in range(SHORTEST, LONGEST + 1):
+        chosen = lengths == length
+        if chosen.any():
+            total, count = (_weighed(part[..., chosen], weights, chosen) for part in (filled, counted))
+            means.append(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))
+    if not means:
+        return np.full(np.shape(_weighed(filled, weights, slice(None))), np.nan)
+    seen = np.sum(np.isfinite(means), axis=0)
+    return np.divide(np.nansum(means, axis=0), seen, out=np.full(np.shape(seen), np.nan), where=seen > 0)
+
+
+def _weighed(values: np.ndarray, weights: np.ndarray | None, chosen: np.ndarray | slice) -> np.ndarray:
+    """Sum over sentences; with weights, once for each draw, draws first."""
+    return values.sum(axis=-1) if weights is None else np.moveaxis(values @ weights[:, chosen].T, -1, 0)
 
 
 def ratio(
@@ -230,10 +235,7 @@ def ratio(
     """Micro average: sum of the parts over sum of the wholes; NaN parts (and their wholes) take no part."""
     counted = np.isfinite(parts)
     parts, wholes = np.where(counted, parts, 0.0), np.where(counted, wholes, 0.0)
-    if weights is None:
-        above, below = parts.sum(axis=-1), wholes.sum(axis=-1)
-    else:
-        above, below = np.moveaxis(parts @ weights.T, -1, 0), np.moveaxis(wholes @ weights.T, -1, 0)
+    above, below = (_weighed(part, weights, slice(None)) for part in (parts, wholes))
     return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0)
 
 

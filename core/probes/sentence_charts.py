@@ -1,0 +1,338 @@
+"""Drawings of one sentence: arcs of parse and prediction, depths under the words, distances, the probe's plane.
+
+Edges in both trees, in the parse alone and in the prediction alone differ in colour and in dash. Words stand as far
+apart as they are long, so none is cut off: the drawing is as wide as its sentence, and the page scrolls it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.probes.predict import Edges, SentenceView
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
+STATUS_COLOURS = {AGREED: "#009E73", MISSED: "#D55E00", INVENTED: "#B66BB0"}
+STATUS_DASHES = {AGREED: [1, 0], MISSED: [7, 4], INVENTED: [2, 3]}
+PARSE_COLOUR, PROBE_COLOUR, GREY = "#8C8C8C", "#0072B2", "#8C8C8C"
+LETTER, GAP, WIDEST_WORD = 7.6, 18.0, 28  # pixels a letter at 14 px, pixels between words, letters shown of a word
+STEP, WORDS_BAND, POINTS = 24.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
+DEPTH_HEIGHT = 110
+LABELLED = 40  # words above which heatmaps and planes leave their words to the tooltip
+DOMAIN = list(STATUS_COLOURS)
+
+
+def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
+    """The parse as arcs above the words, the prediction below, depths as bars under both where there are any."""
+    import altair as alt
+
+    centres, width = _places(view.words)
+    above = _arcs(view, sorted(view.agreed + view.missed), centres, 1.0)
+    below = _arcs(view, sorted(view.agreed + view.invented), centres, -1.0)
+    top, bottom = (max([STEP, *(abs(row["y"]) - WORDS_BAND for row in rows)]) for rows in (above, below))
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[-bottom - WORDS_BAND - 16, top + WORDS_BAND + 16], nice=False), axis=None)
+    layers: list[Any] = []
+    if above or below:
+        layers += _arc_layers(alt, [*above, *below], x, y)
+    layers += [
+        alt.Chart(_words_frame(view, centres))
+        .mark_text(fontSize=14, baseline="middle")
+        .encode(
+            x=x,
+            y=y,
+            text="shown:N",
+            opacity=alt.condition("datum.kept", alt.value(1.0), alt.value(0.55)),
+            tooltip=_word_tooltip(alt, view),
+        ),
+        *_root_layers(alt, view, centres, x, y),
+    ]
+    arcs = alt.layer(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
+    if view.depths is None:
+        return arcs.configure_view(stroke=None)
+    return alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6).configure_view(stroke=None)
+
+
+def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:
+    """True and predicted distances of every two words as heatmaps on one colour scale."""
+    import altair as alt
+    import pandas as pd
+
+    n = len(view.words)
+    labels = _labels(view.words)
+    i, j = np.indices((n, n))
+    rows = pd.DataFrame(
+        {
+            "row": [labels[k] for k in i.ravel()],
+            "column": [labels[k] for k in j.ravel()],
+            "true": view.gold_distances.ravel(),
+            "predicted": view.distances.ravel().astype(float),
+        }
+    )
+    top = float(max(view.gold_distances.max(), np.quantile(view.distances, 0.99), 1.0))
+    axis = alt.Axis(labels=n <= LABELLED, ticks=False, domain=False, labelLimit=90, title=None)
+    charts = []
+    for field, title in (("true", "Edges between two words in the parse"), ("predicted", "Predicted squared distance")):
+        charts.append(
+            alt.Chart(rows)
+            .mark_rect()
+            .encode(
+                x=alt.X("column:N", sort=labels, axis=alt.Axis(labelAngle=-60, **axis.to_dict())),
+                y=alt.Y("row:N", sort=labels, axis=axis),
+                color=alt.Color(
+                    f"{field}:Q",
+                    title=None,
+                    scale=alt.Scale(scheme="viridis", domain=[0, top], clamp=True, reverse=True),
+                    legend=alt.Legend(orient="bottom", gradientLength=160),
+                ),
+                tooltip=[
+                    alt.Tooltip("row:N", title="Word"),
+                    alt.Tooltip("column:N", title="Word "),
+                    alt.Tooltip("true:Q", title="In the parse"),
+                    alt.Tooltip("predicted:Q", title="Predicted", format=".2f"),
+                ],
+            )
+            .properties(
+                width="container", height=max(220, min(520, 20 * n + 60)), title=alt.Title(title, anchor="start")
+            )
+        )
+    return charts[0], charts[1]
+
+
+def plane_chart(view: SentenceView) -> alt.LayerChart:
+    """Words in the probe's subspace, first two principal components, tree edges drawn between them."""
+    import altair as alt
+    import pandas as pd
+
+    pairs = {AGREED: view.agreed, MISSED: view.missed, INVENTED: view.invented}
+    lines = pd.DataFrame(
+        [
+            {
+                "x": view.points[i, 0], "y": view.points[i, 1], "x2": view.points[j, 0], "y2": view.points[j, 1],
+                **_edge_fields(view, i, j, status),
+            }
+            for status, edges in pairs.items()
+            for i, j in edges
+        ]
+    )  # fmt: skip
+    words = pd.DataFrame(
+        {
+            "x": view.points[:, 0],
+            "y": view.points[:, 1],
+            "word": view.words,
+            "kept": view.keep,
+            "shown": _shown(view.words),
+        }
+    )
+    reach = float(np.abs(view.points).max()) * 1.25 or 1.0
+    scale = alt.Scale(domain=[-reach, reach], nice=False)
+    titles = [f"Component {k + 1} ({share:.0%} of variance)" for k, share in enumerate(view.explained)]
+    x, y = (
+        cls(f"{name}:Q", scale=scale, title=title, axis=alt.Axis(labels=False, ticks=False, grid=False))
+        for cls, name, title in ((alt.X, "x", titles[0]), (alt.Y, "y", titles[1]))
+    )
+    layers: list[Any] = []
+    if len(lines):
+        layers.append(
+            alt.Chart(lines)
+            .mark_rule(strokeWidth=2, opacity=0.85)
+            .encode(
+                x=x, y=y, x2="x2:Q", y2="y2:Q", color=_status(alt), strokeDash=_dash(alt), tooltip=_edge_tooltip(alt)
+            )
+        )
+    points = alt.Chart(words).encode(x=x, y=y, tooltip=[alt.Tooltip("word:N", title="Word")])
+    layers.append(points.mark_point(filled=True, size=36, color=GREY, opacity=1))
+    if len(words) <= LABELLED:
+        opacity = alt.condition("datum.kept", alt.value(1.0), alt.value(0.55))
+        layers.append(points.mark_text(dy=-9, fontSize=12).encode(text="shown:N", opacity=opacity))
+    return alt.layer(*layers).properties(
+        width="container", height=420, title=alt.Title("The plane in which the probe sees the sentence", anchor="start")
+    )
+
+
+def sentence_figures(view: SentenceView) -> dict[str, alt.TopLevelMixin]:
+    """Every drawing of the sentence, by file name."""
+    true, predicted = distance_charts(view)
+    return {"arcs": arcs_chart(view), "true": true, "predicted": predicted, "plane": plane_chart(view)}
+
+
+def arc_levels(edges: Edges) -> list[int]:
+    """Height of each arc in steps: one above the highest arc under it, so that nested arcs do not touch.
+
+    Raises:
+        SpecError: For an edge from a word to itself.
+    """
+    levels = [0] * len(edges)
+    for place in sorted(range(len(edges)), key=lambda k: abs(edges[k][1] - edges[k][0])):
+        i, j = sorted(edges[place])
+        if i == j:
+            raise SpecError(f"Word {i + 1} has an arc to itself.")
+        under = [levels[k] for k, (a, b) in enumerate(edges) if k != place and i <= min(a, b) and max(a, b) <= j]
+        levels[place] = 1 + max(under, default=0)
+    return levels
+
+
+def _places(words: tuple[str, ...]) -> tuple[list[float], float]:
+    """Centre of each word, and the width of them all, in pixels."""
+    centres, at = [], 24.0
+    for word in _shown(words):
+        wide = sum(2.0 if ord(letter) > 0x2E7F else 1.0 for letter in word) * LETTER + GAP
+        centres.append(at + wide / 2)
+        at += max(wide, 30.0)
+    return centres, max(at + 24.0, 160.0)
+
+
+def _shown(words: tuple[str, ...]) -> list[str]:
+    """Words as they are drawn: very long ones end in an ellipsis, the tooltip has them whole."""
+    return [word if len(word) <= WIDEST_WORD else f"{word[: WIDEST_WORD - 1]}…" for word in words]
+
+
+def _labels(words: tuple[str, ...]) -> list[str]:
+    """Words for an axis, told apart by zero-width marks where they repeat."""
+    seen: dict[str, int] = {}
+    labels = []
+    for word in _shown(words):
+        count = seen.get(word, 0)
+        seen[word] = count + 1
+        labels.append(word + "\u200b" * count)
+    return labels
+
+
+def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -> list[dict[str, Any]]:
+    """Points of half ellipses, one arc an edge; arcs that meet at a word end a little apart."""
+    rows = []
+    angles = np.linspace(np.pi, 0.0, POINTS)
+    agreed = set(view.agreed)
+    for number, ((i, j), level) in enumerate(zip(edges, arc_levels(edges), strict=True)):
+        status = AGREED if (i, j) in agreed else MISSED if sign > 0 else INVENTED
+        left, right = centres[i] + 4.0, centres[j] - 4.0
+        for place, angle in enumerate(angles):
+            rows.append(
+                {
+                    "arc": f"{'above' if sign > 0 else 'below'} {number}",
+                    "place": place,
+                    "x": (left + right) / 2 + (right - left) / 2 * float(np.cos(angle)),
+                    "y": sign * (WORDS_BAND / 2 + 2 + STEP * level * float(np.sin(angle)) ** 0.8),
+                    **_edge_fields(view, i, j, status),
+                }
+            )
+    return rows
+
+
+def _edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, Any]:
+    return {
+        "edge": f"{view.words[i]} – {view.words[j]}",
+        "status": status,
+        "true": int(view.gold_distances[i, j]),
+        "predicted": float(view.distances[i, j]),
+    }
+
+
+def _arc_layers(alt: Any, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+    """The arcs, and the same ones broad and unseen, to be found by the pointer."""
+    import pandas as pd
+
+    chart = alt.Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
+    return [
+        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(color=_status(alt), strokeDash=_dash(alt)),
+        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=_edge_tooltip(alt)),
+    ]
+
+
+def _root_layers(alt: Any, view: SentenceView, centres: list[float], x: Any, y: Any) -> list[Any]:
+    """A triangle at each tree's root."""
+    import pandas as pd
+
+    marks = [
+        (view.heads, WORDS_BAND + 2, "triangle-down", "root of the parse"),
+        (view.predicted_heads, -WORDS_BAND - 2, "triangle-up", "predicted root"),
+    ]
+    if view.depths is None:
+        marks = marks[:1]  # without a depth probe the prediction has no root of its own
+    layers = []
+    for heads, height, shape, what in marks:
+        root = heads.index(0)
+        row = pd.DataFrame([{"x": centres[root], "y": height, "what": what, "word": view.words[root]}])
+        layers.append(
+            alt.Chart(row)
+            .mark_point(shape=shape, filled=True, size=70, color=GREY, opacity=1)
+            .encode(x=x, y=y, tooltip=[alt.Tooltip("what:N", title=" "), alt.Tooltip("word:N", title="Word")])
+        )
+    return layers
+
+
+def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": centres, "y": 0.0, "word": view.words, "shown": _shown(view.words), "kept": view.keep})
+    frame["depth"] = view.gold_depths
+    if view.depths is not None:
+        frame["predicted_depth"] = view.depths.astype(float)
+    return frame
+
+
+def _depths(alt: Any, view: SentenceView, centres: list[float], width: float) -> Any:
+    """Depth in the parse and predicted depth, two bars under each word."""
+    import pandas as pd
+
+    assert view.depths is not None
+    frame = _words_frame(view, centres)
+    parts = [
+        pd.DataFrame({"x": frame["x"] + shift, "depth": values, "word": view.words, "kind": kind})
+        for shift, values, kind in ((-5, view.gold_depths, "parse"), (5, view.depths.astype(float), "predicted"))
+    ]
+    colour = alt.Color(
+        "kind:N",
+        title="Depth",
+        scale=alt.Scale(domain=["parse", "predicted"], range=[PARSE_COLOUR, PROBE_COLOUR]),
+        legend=alt.Legend(orient="bottom", direction="horizontal"),
+    )
+    return (
+        alt.Chart(pd.concat(parts))
+        .mark_bar(size=9)
+        .encode(
+            x=alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None),
+            y=alt.Y("depth:Q", scale=alt.Scale(reverse=True), axis=None),
+            color=colour,
+            tooltip=[
+                alt.Tooltip("word:N", title="Word"),
+                alt.Tooltip("kind:N", title="Depth"),
+                alt.Tooltip("depth:Q", title=" ", format=".2f"),
+            ],
+        )
+        .properties(width=width, height=DEPTH_HEIGHT)
+    )
+
+
+def _word_tooltip(alt: Any, view: SentenceView) -> list[Any]:
+    fields = [alt.Tooltip("word:N", title="Word"), alt.Tooltip("depth:Q", title="Depth in the parse")]
+    if view.depths is not None:
+        fields.append(alt.Tooltip("predicted_depth:Q", title="Predicted depth", format=".2f"))
+    return fields
+
+
+def _status(alt: Any) -> Any:
+    legend = alt.Legend(orient="bottom", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3)
+    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_COLOURS.values()))
+    return alt.Color("status:N", title="Edge", scale=scale, legend=legend)
+
+
+def _dash(alt: Any) -> Any:
+    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_DASHES.values()))
+    legend = alt.Legend(orient="bottom", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3)
+    return alt.StrokeDash("status:N", title="Edge", scale=scale, legend=legend)
+
+
+def _edge_tooltip(alt: Any) -> list[Any]:
+    return [
+        alt.Tooltip("edge:N", title="Words"),
+        alt.Tooltip("status:N", title="Edge"),
+        alt.Tooltip("true:Q", title="Edges apart in the parse"),
+        alt.Tooltip("predicted:Q", title="Predicted distance", format=".2f"),
+    ]

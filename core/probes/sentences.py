@@ -1,0 +1,116 @@
+"""Any sentence through trained probes: typed text in, the picture of a sentence out; and trees as CoNLL-U.
+
+Reference: https://universaldependencies.org/format.html for CoNLL-U. Deviations: predicted trees have no labels (_).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from core.errors import CorpusError, SpecError
+from core.probes.data import Tree
+from core.probes.predict import SentenceView, view_sentence
+from core.probes.study import ProbeResult
+from core.probes.tasks import read_vectors
+
+LONGEST = 200  # words; beyond it neither arcs nor heatmaps can be read
+
+
+def read_text(text: str, pipeline: str = "box") -> list[Tree]:
+    """Cut typed text into sentences and parse them.
+
+    Raises:
+        CorpusError: If there is no word in it, or a sentence is too long to draw.
+        ModelError: If the parser is not there.
+    """
+    from core.conllu import Sentence, is_punctuation
+    from core.parsing import parse_sentences, tokenize
+
+    sentences = tokenize("".join(character if character.isprintable() else " " for character in text))
+    if not sentences:
+        raise CorpusError("There is no word to draw: type a sentence.")
+    longest = max(map(len, sentences))
+    if longest > LONGEST:
+        raise CorpusError(
+            f"A sentence of {longest} words cannot be drawn so that it can be read: type up to {LONGEST}."
+        )
+    trees = []
+    for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True):
+        marks = is_punctuation(Sentence(words, parse.heads, upos=parse.upos, xpos=parse.xpos))
+        trees.append(Tree(words, parse.heads, tuple(bool(kept) for kept in ~marks)))
+    return trees
+
+
+def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree) -> SentenceView:
+    """One sentence at one layer of a model: its vectors (stored, or computed now) through the trained probes.
+
+    Raises:
+        SpecError: If the study has no distance probe for that model and layer.
+        CorpusError: If the model cannot read the sentence whole.
+        ModelError: If the model cannot be loaded.
+    """
+    from core.activations import fitting
+
+    probes = result.probes.get(model)
+    if probes is None or probes.distance_maps is None or layer not in probes.layers:
+        raise SpecError(f"No distance probe was trained on layer {layer} of {model} in this study.")
+    if not fitting(model, [tree.words])[0]:
+        raise CorpusError(f"{model} cannot read this sentence of {len(tree.words)} words whole: shorten it.")
+    vectors, _ = read_vectors(model, [tree.words], ())
+    place = probes.layers.index(layer)
+    depth = None if probes.depth_maps is None else probes.depth_maps[place]
+    mask = np.array(tree.keep)
+    return view_sentence(tree.words, tree.heads, mask, vectors[:, layer], probes.distance_maps[place], depth)
+
+
+def ranked_sentences(result: ProbeResult, model: str, layer: int, worst: bool = True, shortest: int = 6) -> list[int]:
+    """Test sentences with at least `shortest` words that are not punctuation, by their own UUAS at a layer.
+
+    Returns:
+        Indices into `result.test`, the worst (or best) first; longer sentences first among equals.
+    """
+    probes = result.probes[model]
+    if probes.uuas is None:
+        return []
+    scores = probes.uuas[probes.layers.index(layer)]
+    sizes = np.array([sum(tree.keep) for tree in result.test])
+    chosen = np.flatnonzero(np.isfinite(scores) & (sizes >= shortest))
+    order = np.lexsort((-sizes[chosen], scores[chosen] if worst else -scores[chosen]))
+    return [int(i) for i in chosen[order]]
+
+
+def predicted_conllu(result: ProbeResult) -> bytes:
+    """Predicted heads of the test sentences, each model at its best layer, as CoNLL-U.
+
+    Sentences carry `# model`, `# layer` and a sent_id of their own; heads are the only column filled in. Empty where
+    distance and depth probes were not both trained.
+    """
+    lines: list[str] = []
+    starts = np.concatenate([[0], np.cumsum([len(tree.words) for tree in result.test])])
+    for model, probes in result.probes.items():
+        if probes.heads is None:
+            continue
+        layer = result.best_layer(model)
+        rows = probes.heads[probes.layers.index(layer)]
+        for number, tree in enumerate(result.test):
+            comments = {"sent_id": f"{model}/{number + 1}", "model": model, "layer": str(layer)}
+            lines += conllu_block(tree.words, rows[starts[number] : starts[number + 1]], comments)
+    return "\n".join(lines).encode("utf8", "replace")
+
+
+def conllu_block(words: Sequence[str], heads: Iterable[int], comments: dict[str, str]) -> list[str]:
+    """One sentence as lines of CoNLL-U, the empty line after it included."""
+    head = [f"# {name} = {' '.join(value.split())}" for name, value in comments.items()]
+    head.append(f"# text = {' '.join(' '.join(words).split())}")
+    rows = [
+        "\t".join([str(i), _cell(word), "_", "_", "_", "_", str(int(parent)), "root" if parent == 0 else "_", "_", "_"])
+        for i, (word, parent) in enumerate(zip(words, heads, strict=True), start=1)
+    ]
+    return [*head, *rows, ""]
+
+
+def _cell(word: str) -> str:
+    """A word in a column: white space would end it, and a lone underscore means nothing."""
+    return "_" if not word.split() else " ".join(word.split())
