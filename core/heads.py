@@ -108,8 +108,9 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     Raises:
         ModelError: If the config names no head that is known here, or weights are missing from the file.
     """
-    import transformers
+    from core.models import import_transformers
 
+    transformers = import_transformers()
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf8"))
     except (OSError, ValueError) as error:
@@ -133,11 +134,12 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
 
 def _load_arc_parser(folder: Path, head: dict[str, Any], options: dict[str, Any]) -> ArcParser:
     from safetensors import safe_open
-    from transformers import AutoModel
+
+    from core.models import import_transformers
 
     if head.get("kind") != "arc":
         raise ModelError(f"{folder.name} has a head of kind {head.get('kind')!r}; known here: arc.")
-    body, found = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
+    body, found = import_transformers().AutoModel.from_pretrained(folder, output_loading_info=True, **options)
     _refuse_missing(folder, found["missing_keys"])
     parser = ArcParser(body, int(head["size"]))
     with safe_open(folder / "model.safetensors", framework="pt") as handle:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,13 +22,15 @@ from core.references import ModelRef, parse_ref
 from core.zoo_models import read_manifest, zoo_folder
 
 __all__ = (
-    *("DTYPES", "LoadedModel", "ModelInfo", "ModelRef", "choose_device", "describe", "fingerprint", "load_model"),
+    *("DTYPES", "LoadedModel", "ModelInfo", "ModelRef", "choose_device", "describe", "fingerprint"),
+    *("import_transformers", "load_model"),
     *("load_tokenizer", "load_with_head", "locate", "parse_ref", "tokenizer_fingerprint", "zoo_folder", "zoo_models"),
 )
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+_IMPORTING = threading.Lock()
 RANDOM_SEED = 748_112_903  # nobody's: with 0, the control would be what a model trained from seed 0 began as
 RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
 DTYPES = ("float32", "bfloat16")
@@ -187,9 +190,7 @@ def load_model(
     Raises:
         ModelError: If it cannot be found, read or trusted, or lacks weights other than an unused pooler.
     """
-    from transformers import AutoModel
-
-    return _load(parse_ref(ref), AutoModel, device, attentions, dtype, EXPECTED_MISSING)
+    return _load(parse_ref(ref), import_transformers().AutoModel, device, attentions, dtype, EXPECTED_MISSING)
 
 
 def load_with_head(
@@ -200,8 +201,7 @@ def load_with_head(
     Raises:
         ModelError: As `load_model`; also if the configuration names no task model or weights of its head are missing.
     """
-    import transformers
-
+    transformers = import_transformers()
     name = describe(ref).architecture
     if not name.endswith(HEADS) or not hasattr(transformers, name):
         raise ModelError(
@@ -210,21 +210,30 @@ def load_with_head(
     return _load(parse_ref(ref), getattr(transformers, name), device, attentions, dtype, EXPECTED_MISSING)
 
 
+def import_transformers() -> Any:
+    """The transformers module. Its lazy import breaks when two threads need it first at once, so one goes in."""
+    with _IMPORTING:
+        import transformers
+
+        for name in ("AutoConfig", "AutoModel", "AutoTokenizer"):
+            getattr(transformers, name)
+    return transformers
+
+
 def load_tokenizer(ref: str | ModelRef) -> PreTrainedTokenizerFast:
     """The model's fast tokenizer.
 
     Raises:
         ModelError: If it cannot be read or is not a fast one.
     """
-    from transformers import AutoTokenizer
-
+    tokenizers = import_transformers().AutoTokenizer
     ref = parse_ref(ref)
     folder = locate(ref)
     with _Restoring(ref):
         checkpoints.read_config(folder)
     _be_quiet()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        tokenizer = tokenizers.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
         raise ModelError(
             f"The tokenizer of {ref} cannot be read ({_first_line(error)}): save it again beside the model."
@@ -238,7 +247,8 @@ def _load(
     ref: ModelRef, factory: Any, device: str | None, attentions: bool, dtype: str, expected: re.Pattern[str]
 ) -> LoadedModel:
     import torch
-    from transformers import AutoConfig
+
+    configs = import_transformers().AutoConfig
 
     if dtype not in DTYPES:
         raise ModelError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
@@ -249,7 +259,7 @@ def _load(
     options: dict[str, Any] = {"dtype": number, **({"attn_implementation": "eager"} if attentions else {})}
     pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
     try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        config = configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         if ref.random:
             model = _draw(factory, config, options)
         else:

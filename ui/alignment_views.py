@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 FORMULAS = {
     "Normalised held-out error of a map f": (
-        r"\mathrm{NMSE} = \frac{\sum_i \lVert f(x_i) - y_i \rVert^2}{\sum_i \lVert y_i - \bar y_{\mathrm{train}} \rVert^2}"
+        r"\mathrm{NMSE} = \frac{\sum_i \lVert f(x_i) - y_i \rVert^2}"
+        r"{\sum_i \lVert y_i - \bar y_{\mathrm{train}} \rVert^2}"
     ),
     "An affine coupling block; its inverse is as cheap": (
         r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
@@ -96,7 +97,7 @@ def stitching(limit: int) -> None:
     refs = controls.models_picker(
         "Models with one task's head",
         key="stitch",
-        default=tuple([*first, *others]) or ("zoo:sentiment-0",),
+        default=(*first, *others) or ("zoo:sentiment-0",),
         help="Two or more, with the same classes. Each is stitched into each at every layer.",
     )
     if not refs:
