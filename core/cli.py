@@ -16,6 +16,7 @@ from core.errors import PalimpsestError
 # command -> (module with add_arguments(parser) and main(arguments), one line of help)
 COMMANDS = {
     "rsa": ("core.cli_rsa", "which layers fine-tuning changes: representational similarity by layer"),
+    "probe": ("core.cli_probe", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
     "weights": ("core.cli_weights", "what a model was fine-tuned on, from its weights alone: deltas, clusters, ranks"),
     "align": ("core.cli_align", "whether two models learn the same space: maps judged on held-out sentences"),
     "zoo": ("core.cli_zoo", "the models in the box: list them, verify them"),

@@ -96,13 +96,13 @@ def make_methods(spec: ProbeSpec, treebank: Treebank) -> str:
     source = f"parsed by {spec.pipeline}" if treebank.parsed else "from the treebank"
     layers = "every layer" if not spec.layers else f"layers {', '.join(map(str, spec.layers))}"
     parts = [
-        f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for {' and '.join(spec.probes)} were trained on "
-        f"{layers} of {', '.join(spec.probed)}. Words are means of their subwords.",
+        f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for {' and '.join(spec.probes)} were trained "
+        f"on {layers} of {', '.join(spec.probed)}. Words are means of their subwords.",
         f"Dependency trees were {source} ({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} "
         f"development and {counts['test']:,} test sentences, split {split}; the same for all models).",
-        "The loss is the absolute error of squared distances over squared sentence length (of squared norms over length), "
-        "averaged over sentences; Adam at 1e-3, batches of 20 sentences, learning rate divided by ten and moments "
-        f"forgotten after each epoch without a new minimum of the development loss, at most {spec.epochs} epochs.",
+        "The loss is the absolute error of squared distances over squared sentence length (of squared norms over "
+        "length), averaged over sentences; Adam at 1e-3, batches of 20 sentences, learning rate divided by ten and "
+        f"moments forgotten after each epoch without a new minimum of the development loss, at most {spec.epochs} epochs.",
         "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. are averaged within "
         "sentence lengths, then over lengths 5 to 50.",
     ]

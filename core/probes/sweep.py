@@ -12,10 +12,12 @@ import numpy as np
 
 from core.corpora import Corpus
 from core.errors import SpecError
+from core.export import Result, provenance
 from core.models import describe
 from core.probes.data import Treebank, read_treebank
+from core.probes.headline import CITATIONS, make_methods
 from core.probes.scores import score
-from core.probes.spec import ProbeSpec
+from core.probes.spec import ProbeSpec, short_name
 from core.probes.study import VERSION, as_arguments
 from core.probes.tables import as_scores, draw_weights
 from core.probes.tasks import identity, train_probes
@@ -79,8 +81,47 @@ def collect_sweep(spec: ProbeSpec, outputs: Outputs, treebank: Treebank) -> pd.D
 
 def run_sweep(
     spec: ProbeSpec, layers: Mapping[str, int], corpora: Mapping[str, Corpus] | None = None, **options: Any
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Read, plan, run and collect a sweep over `layers` (model -> layer): its table, and what failed."""
+) -> Result:
+    """Read, plan, run and collect a sweep.
+
+    Args:
+        spec: The study that the sweep belongs to: its sentences, seed, epochs and draws.
+        layers: Model -> layer.
+        corpora: Corpora already read (an upload), by CorpusRef.
+        options: For `core.runner.run`.
+
+    Returns:
+        A result whose table is that of `collect_sweep`.
+
+    Raises:
+        ModelError: If a model cannot be found.
+        SpecError: If a model has no such layer.
+    """
     treebank = read_treebank(spec, corpora)
     outputs = run(plan_sweep(spec, layers, treebank), **options)
-    return collect_sweep(spec, outputs, treebank), outputs.failures
+    table = collect_sweep(spec, outputs, treebank)
+    return Result(
+        study="probe-ranks",
+        spec=spec.plain() | {"sweep": dict(layers)},
+        headline=sweep_headline(table),
+        tables={"sweep": table},
+        notices=treebank.notices,
+        failures=dict(outputs.failures),
+        provenance=provenance(tuple(layers), treebank.corpus),
+        methods=make_methods(spec, treebank) + " Ranks were swept at one layer.",
+        citations=CITATIONS,
+    )
+
+
+def sweep_headline(table: pd.DataFrame) -> str:
+    """For each model the smallest rank that comes within one point of the best UUAS."""
+    clauses = []
+    for model in dict.fromkeys(table["model"]):
+        rows = table[(table["model"] == model) & (table["metric"] == "uuas")].sort_values("rank")
+        near = rows[rows["value"] >= rows["value"].max() - 1.0].iloc[0]
+        full = rows.iloc[-1]
+        clauses.append(
+            f"{short_name(model)} comes within 1 UUAS of its best ({rows['value'].max():.1f}) at rank "
+            f"{int(near['rank'])} of {int(full['rank'])} (layer {int(full['layer'])})"
+        )
+    return f"{'; '.join(clauses)}." if clauses else "No rank could be probed; the reasons are below."
