@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from core.errors import CancelledError, CorpusError, ModelError, SpecError, StoreError
-from core.runner import Outputs, Progress, Task, open_executor, run, span, tick
+from core.runner import ClusterExecutor, Outputs, Progress, Task, open_executor, run, span, tick
 from core.store import Store
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that counts calls.
@@ -477,6 +477,41 @@ def test_a_cluster_runs_the_same_tasks_each_worker_with_its_own_store(
     assert run(tasks[:8], store=store, executor=NoExecutor()).stored == 8
     with open_executor(cluster.scheduler_address) as executor, pytest.raises(ZeroDivisionError):
         run([Task.of("bug", fail, kind="bug")], store=store, executor=executor)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "workers", "expected"),
+    [
+        ({"a": 4, "b": 4}, 2, {"a": 1, "b": 1}),
+        ({"a": 6, "b": 2}, 4, {"a": 3, "b": 1}),
+        ({"a": 5}, 3, {"a": 3}),
+        ({"a": 1, "b": 1, "c": 1}, 1, {"a": 1, "b": 1, "c": 1}),
+    ],
+)
+def test_a_group_stays_together_and_all_workers_have_work(
+    sizes: dict[str, int], workers: int, expected: dict[str, int]
+) -> None:
+    class Client:
+        def scheduler_info(self, n_workers: int) -> dict:
+            return {"workers": {f"tcp://{number}": {} for number in range(workers)}}
+
+        def get_executor(self, **options: Any) -> Any:
+            asked.append(options)
+            return NoExecutor()
+
+    asked: list[dict] = []
+    tasks = [Task.of(f"{group}{n}", square, group=group, number=n) for group in sizes for n in range(sizes[group])]
+    executor = ClusterExecutor(Client())
+    executor.place(tasks)
+    where: dict[str, set] = {}
+    for task in tasks:
+        with pytest.raises(AssertionError, match="submitted"):
+            executor.submit(square, task)
+        where.setdefault(task.group, set()).add(tuple(asked[-1]["workers"]))
+        assert asked[-1]["allow_other_workers"] is True
+    assert {group: len(next(iter(places))) for group, places in where.items()} == expected
+    assert all(len(places) == 1 for places in where.values())
+    assert len({worker for places in where.values() for place in places for worker in place}) == workers
 
 
 @pytest.mark.slow

@@ -403,7 +403,7 @@ def test_threads_missing_one_key_compute_once(tmp_path: Path, fits: bool) -> Non
 
     def compute() -> dict:
         calls.append(1)
-        time.sleep(0.2)
+        until(lambda: store._flights._flights["key"].users == 30)  # everybody waits
         return LARGE
 
     def ask() -> None:
