@@ -182,7 +182,7 @@ def _layer_axis(alt: Any) -> Any:
 
 def _model_scales(alt: Any, names: list[str], shown: list[str] | None = None) -> tuple[Any, Any]:
     """Colour and shape by model; `shown` leaves out of the legend what the chart does not draw."""
-    legend = alt.Legend(orient="bottom", columns=2, labelLimit=200, values=shown or names)
+    legend = alt.Legend(orient="bottom", columns=2, labelLimit=200, values=shown or names, symbolOpacity=1)
     colours = [COLOURS[number % len(COLOURS)] for number in range(len(names))]
     shapes = [SHAPES[number % len(SHAPES)] for number in range(len(names))]
     colour = alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=legend)

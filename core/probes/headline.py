@@ -102,7 +102,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank) -> str:
         f"development and {counts['test']:,} test sentences, split {split}; the same for all models).",
         "The loss is the absolute error of squared distances over squared sentence length (of squared norms over "
         "length), averaged over sentences; Adam at 1e-3, batches of 20 sentences, learning rate divided by ten and "
-        f"moments forgotten after each epoch without a new minimum of the development loss, at most {spec.epochs} epochs.",
+        f"moments forgotten after each epoch without a new minimum of the development loss, at most "
+        f"{spec.epochs} epochs.",
         "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. are averaged within "
         "sentence lengths, then over lengths 5 to 50.",
     ]

@@ -56,7 +56,8 @@ def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
     arcs = alt.layer(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     if view.depths is None:
         return arcs.configure_view(stroke=None)
-    return alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6).configure_view(stroke=None)
+    both = alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6)
+    return both.resolve_scale(color="independent").configure_view(stroke=None)
 
 
 def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:
@@ -163,7 +164,7 @@ def sentence_figures(view: SentenceView) -> dict[str, alt.TopLevelMixin]:
 
 
 def arc_levels(edges: Edges) -> list[int]:
-    """Height of each arc in steps: one above the highest arc under it, so that nested arcs do not touch.
+    """Height of each arc in steps: one above every shorter arc that shares ground with it, so that none coincide.
 
     Raises:
         SpecError: For an edge from a word to itself.
@@ -173,7 +174,9 @@ def arc_levels(edges: Edges) -> list[int]:
         i, j = sorted(edges[place])
         if i == j:
             raise SpecError(f"Word {i + 1} has an arc to itself.")
-        under = [levels[k] for k, (a, b) in enumerate(edges) if k != place and i <= min(a, b) and max(a, b) <= j]
+        under = [
+            level for level, (a, b) in zip(levels, edges, strict=True) if level and max(a, b) > i and min(a, b) < j
+        ]
         levels[place] = 1 + max(under, default=0)
     return levels
 

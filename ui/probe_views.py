@@ -1,0 +1,221 @@
+"""The parts of the probe page that have controls of their own: scores by layer, one sentence, the rank sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.export import chart_svg
+from core.probes import charts, sentence_charts
+from core.probes.sentences import conllu_block, draw_sentence, predicted_conllu, ranked_sentences, read_text
+from core.probes.spec import short_name
+from core.probes.sweep import run_sweep
+from core.probes.tables import LABELS
+from ui.downloads import show_downloads
+from ui.results import show_charts, show_headline, show_table
+from ui.run_panel import run_panel
+from ui.text import plain
+
+if TYPE_CHECKING:
+    from core.probes.data import Tree
+    from core.probes.predict import SentenceView
+    from core.probes.spec import ProbeSpec
+    from core.probes.study import ProbeResult
+    from ui.controls import TextChoice
+
+SENTENCE = "The keys that the old captain left on the kitchen table were gone before breakfast."
+TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
+BROWSED = 40  # worst and best sentences to choose among
+METRIC_NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "Root accuracy", "nspr": "NSpr.", "selectivity": "Selectivity"}
+FORMULAS = {
+    "Distance probe: the squared distance after a linear map is the number of edges between two words": (
+        r"d_B(h_i, h_j)^2 = \lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j), \qquad B \in \mathbb{R}^{k \times d}"
+    ),
+    "Depth probe: the squared norm is the number of edges to the root": (
+        r"\lVert B h_i \rVert^2 \approx \mathrm{depth}(w_i)"
+    ),
+    "What is minimised": (
+        r"\min_B \frac{1}{|S|} \sum_{s} \frac{1}{n_s^2} \sum_{i,j} \bigl| d_T(w_i, w_j) - d_B(h_i, h_j)^2 \bigr|"
+    ),
+}
+CAVEATS = """
+**What would mislead you here**
+
+- **The linear chain is a strong rival.** Joining each word to the next scores 43 UUAS on English web text without
+  knowing any syntax. A small model may stay below it and still hold structure: look at selectivity and at the
+  untrained model.
+- **A probe can learn the task itself.** Control trees, in which every word type has a fixed random rule for its head,
+  are learned from words and positions alone. What counts is how far the real score stands above theirs.
+- **Trees drawn by a parser are parses, not gold.** A model cannot be shown to know more than the parser; the
+  parser's own score stands in the table.
+- **UUAS forgives direction.** Edges have no arrows and labels do not count; punctuation is left out of both trees.
+- **One probe, one seed.** The band comes from resampling test sentences, not from training the probe again.
+- **Present is not used.** That a tree can be read off the vectors does not show that the model reads it.
+"""
+
+
+def scores_view(result: ProbeResult) -> None:
+    """Curves by layer in one metric, the difference from the base beside them, the table."""
+    there = [metric for metric in METRIC_NAMES if (result.table["metric"] == metric).any()]
+    metric = st.segmented_control(
+        "Metric", there, default=there[0], required=True, key="metric", format_func=METRIC_NAMES.__getitem__,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    differences = result.tables["differences"]
+    drawn = [charts.scores_chart(result, metric)]
+    if (differences["metric"] == metric).any():
+        drawn.append(charts.difference_chart(result, metric))
+    show_charts(drawn, key="scores", alt_text=result.headline)
+    show_downloads(result, lambda: charts.scores_chart(result, metric), lambda: charts.figures(result))
+    if any(probes.heads is not None for probes in result.probes.values()):
+        st.download_button(
+            "Predicted heads of the test sentences",
+            lambda: predicted_conllu(result),
+            "palimpsest-predicted.conllu",
+            "text/plain",
+            key="download_predicted",
+            on_click="ignore",
+            icon=":material/account_tree:",
+            help="CoNLL-U, each model at its best layer; heads are the only column filled in.",
+        )
+    rows = result.table[result.table["metric"] == metric]
+    with st.expander(f"Table: {LABELS[metric]}", icon=":material/table:"):
+        show_table(rows)
+
+
+@st.fragment
+def sentence_view(result: ProbeResult) -> None:
+    """One sentence: arcs, depths, distances and the probe's plane, at a layer that a slider chooses."""
+    drawable = [model for model, probes in result.probes.items() if probes.distance_maps is not None]
+    if not drawable:
+        st.info("Arcs need a distance probe: choose it under Options.", icon=":material/info:")
+        return
+    source = st.segmented_control(
+        "Sentence", SOURCES, default=TYPED, required=True, key="source", label_visibility="collapsed"
+    )
+    left, right = st.columns([3, 4], vertical_alignment="bottom")
+    model = left.selectbox("Model", drawable, key="shown_model", format_func=short_name)
+    layers = result.probes[model].layers
+    best = result.best_layer(model)
+    layer = layers[0]
+    if len(layers) > 1:
+        layer = right.select_slider(
+            "Layer", layers, value=best, key=f"shown_layer_{model}", help=f"Best: layer {best}."
+        )
+    try:
+        tree = _typed(result) if source == TYPED else _browsed(result, model, layer, worst=source == WORST)
+        if tree is not None:
+            _draw(result, draw_sentence(result, model, layer, tree), model, layer)
+    except PalimpsestError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+
+
+def ranks_view(spec: ProbeSpec, result: ProbeResult, text: TextChoice, identity: tuple[str, ...]) -> None:
+    """Probes of rank 1 to full at one layer, trained when they are asked for."""
+    models = [model for model in result.probes if not model.startswith("random:")] or list(result.probes)
+    with st.form("ranks", border=False):
+        left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
+        chosen = left.multiselect("Models", models, default=models[:2], key="rank_models", format_func=short_name)
+        every = sorted({layer for model in models for layer in result.probes[model].layers})
+        layer = middle.selectbox("Layer", ["best of each", *every], key="rank_layer")
+        asked = right.form_submit_button("Sweep the rank", icon=":material/play_arrow:", width="stretch")
+    swept = st.session_state.setdefault("swept", set())
+    wanted = tuple(
+        (model, result.best_layer(model) if isinstance(layer, str) else int(layer))
+        for model in chosen
+        if isinstance(layer, str) or layer in result.probes[model].layers
+    )
+    key = (spec, wanted, identity)
+    if asked:
+        swept.add(key)
+    if not wanted or key not in swept:
+        st.caption("One probe of each rank, 1 to full, is trained on one layer; all ranks of a model train together.")
+        return
+    sweep = run_panel(
+        "rank sweep",
+        spec,
+        lambda progress, cancel: run_sweep(spec, dict(wanted), text.corpora(), progress=progress, cancel=cancel),
+        identity=(wanted, identity),
+        again=asked,
+    )
+    if sweep is None or sweep.table.empty:
+        return
+    show_headline(sweep)
+    drawn = [charts.sweep_chart(sweep.table, metric) for metric in ("uuas", "dspr")]
+    show_charts(drawn, key="sweep", alt_text=sweep.headline)
+    show_downloads(sweep, lambda: charts.sweep_chart(sweep.table), lambda: {"sweep": charts.sweep_chart(sweep.table)})
+    show_table(sweep.table)
+
+
+def _typed(result: ProbeResult) -> Tree | None:
+    """The sentence that stands in the text field, parsed; of several one is chosen."""
+    text = st.text_input("Sentence", SENTENCE, key="sentence", max_chars=3_000, label_visibility="collapsed")
+    trees = read_text(text or "", result.pipeline)
+    if len(trees) == 1:
+        return trees[0]
+    number = st.pills(
+        "Which sentence", range(len(trees)), default=0, required=True, key=f"which_{len(trees)}",
+        format_func=lambda i: plain(_beginning(trees[i])),
+    )  # fmt: skip
+    return trees[int(number or 0)]
+
+
+def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tree | None:
+    """A test sentence among those where the model does worst, or best, at this layer."""
+    order = ranked_sentences(result, model, layer, worst=worst)[:BROWSED]
+    if not order:
+        st.info("No test sentence has six words or more.", icon=":material/info:")
+        return None
+    scores = result.probes[model].uuas
+    row = result.probes[model].layers.index(layer)
+
+    def label(i: int) -> str:
+        share = float("nan") if scores is None else float(scores[row, i])
+        return f"{share:.0%}  {_beginning(result.test[i], 70)}"
+
+    chosen = st.selectbox("Test sentence", order, key=f"browsed_{model}_{layer}_{worst}", format_func=label)
+    return result.test[int(chosen)]
+
+
+def _draw(result: ProbeResult, view: SentenceView, model: str, layer: int) -> None:
+    """Arcs first, then distances and the plane, then what can be taken away."""
+    found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    above = "parse" if result.parsed else "tree"
+    st.markdown(
+        f"**{found} of {edges}** edges of the {above} are predicted from layer {layer} of {plain(short_name(model))}."
+        if edges
+        else "There are no edges to find: a tree needs two words that are not punctuation."
+    )
+    with st.container(key="arcs"):
+        st.altair_chart(
+            sentence_charts.arcs_chart(view),
+            width="content",
+            key="arcs_chart",
+            alt=f"Parse above and predicted tree below: {found} of {edges} edges agree.",
+        )
+    st.caption("Parse above the words, prediction below; triangles mark the roots. Point at an arc for its distances.")
+    true, predicted = sentence_charts.distance_charts(view)
+    show_charts([true, predicted], key="distances", alt_text="Distances between words, true and predicted.")
+    show_charts([sentence_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.")
+    comments = {"model": model, "layer": str(layer)}
+    with st.container(horizontal=True):
+        for label, name, make, kind in (
+            ("Arcs (SVG)", "arcs.svg", lambda: chart_svg(sentence_charts.arcs_chart(view)), "image/svg+xml"),
+            ("Plane (SVG)", "plane.svg", lambda: chart_svg(sentence_charts.plane_chart(view)), "image/svg+xml"),
+            ("Heads (CoNLL-U)", "sentence.conllu", lambda: _conllu(view, comments), "text/plain"),
+        ):
+            st.download_button(
+                label, make, f"palimpsest-{name}", kind, key=f"sentence_{name}", on_click="ignore",
+                icon=":material/download:",
+            )  # fmt: skip
+
+
+def _conllu(view: SentenceView, comments: dict[str, str]) -> bytes:
+    return ("\n".join(conllu_block(view.words, view.predicted_heads, comments)) + "\n").encode("utf8", "replace")
+
+
+def _beginning(tree: Tree, letters: int = 40) -> str:
+    text = " ".join(tree.words)
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
