@@ -23,6 +23,7 @@ STATUS_DASHES = {AGREED: [1, 0], MISSED: [7, 4], INVENTED: [2, 3]}
 PARSE_COLOUR, PROBE_COLOUR, GREY = "#8C8C8C", "#0072B2", "#8C8C8C"
 LETTER, GAP, WIDEST_WORD = 7.6, 18.0, 28  # pixels a letter at 14 px, pixels between words, letters shown of a word
 STEP, WORDS_BAND, POINTS = 24.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
+TALLEST = 190.0  # pixels that the highest arc may rise
 DEPTH_HEIGHT = 110
 LABELLED = 40  # words above which heatmaps and planes leave their words to the tooltip
 DOMAIN = list(STATUS_COLOURS)
@@ -57,7 +58,7 @@ def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
     if view.depths is None:
         return arcs.configure_view(stroke=None)
     both = alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6)
-    return both.resolve_scale(color="independent").configure_view(stroke=None)
+    return both.resolve_scale(color="independent", strokeDash="independent").configure_view(stroke=None)
 
 
 def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:
@@ -211,8 +212,9 @@ def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -
     """Points of half ellipses, one arc an edge; arcs that meet at a word end a little apart."""
     rows = []
     angles = np.linspace(np.pi, 0.0, POINTS)
-    agreed = set(view.agreed)
-    for number, ((i, j), level) in enumerate(zip(edges, arc_levels(edges), strict=True)):
+    agreed, levels = set(view.agreed), arc_levels(edges)
+    step = min(STEP, TALLEST / max(levels, default=1))
+    for number, ((i, j), level) in enumerate(zip(edges, levels, strict=True)):
         status = AGREED if (i, j) in agreed else MISSED if sign > 0 else INVENTED
         left, right = centres[i] + 4.0, centres[j] - 4.0
         for place, angle in enumerate(angles):
@@ -221,7 +223,7 @@ def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -
                     "arc": f"{'above' if sign > 0 else 'below'} {number}",
                     "place": place,
                     "x": (left + right) / 2 + (right - left) / 2 * float(np.cos(angle)),
-                    "y": sign * (WORDS_BAND / 2 + 2 + STEP * level * float(np.sin(angle)) ** 0.8),
+                    "y": sign * (WORDS_BAND / 2 + 2 + step * level * float(np.sin(angle)) ** 0.8),
                     **_edge_fields(view, i, j, status),
                 }
             )
@@ -321,15 +323,17 @@ def _word_tooltip(alt: Any, view: SentenceView) -> list[Any]:
 
 
 def _status(alt: Any) -> Any:
-    legend = alt.Legend(orient="bottom", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3)
     scale = alt.Scale(domain=DOMAIN, range=list(STATUS_COLOURS.values()))
-    return alt.Color("status:N", title="Edge", scale=scale, legend=legend)
+    return alt.Color("status:N", title=None, scale=scale, legend=_edge_legend(alt))
 
 
 def _dash(alt: Any) -> Any:
     scale = alt.Scale(domain=DOMAIN, range=list(STATUS_DASHES.values()))
-    legend = alt.Legend(orient="bottom", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3)
-    return alt.StrokeDash("status:N", title="Edge", scale=scale, legend=legend)
+    return alt.StrokeDash("status:N", title=None, scale=scale, legend=_edge_legend(alt))
+
+
+def _edge_legend(alt: Any) -> Any:
+    return alt.Legend(orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
 
 
 def _edge_tooltip(alt: Any) -> list[Any]:
