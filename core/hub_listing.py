@@ -6,10 +6,9 @@ seen from its weights, later. One `look_up` names the commit and the files of a 
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,8 @@ from core.hub_errors import TIMEOUT, failures
 from core.limits import current_limits
 
 MOST_LISTED = 500
+PAGE = 100  # models the hub is asked for at once
+FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
 
 
@@ -81,16 +82,22 @@ def list_fine_tunes(base: str, most: int = 100) -> list[Listed]:
         raise ModelError(f"The hub is asked for 1 to {MOST_LISTED} fine-tunes at once, got {most}.")
     if hub._is_offline():
         raise hub._refusal(None, base, None)
+    listed: list[Listed] = []
+    url = f"{hub._endpoint()}/api/models"
+    question: dict[str, Any] | None = {
+        "filter": f"base_model:finetune:{base}",
+        "sort": "downloads",
+        "limit": min(most, PAGE),
+        "expand": list(FIELDS),
+    }
     try:
-        models = hub._api().list_models(
-            filter=f"base_model:finetune:{base}",
-            sort="downloads",
-            limit=most,
-            expand=["downloads", "safetensors", "tags", "cardData", "gated"],
-        )
-        return [_read(model) for model in itertools.islice(models, most)]
+        while url and len(listed) < most:
+            page, url = _ask_page(url, question)
+            listed += [_read(model) for model in page]
+            question = None  # the next page's address holds it
     except failures() as error:
         raise hub._refusal(error, base, None) from error
+    return listed[:most]
 
 
 def choose_listed(
@@ -175,38 +182,57 @@ def _ask(name: str, revision: str | None) -> Found:
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
     if checkpoints.CONFIG not in files:
         raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
-    return Found(name, info.sha, files, _data(info))
+    card = info.card_data.to_dict() if info.card_data else {}
+    return Found(name, info.sha, files, _data(info.tags or (), card))
 
 
-def _read(model: Any) -> Listed:
-    tags = model.tags or ()
+def _ask_page(url: str, question: dict[str, Any] | None) -> tuple[list[dict[str, Any]], str]:
+    """One page of a listing, and the address of the next one, or "".
+
+    Not HfApi.list_models: it tries a hub that does not answer six times, half a minute in all.
+    """
+    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
+
+    headers = build_hf_headers(token=hub._token())
+    response = get_session().get(url, params=question, headers=headers, timeout=TIMEOUT)
+    hf_raise_for_status(response)
+    try:
+        page = response.json()
+    except ValueError as error:
+        raise ModelError(f"The hub at {hub._endpoint()} did not send a list: check HF_ENDPOINT.") from error
+    if not isinstance(page, list):
+        raise ModelError(f"The hub at {hub._endpoint()} did not send a list: check HF_ENDPOINT.")
+    following = str(response.links.get("next", {}).get("url", ""))
+    if following and not following.startswith(hub._endpoint()):
+        return page, ""  # a hub does not send its reader, and the reader's token, elsewhere
+    return page, following
+
+
+def _read(model: dict[str, Any]) -> Listed:
+    tags = model.get("tags") or ()
+    given = model.get("cardData")
+    card: dict[str, Any] = given if isinstance(given, dict) else {}
+    weights = model.get("safetensors") or {}
+    counts = weights.get("parameters") or {}
     licence = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
-    counts = model.safetensors.parameters if model.safetensors else {}
     return Listed(
-        ref=f"hub:{model.id}",
-        data=_data(model),
-        downloads=model.downloads or 0,
-        parameters=model.safetensors.total if model.safetensors else None,
-        bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items()) if model.safetensors else None,
-        licence=licence or _from_card(model, "license"),
-        gated=bool(model.gated),
+        ref=f"hub:{model['id']}",
+        data=_data(tags, card),
+        downloads=int(model.get("downloads") or 0),
+        parameters=weights.get("total"),
+        bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items()) if weights else None,
+        licence=licence or str(card.get("license") or ""),
+        gated=bool(model.get("gated")),
     )
 
 
-def _data(model: Any) -> tuple[str, ...]:
+def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
     """Data sets: from the tags, which the hub makes from the card, else from the card itself."""
-    tagged = tuple(tag.removeprefix("dataset:") for tag in model.tags or () if tag.startswith("dataset:"))
-    if tagged:
+    tagged = tuple(tag.removeprefix("dataset:") for tag in tags if tag.startswith("dataset:"))
+    named = card.get("datasets")
+    if tagged or not named:
         return tagged
-    named = (model.card_data or {}).get("datasets") if model.card_data else None
-    if isinstance(named, str):
-        return (named,)
-    return tuple(str(name) for name in named) if isinstance(named, list) else ()
-
-
-def _from_card(model: Any, key: str) -> str:
-    value = model.card_data.get(key) if model.card_data else None
-    return value if isinstance(value, str) else ""
+    return (named,) if isinstance(named, str) else tuple(str(name) for name in named)
 
 
 _known: dict[tuple[str, str, str | None], tuple[float, Found]] = {}

@@ -331,7 +331,7 @@ def _names_axis(names: Sequence[str], angle: int) -> Any:
 def _title(text: str, subtitle: str = "") -> Any:
     import altair as alt
 
-    return alt.Title(text[0].upper() + text[1:], subtitle=subtitle, anchor="start")
+    return alt.Title(text, subtitle=subtitle, anchor="start")
 
 
 def _one_column(alt: Any) -> Any:

@@ -1,0 +1,192 @@
+"""The study on a small zoo: what it finds, what it says, what it leaves out, what it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import SpecError, TaskError
+from core.runner import run
+from core.weights.measuring import kept_rank
+from core.weights.study import WeightsSpec, plan, run_study
+from core.weights.tables import RANK_COLUMNS
+from core.weights.vectors import VECTORS
+from tests.core.weights.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
+
+SPEC = WeightsSpec(rank=3, permutations=200)
+
+
+@pytest.fixture(scope="module")
+def result(zoo_on_disk: Path, tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
+        patch.setenv("PALIMPSEST_STORE", str(tmp_path_factory.mktemp("store")))
+        return run_study(replace(SPEC, of="both"))
+
+
+def test_planted_tasks_are_found(result) -> None:
+    assert not result.failures
+    assert list(result.tables["neighbours"].columns) == ["k", "share", "chance", "p_value"]
+    two = result.tables["neighbours"].set_index("k").loc[2]
+    assert two["share"] == pytest.approx(1)
+    assert two["chance"] == pytest.approx(2 / 8)
+    assert two["p_value"] < 0.01
+    assert result.tables["predictions"]["correct"].all()
+    assert result.headline.startswith("Neighbours share a task (projectors, rank 3: 100 % of the 2 nearest")
+    assert "for 9 of 9 models" in result.headline
+
+
+def test_every_vector_is_reported_side_by_side(result) -> None:
+    vectors = result.tables["vectors"]
+    assert set(vectors["vector"]) == set(VECTORS)
+    assert vectors.groupby("vector")["k"].apply(list).map(lambda ks: ks == list(range(1, 9))).all()
+    assert (vectors["null_low"] <= vectors["chance"] + 1e-9).all()
+    assert set(result.tables["distances"].columns) == {"model", "other", *VECTORS}
+    assert len(result.tables["distances"]) == 9 * 8 / 2
+
+
+def test_ranks_stand_beside_their_null(result) -> None:
+    ranks = result.tables["ranks"]
+    assert list(ranks.columns[:7]) == RANK_COLUMNS
+    planted = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == 0.99)]
+    assert planted["rank"].between(3, 6).all()  # three shared directions and three of the run's own
+    own = ranks[(ranks["of"] == "weights") & (ranks["threshold"] == 0.9)]
+    assert (abs(own["rank"] - own["null_rank"]) <= 2).all()  # the base is Gaussian
+    assert set(own["model"]) == {"zoo:seed-0", *result.table["model"]}
+    assert set(result.tables["trends"]["of"]) == {"delta", "weights"}
+
+
+def test_matrices_and_their_singular_values_go_together(result) -> None:
+    matrices, values = result.tables["matrices"], result.arrays["spectra"]
+    assert len(matrices) == len(values) == 9 * 18 + 10 * 18
+    row = matrices.index[(matrices["model"] == "zoo:pos-1") & (matrices["family"] == "ff1")][0]
+    base, tuned = base_tensors(0), tuned_tensors(base_tensors(0), 1, 1)
+    name = "bert.encoder.layer.0.intermediate.dense.weight"
+    expected = np.linalg.svd((tuned[name] - base[name]).astype(float), compute_uv=False)
+    np.testing.assert_allclose(values[row], expected, atol=1e-7)
+    assert matrices["relative_norm"][row] == pytest.approx(
+        np.linalg.norm(expected) / np.linalg.norm(base[name]), rel=1e-5
+    )
+
+
+def test_the_result_says_what_it_was_made_of(result) -> None:
+    assert set(result.provenance["fingerprints"]) == {"zoo:seed-0", *result.table["model"]}
+    assert result.spec["rank"] == 3
+    assert "9 fine-tunes of zoo:seed-0" in result.methods
+    assert "(m - 1) / (n - 1)" in result.methods
+    assert any("another base" in notice for notice in result.notices)
+
+
+def test_a_second_run_computes_nothing_and_a_smaller_rank_needs_no_new_one(zoo: Path) -> None:
+    first = run(plan(SPEC))
+    again = run(plan(replace(SPEC, rank=8, vector="norms", threshold=0.95, drawing="tsne")))
+    assert (first.stored, again.stored) == (0, 9)
+    assert run(plan(replace(SPEC, rank=9))).stored == 0
+    assert [kept_rank(rank) for rank in (1, 8, 9, 64)] == [8, 8, 16, 64]
+
+
+def test_a_store_gives_the_same_numbers_as_a_computation(zoo: Path) -> None:
+    cold, warm = run_study(SPEC), run_study(SPEC)
+    for vector in VECTORS:
+        np.testing.assert_array_equal(cold.arrays[f"distances {vector}"], warm.arrays[f"distances {vector}"])
+
+
+def test_a_model_that_fails_leaves_the_rest(zoo: Path, tmp_path: Path) -> None:
+    write_model(tmp_path / "other-0", base_tensors(9))
+    write_model(tmp_path / "same-0", base_tensors(0))
+    result = run_study(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/*-0", "zoo:missing-0")))
+    assert len(result.table) == 9
+    assert len(result.failures) == 3
+    reasons = " ".join(result.failures.values())
+    assert "does not look like a fine-tune of zoo:seed-0" in reasons
+    assert "has the same matrices as zoo:seed-0" in reasons
+    assert "no model 'missing-0'" in reasons
+
+
+def test_nothing_at_all_is_an_error_that_says_why(zoo: Path) -> None:
+    with pytest.raises(TaskError, match=r"No model could be compared.*no model 'missing-0'"):
+        run_study(replace(SPEC, models=("zoo:missing-0",)))
+
+
+def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
+    result = run_study(replace(SPEC, models=("zoo:nli-0",)))
+    assert result.tables["neighbours"].empty
+    assert result.tables["distances"].empty
+    assert len(result.tables["ranks"])
+    assert any("No score" in notice for notice in result.notices)
+    assert result.headline.startswith("Half of the deltas need")
+
+
+def test_two_models_have_a_distance_and_no_score(zoo: Path) -> None:
+    result = run_study(replace(SPEC, models=("zoo:nli-0", "zoo:pos-0"), drawing="umap"))
+    assert len(result.tables["distances"]) == 1
+    assert result.tables["vectors"].empty
+
+
+def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> None:
+    labels = tuple((f"{task}-{run}", task) for task in ("nli", "pos") for run in range(3))
+    result = run_study(replace(SPEC, label="table", labels=labels))
+    assert len(result.table) == 9
+    assert len(result.tables["predictions"]) == 6
+    assert any("3 of 9 models have no label" in notice for notice in result.notices)
+
+
+def test_labels_that_nobody_shares_cannot_be_scored(zoo: Path) -> None:
+    labels = tuple((f"{task}-{run}", f"{task} {run}") for task in ("nli", "pos") for run in range(3))
+    result = run_study(replace(SPEC, label="table", labels=labels))
+    assert any("no two models share a label" in notice for notice in result.notices)
+
+
+def test_another_base_takes_part_with_its_own(zoo: Path) -> None:
+    result = run_study(replace(SPEC, own_bases=True, label="base"))
+    assert set(result.table["label"]) == {"zoo:seed-0", "zoo:seed-1"}
+    assert result.table["relative_delta"].max() < 0.2
+    assert "share a base" in result.headline
+
+
+def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: Path) -> None:
+    """Two bases of different widths, each model with its own: their deltas cannot lie in one space."""
+    box = write_zoo(tmp_path / "zoo")
+    narrow = {name: value[:16, :16].copy() for name, value in base_tensors(1).items()}
+    write_model(box / "models" / "seed-1", narrow)
+    write_model(box / "models" / "nli-0-from-seed-1", tuned_tensors(narrow, 0, 9))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_ZOO", str(box))
+        result = run_study(replace(SPEC, own_bases=True))
+    assert len(result.table) == 9
+    assert any("nli-0-from-seed-1 is left out: its matrices" in notice for notice in result.notices)
+
+
+def test_families_can_be_chosen(zoo: Path) -> None:
+    result = run_study(replace(SPEC, families=("query", "key")))
+    assert set(result.tables["ranks"]["family"]) == {"query", "key"}
+
+
+def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> None:
+    rounded = {name: value.astype(np.float16) for name, value in base_tensors(0).items()}
+    write_model(tmp_path / "half-0", rounded)
+    result = run_study(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/half-0")))
+    assert any("rounding of its file" in notice for notice in result.notices)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"vector": "colour"}, "vector must be one of projector"),
+        ({"rank": 0}, "rank must lie between 1 and 64"),
+        ({"threshold": 1.0}, "threshold must lie"),
+        ({"label": "colour"}, "label must be one of"),
+        ({"label": "table"}, "need a table"),
+        ({"method": "colour"}, "method must be one of"),
+        ({"drawing": "colour"}, "drawing must be one of"),
+        ({"of": "colour"}, "of must be one of"),
+        ({"permutations": 3}, "permutations must lie"),
+        ({"models": ()}, "one fine-tune or more"),
+    ],
+)
+def test_a_spec_that_makes_no_sense_is_refused(changes: dict, reason: str) -> None:
+    with pytest.raises(SpecError, match=reason):
+        WeightsSpec(**changes)
