@@ -65,9 +65,11 @@ def space(result: Result) -> None:
         "Map", methods, index=default, key="space_method", format_func=lambda name: METHODS[name].label
     )
     layers = sorted({int(layer) for layer in result.table["layer"]})
-    place = right.select_slider("Layer", layers, value=layers[-1], key="space_layer")
-    chart = charts.space_chart(result, source, target, method, layers.index(place))
-    st.altair_chart(chart, width="content", key="space_chart")
+    layer = right.select_slider("Layer", layers, value=layers[-1], key="space_layer")
+    places = [place for place in ("source", "mapped") if f"models|{source}|{target}|{method}|{place}" in result.arrays]
+    index = layers.index(layer)
+    parts = [charts.space_chart(result, source, target, method, index, place) for place in places]
+    show_charts(parts, key="space", alt_text=f"Words of {source} and {target}, before and after the map")
 
 
 def check(model: str, limit: int) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from core.export import Result
 
 HEIGHT = 320
+TALL = 440  # with a legend of several rows below, which takes its room from the height
+SOURCE, TARGET = "source", "target"
+GREY = "#8C8C8C"  # for rules and subtitles: readable on paper and on black
 ERROR_TITLE = "Held-out error (share of variance)"
 GROUPS = {"models": "first group", "against": "second group"}
 COLOURS = {
@@ -42,6 +45,11 @@ def short(ref: str) -> str:
     return ref.split(":", 1)[-1] if not ref.startswith("random:") else "random " + ref.split(":")[-1]
 
 
+def headed(alt, title: str, subtitle: str) -> alt.TitleParams:
+    """A title with a line below it that reads on a light and on a dark page."""
+    return alt.TitleParams(title, subtitle=subtitle, subtitleColor=GREY)
+
+
 def method_chart(result: Result) -> alt.TopLevelMixin:
     """Held-out error by method: a box over all pairs and layers, and the mean with its band."""
     import altair as alt
@@ -54,14 +62,14 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
     x = alt.X("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, _ceiling(table)], clamp=True))
     boxes = (
         alt.Chart(table)
-        .mark_boxplot(extent="min-max", size=14, opacity=0.55)
+        .mark_boxplot(extent="min-max", size=14, opacity=0.55, rule={"color": GREY}, median={"color": GREY})
         .encode(x=x, y=y, color=_colour(alt, result, legend=None))
     )
     means = result.tables["methods"].assign(label=lambda t: t["method"].map(lambda name: METHODS[name].label))
     means = means[means["group"] == "models"]
     bands = (
         alt.Chart(means)
-        .mark_rule(strokeWidth=3, clip=True)
+        .mark_rule(strokeWidth=3, clip=True, color=GREY)
         .encode(x=alt.X("low:Q", title=ERROR_TITLE), x2="high:Q", y=y)
     )
     points = (
@@ -78,7 +86,7 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
             ],
         )
     )
-    title = alt.Title("Error by method", subtitle="boxes: pairs and layers; diamonds: mean; lines: 95 % band")
+    title = headed(alt, "Error by method", "boxes: pairs and layers; diamonds: mean; lines: 95 % band")
     return alt.layer(boxes, _chance(alt), bands, points).properties(title=title, width="container", height=HEIGHT)
 
 
@@ -93,7 +101,9 @@ def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
     top = _ceiling(table)
     x = alt.X("layer:Q", title="Layer (0 = embeddings)", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
     y = alt.Y("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, top], clamp=True))
-    colour = _colour(alt, result, legend=alt.Legend(orient="bottom", columns=3, title=None, labelLimit=140))
+    colour = _colour(
+        alt, result, legend=alt.Legend(orient="bottom", columns=3, title=None, labelLimit=140, symbolOpacity=1)
+    )
     tooltip = [
         alt.Tooltip("label:N", title="Method"),
         alt.Tooltip("layer:Q", title="Layer"),
@@ -106,10 +116,8 @@ def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
         x=x, y=alt.Y("low:Q", title=ERROR_TITLE), y2="high:Q", color=colour
     )
     lines = base.mark_line(point=True, clip=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    title = alt.Title(f"Error by layer, {GROUPS[group]}", subtitle="0: the target exactly; 1: no better than its mean")
-    return alt.layer(bands, lines, _chance(alt, vertical=False)).properties(
-        title=title, width="container", height=HEIGHT
-    )
+    title = headed(alt, f"Error by layer, {GROUPS[group]}", "0: the target exactly; 1: no better than its mean")
+    return alt.layer(bands, lines, _chance(alt, vertical=False)).properties(title=title, width="container", height=TALL)
 
 
 def grid_chart(result: Result) -> alt.TopLevelMixin:
@@ -139,7 +147,7 @@ def grid_chart(result: Result) -> alt.TopLevelMixin:
         )
     )
     label = METHODS[result.spec["grid"]].label
-    title = alt.Title("Any layer into any layer", subtitle=f"{label}, {short(source)} into {short(target)}, held out")
+    title = headed(alt, "Any layer into any layer", f"{label}, {short(source)} into {short(target)}, held out")
     return chart.properties(title=title, width="container", height=HEIGHT)
 
 
@@ -161,7 +169,7 @@ def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
         color=alt.Color("nmse:Q", title="Error", scale=alt.Scale(scheme="viridis", reverse=True)),
         tooltip=["source:N", "target:N", alt.Tooltip("nmse:Q", title="Error", format=".3f")],
     )
-    title = alt.Title("Pair by pair", subtitle=f"{METHODS[method].label}: held-out error, mean over layers")
+    title = headed(alt, "Pair by pair", f"{METHODS[method].label}: held-out error, mean over layers")
     return cells.properties(title=title, width="container", height=HEIGHT)
 
 
@@ -185,56 +193,44 @@ def curve_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["label:N", "layer:O", "step:Q", alt.Tooltip("validation:Q", format=".3f")],
         )
     )
-    title = alt.Title("Training of the networks", subtitle="step 0 is the closed-form start")
+    title = headed(alt, "Training of the networks", "step 0 is the closed-form start")
     return chart.properties(title=title, width="container", height=HEIGHT)
 
 
-def space_chart(result: Result, source: str, target: str, method: str, layer: int) -> alt.TopLevelMixin:
-    """Words of the test sentences on the target's first two principal components, before and after the map."""
+def space_chart(result: Result, source: str, target: str, method: str, layer: int, place: str) -> alt.TopLevelMixin:
+    """Words of the test sentences on the target's first two principal components, before or after the map.
+
+    Args:
+        layer: Index among the layers of the study.
+        place: "source" for the words before the map, "mapped" for after it.
+
+    Raises:
+        SpecError: If there is no such picture (before the map, for spaces of different widths).
+    """
     import altair as alt
     import pandas as pd
 
     key = f"models|{source}|{target}|{method}"
-    if f"{key}|mapped" not in result.arrays:
+    if f"{key}|{place}" not in result.arrays:
         raise SpecError(f"There is no picture of {source} into {target} by {method}.")
-    target_points = result.arrays[f"{key}|target"][layer]
-    frames, lines = [], []
-    for place, what in (("source", "before the map"), ("mapped", "after the map")):
-        if f"{key}|{place}" not in result.arrays:
-            continue
-        points = result.arrays[f"{key}|{place}"][layer]
-        for name, values in (("source", points), ("target", target_points)):
-            frames.append(pd.DataFrame({"panel": what, "space": name, "x": values[:, 0], "y": values[:, 1]}))
-        ends = {"x": points[:, 0], "y": points[:, 1], "x2": target_points[:, 0], "y2": target_points[:, 1]}
-        lines.append(pd.DataFrame({"panel": what, **ends}))
-    table = pd.concat(frames + lines, ignore_index=True)
+    ours, theirs = result.arrays[f"{key}|{place}"][layer], result.arrays[f"{key}|target"][layer]
+    ends = pd.DataFrame({"x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
+    dots = pd.concat(
+        [pd.DataFrame({"space": name, "x": at[:, 0], "y": at[:, 1]}) for name, at in ((SOURCE, ours), (TARGET, theirs))]
+    )
     axis = alt.Axis(labels=False, ticks=False, grid=False)
-    rules = (
-        alt.Chart()
-        .transform_filter("isValid(datum.x2)")
-        .mark_rule(opacity=0.3, color="#8C8C8C")
-        .encode(x="x:Q", y="y:Q", x2="x2:Q", y2="y2:Q")
+    x = alt.X("x:Q", title="Target's first component", axis=axis)
+    y = alt.Y("y:Q", title="Second component", axis=axis)
+    colour = alt.Color(
+        "space:N",
+        title=None,
+        scale=alt.Scale(domain=[SOURCE, TARGET], range=["#D55E00", "#0072B2"]),
+        legend=alt.Legend(orient="bottom"),
     )
-    dots = (
-        alt.Chart()
-        .transform_filter("isValid(datum.space)")
-        .mark_circle(size=26, opacity=0.8)
-        .encode(
-            x=alt.X("x:Q", title="Target's first component", axis=axis),
-            y=alt.Y("y:Q", title="Second component", axis=axis),
-            color=alt.Color(
-                "space:N",
-                title=None,
-                scale=alt.Scale(domain=["source", "target"], range=["#D55E00", "#0072B2"]),
-                legend=alt.Legend(orient="bottom"),
-            ),
-        )
-    )
-    title = alt.Title(f"{short(source)} into {short(target)}, layer {layer}", subtitle="lines join the same word")
-    panel = alt.layer(rules, dots, data=table).properties(width=250, height=250)
-    return panel.facet(column=alt.Column("panel:N", title=None, sort=["before the map", "after the map"])).properties(
-        title=title
-    )
+    rules = alt.Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    points = alt.Chart(dots).mark_circle(size=26, opacity=0.8).encode(x=x, y=y, color=colour)
+    title = headed(alt, "Before the map" if place == "source" else "After the map", "lines join the same word")
+    return alt.layer(rules, points).properties(title=title, width="container", height=HEIGHT)
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.alignment.charts import COLOURS, ERROR_TITLE, HEIGHT, short
+from core.alignment.charts import COLOURS, ERROR_TITLE, TALL, headed, short
 from core.alignment.registry import METHODS
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def check_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["label:N", "blocks:O", alt.Tooltip("nmse:Q", title="Error", format=".2g")],
         )
     )
-    title = alt.Title("Undoing a known bijection", subtitle="log scale; errors below 0.000001 are drawn there")
-    return chart.properties(title=title, width="container", height=HEIGHT)
+    title = headed(alt, "Undoing a known bijection", "log scale; errors below 0.000001 are drawn there")
+    return chart.properties(title=title, width="container", height=TALL)
 
 
 def stitch_chart(result: Result) -> alt.TopLevelMixin:
@@ -63,10 +63,8 @@ def stitch_chart(result: Result) -> alt.TopLevelMixin:
         .encode(x=x, y=y, color=colour, tooltip=[*tooltip, alt.Tooltip("high:Q", format=".1%")])
     )
     home = alt.Chart(own).mark_rule(strokeDash=[4, 4], color="#8C8C8C").encode(y="own:Q")
-    title = alt.Title(
-        "Accuracy of stitched models", subtitle="dashed: the models by themselves; bands: 95 %, sentences"
-    )
-    return alt.layer(bands, lines, home).properties(title=title, width="container", height=HEIGHT)
+    title = headed(alt, "Accuracy of stitched models", "dashed: the models by themselves; bands: 95 %, sentences")
+    return alt.layer(bands, lines, home).properties(title=title, width="container", height=TALL)
 
 
 def head_chart(result: Result) -> alt.TopLevelMixin:
@@ -93,8 +91,8 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["pair:N", "layer:Q", "head:O", "match:O", alt.Tooltip("correlation:Q", format=".2f")],
         )
     )
-    title = alt.Title("Attention of matched heads", subtitle="held out; grey: heads matched at random, 95 %")
-    return alt.layer(band, points).properties(title=title, width="container", height=HEIGHT)
+    title = headed(alt, "Attention of matched heads", "held out; grey: heads matched at random, 95 %")
+    return alt.layer(band, points).properties(title=title, width="container", height=TALL)
 
 
 def output_chart(result: Result) -> alt.TopLevelMixin:
@@ -112,8 +110,8 @@ def output_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["label:N", "layer:Q", alt.Tooltip("nmse:Q", format=".3f")],
         )
     )
-    title = alt.Title("Mapped attention outputs", subtitle="errors above 1.2 are drawn at the edge")
-    return chart.properties(title=title, width="container", height=HEIGHT)
+    title = headed(alt, "Mapped attention outputs", "errors above 1.2 are drawn at the edge")
+    return chart.properties(title=title, width="container", height=TALL)
 
 
 def experiment_figures(result: Result) -> dict[str, alt.TopLevelMixin]:
@@ -134,4 +132,9 @@ def _labelled(table: pd.DataFrame) -> pd.DataFrame:
 def _colour(alt, table: pd.DataFrame) -> alt.Color:
     names = [name for name in METHODS if name in set(table["method"])]
     scale = alt.Scale(domain=[METHODS[name].label for name in names], range=[COLOURS[name] for name in names])
-    return alt.Color("label:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=3, labelLimit=140))
+    return alt.Color(
+        "label:N",
+        title=None,
+        scale=scale,
+        legend=alt.Legend(orient="bottom", columns=3, labelLimit=140, symbolOpacity=1),
+    )
