@@ -9,7 +9,7 @@ from core.rsa.charts import similarity_chart
 from core.rsa.study import run_study
 from ui import shell
 from ui.box import box_table
-from ui.results import show_headline
+from ui.results import show_charts, show_headline
 from ui.run_panel import run_panel
 from ui.studies import contents, first_study
 
@@ -38,8 +38,10 @@ if zoo_models():
     )
     if result is not None and len(result.table):
         show_headline(result)
-        st.altair_chart(similarity_chart(result), alt=result.headline)
-        st.page_link("pages/rsa.py", label="Change the models, the text or the measure", icon=":material/arrow_forward:")
+        show_charts([similarity_chart(result)], key="first", alt_text=result.headline)
+        st.page_link(
+            "pages/rsa.py", label="Change the models, the text or the measure", icon=":material/arrow_forward:"
+        )
 
 st.header("In the box", anchor=False)
 with st.container(width=shell.PROSE):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from ui.figures import show_charts
 from ui.text import plain
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.export import Result
+
+__all__ = ["show_charts", "show_headline", "show_method", "show_table"]
 
 
 def show_headline(result: Result) -> None:
@@ -45,18 +46,3 @@ def show_method(result: Result, caveats: str, formulas: dict[str, str] | None = 
             st.latex(formula)
         st.markdown(caveats)
         st.markdown("\n".join(f"- {plain(citation)}" for citation in result.citations))
-
-
-def show_charts(charts: Sequence[alt.TopLevelMixin], *, key: str, across: int = 2, alt_text: str = "") -> None:
-    """Charts in rows, one below the other on a telephone.
-
-    Args:
-        charts: Each stretches to its place.
-        key: Unique on the page.
-        across: How many beside each other.
-        alt_text: What the charts show, for those who do not see them.
-    """
-    for start in range(0, len(charts), across):
-        row = charts[start : start + across]
-        for number, (place, chart) in enumerate(zip(st.columns(across if len(charts) > 1 else 1), row, strict=False)):
-            place.altair_chart(chart, key=f"{key}_{start + number}", alt=alt_text or None)

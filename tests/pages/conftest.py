@@ -1,0 +1,64 @@
+"""The app under `AppTest`: no browser, the real studies on a handful of sentences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.models import zoo_models
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT = 30
+SMALL = {"sentences": "20", "words": "40", "draws": "20", "yardsticks": "false", "compare": "zoo:parse-0"}
+
+
+@pytest.fixture(autouse=True)
+def fresh_registry() -> Iterator[None]:
+    """No study of one test is known to the next."""
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def box() -> None:
+    """Skips a test that needs the models of the box where the box has not been made."""
+    names = {entry["name"] for entry in zoo_models()}
+    if not {"seed-0", "parse-0"} <= names:
+        pytest.skip("the box has no models yet: make zoo")
+
+
+def open_page(path: str, **link: str | list[str]) -> AppTest:
+    """The app at a page, as if its link had been opened; studies have ended."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
+    app.run()
+    app.query_params.update(link)
+    if path != "pages/home.py":
+        app.switch_page(path)
+    return settle(app.run())
+
+
+def settle(app: AppTest, seconds: float = 120) -> AppTest:
+    """Rerun, as the browser's clock would, until no study is running."""
+    until = time.monotonic() + seconds
+    while any(button.label == "Cancel" for button in app.button):
+        assert time.monotonic() < until, "the study did not end"
+        time.sleep(0.1)
+        app.run()
+    return app
+
+
+def sentences(app: AppTest) -> str:
+    """Everything that the page says."""
+    kinds = (app.title, app.header, app.markdown, app.caption, app.error, app.warning, app.info)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)

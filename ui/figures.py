@@ -1,0 +1,81 @@
+"""Charts as the page shows them: the rooms draw them for paper, here they take the theme's colours and letters.
+
+A room's chart names its colours, so that a file on white looks the same everywhere. On a dark page they are swapped
+for their counterparts in `.streamlit/config.toml`, which are the same hues, lifted until they read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    import altair as alt
+
+COLOUR = re.compile(r'"(#[0-9a-fA-F]{6})"')
+FAINT = {"light": "#6f675a", "dark": "#a79d8c"}
+INK = {"light": "#23201b", "dark": "#ece5d8"}
+
+
+def show_charts(charts: Sequence[alt.TopLevelMixin], *, key: str, across: int = 2, alt_text: str = "") -> None:
+    """Charts in rows, one below the other on a telephone.
+
+    Args:
+        charts: Each stretches to its place.
+        key: Unique on the page.
+        across: How many beside each other.
+        alt_text: What the charts show, for those who do not see them.
+    """
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    colours = paired_colours() if theme == "dark" else {}
+    for start in range(0, len(charts), across):
+        row = charts[start : start + across]
+        places = st.columns(across if len(charts) > 1 else 1, gap="medium")
+        for number, (place, chart) in enumerate(zip(places, row, strict=False)):
+            place.vega_lite_chart(
+                themed(chart.to_dict(), theme, colours), key=f"{key}_{start + number}", alt=alt_text or None
+            )
+
+
+def paired_colours() -> dict[str, str]:
+    """Each chart colour of the light theme with its counterpart of the dark one."""
+    light, dark = (st.get_option(f"theme.{theme}.chartCategoricalColors") or () for theme in ("light", "dark"))
+    return {str(old).lower(): str(new) for old, new in zip(light, dark, strict=False)}
+
+
+def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> dict[str, Any]:
+    """A chart's specification with the page's colours and a plot as high as the chart says.
+
+    Args:
+        spec: Vega-Lite, as `alt.Chart.to_dict` gives it.
+        theme: "light" or "dark".
+        colours: Colours to swap, in lower case.
+    """
+    data = {name: spec[name] for name in ("data", "datasets") if name in spec}
+    drawing = json.dumps({name: value for name, value in spec.items() if name not in data})
+    drawing = COLOUR.sub(lambda found: f'"{colours.get(found[1].lower(), found[1])}"', drawing)
+    faint, ink = FAINT[theme], INK[theme]
+    own = json.loads(drawing)
+    # "fit-x": the legend below does not take its room from the plot, which streamlit's own "fit" would let it do.
+    return {
+        **data,
+        **own,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "config": {
+            **own.get("config", {}),
+            "title": {"color": ink, "subtitleColor": faint, "subtitleFontSize": 12, "subtitlePadding": 4, "offset": 12},
+            "axis": {"labelColor": faint, "titleColor": faint, "labelFontSize": 12, "titleFontSize": 12},
+            "legend": {
+                "labelColor": ink,
+                "titleColor": faint,
+                "labelFontSize": 12,
+                "symbolOpacity": 1,
+                "layout": {"bottom": {"anchor": "start"}},
+            },
+            "text": {"color": ink},
+        },
+    }
