@@ -14,7 +14,8 @@ from core.probes.spec import short_name
 from core.probes.sweep import run_sweep
 from core.probes.tables import LABELS
 from ui.downloads import show_downloads
-from ui.results import show_charts, show_headline, show_table
+from ui.figures import paired_colours, show_charts, themed
+from ui.results import show_headline, show_table
 from ui.run_panel import run_panel
 from ui.text import plain
 
@@ -188,13 +189,7 @@ def _draw(result: ProbeResult, view: SentenceView, model: str, layer: int) -> No
         if edges
         else "There are no edges to find: a tree needs two words that are not punctuation."
     )
-    with st.container(key="arcs"):
-        st.altair_chart(
-            sentence_charts.arcs_chart(view),
-            width="content",
-            key="arcs_chart",
-            alt=f"Parse above and predicted tree below: {found} of {edges} edges agree.",
-        )
+    _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
     st.caption("Parse above the words, prediction below; triangles mark the roots. Point at an arc for its distances.")
     true, predicted = sentence_charts.distance_charts(view)
     show_charts([true, predicted], key="distances", alt_text="Distances between words, true and predicted.")
@@ -210,6 +205,15 @@ def _draw(result: ProbeResult, view: SentenceView, model: str, layer: int) -> No
                 label, make, f"palimpsest-{name}", kind, key=f"sentence_{name}", on_click="ignore",
                 icon=":material/download:",
             )  # fmt: skip
+
+
+def _draw_arcs(view: SentenceView, alt_text: str) -> None:
+    """The arcs at their own width: a long sentence is scrolled sideways, never squeezed."""
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    spec = themed(sentence_charts.arcs_chart(view).to_dict(), theme, paired_colours() if theme == "dark" else {})
+    del spec["autosize"]  # made for charts that stretch
+    with st.container(key="arcs"):
+        st.vega_lite_chart(spec, width="content", key="arcs_chart", alt=alt_text)
 
 
 def _conllu(view: SentenceView, comments: dict[str, str]) -> bytes:

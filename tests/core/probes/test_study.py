@@ -1,0 +1,359 @@
+"""The study end to end on tiny models and made-up trees: spec, treebank, plan, tables, sentences, sweep, command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core import cli
+from core.conllu import read_conllu
+from core.corpora import corpus_from_bytes
+from core.errors import CorpusError, ModelError, ShapeError, SpecError
+from core.probes import charts, sentence_charts, tasks
+from core.probes.data import part_of, read_treebank
+from core.probes.headline import make_notices
+from core.probes.sentences import conllu_block, draw_sentence, predicted_conllu, ranked_sentences, read_text
+from core.probes.spec import ProbeSpec, short_name
+from core.probes.study import CONTROL, ProbeResult, plan, run_study
+from core.probes.sweep import run_sweep, sweep_ranks
+from core.probes.tables import CHAIN, COLUMNS, RANDOM
+from tests.core.probes.planted import random_heads
+from tests.core.tiny_models import LAYERS, TEXT, save_tiny
+
+WORDS = sorted(set(TEXT.split()))
+
+
+def write_trees(path: Path, count: int = 130, seed: int = 0) -> Path:
+    """Made-up sentences of the tiny models' words, with random trees and a full stop."""
+    rng = np.random.default_rng(seed)
+    lines: list[str] = []
+    for _ in range(count):
+        heads = random_heads(rng, 5, 9)
+        words = [WORDS[i] for i in rng.integers(0, len(WORDS), len(heads))]
+        rows = [*zip(words, heads, ["NN"] * len(heads), strict=True), (".", heads.index(0) + 1, ".")]
+        lines += [
+            "\t".join([str(i), w, "_", "_", tag, "_", str(h), "_", "_", "_"]) for i, (w, h, tag) in enumerate(rows, 1)
+        ]
+        lines.append("")
+    path.write_text("\n".join(lines) + "\n", encoding="utf8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("probe-study")
+    return {
+        "bert": f"path:{save_tiny(folder / 'bert', 'bert')}",
+        "gpt2": f"path:{save_tiny(folder / 'gpt2', 'gpt2')}",
+        "trees": str(write_trees(folder / "trees.conllu")),
+        "store": str(folder / "store"),
+    }
+
+
+@pytest.fixture
+def spec(box: dict[str, str]) -> ProbeSpec:
+    return ProbeSpec(models=(box["bert"], box["gpt2"]), corpus=box["trees"], rank=8, epochs=2, draws=50)
+
+
+@pytest.fixture
+def result(box: dict[str, str], spec: ProbeSpec, monkeypatch: pytest.MonkeyPatch) -> ProbeResult:
+    """The study, computed by the first test that asks and read from its store by the others."""
+    monkeypatch.setenv("PALIMPSEST_STORE", box["store"])
+    return run_study(spec)
+
+
+def test_the_table_has_every_row_that_makes_a_score_mean_something(box: dict[str, str], result: ProbeResult) -> None:
+    table = result.table
+    assert tuple(table.columns) == COLUMNS
+    assert not result.failures
+    assert set(table["model"]) >= {box["bert"], box["gpt2"], f"random:{box['bert']}", CHAIN, RANDOM}
+    assert set(table["metric"]) >= {"uuas", "dspr", "root", "nspr", "selectivity"}
+    rows = table[(table["model"] == box["bert"]) & (table["metric"] == "uuas")]
+    assert rows["probe"].tolist() == ["distance"] * (LAYERS + 1) + ["distance control"] * (LAYERS + 1)
+    known = table.dropna(subset=["value"])
+    assert ((known["low"] <= known["value"] + 1e-9) & (known["value"] <= known["high"] + 1e-9)).mean() > 0.95
+    real, control = (
+        rows[rows["probe"] == name].set_index("layer")["value"] for name in ("distance", "distance control")
+    )
+    selectivity = table[(table["model"] == box["bert"]) & (table["metric"] == "selectivity")].set_index("layer")[
+        "value"
+    ]
+    assert np.allclose(selectivity, real - control)
+
+
+def test_differences_are_those_of_the_table(box: dict[str, str], result: ProbeResult) -> None:
+    differences = result.tables["differences"]
+    assert set(differences["base"]) == {box["bert"]}
+    mine = differences[(differences["model"] == box["gpt2"]) & (differences["metric"] == "dspr")]
+    values = {
+        ref: result.table[(result.table["model"] == ref) & (result.table["metric"] == "dspr")] for ref in box.values()
+    }
+    one, other = (v[v["probe"] == "distance"]["value"].to_numpy() for v in (values[box["gpt2"]], values[box["bert"]]))
+    assert np.allclose(mine["difference"], one - other)
+
+
+def test_a_second_run_trains_nothing(
+    box: dict[str, str], spec: ProbeSpec, result: ProbeResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_train_and_score", None)
+    again = run_study(spec)
+    pd.testing.assert_frame_equal(result.table, again.table)
+    assert result.headline == again.headline
+
+
+def test_trees_and_words_are_in_the_keys(spec: ProbeSpec, box: dict[str, str], tmp_path: Path) -> None:
+    first = {task.name: task.key for task in plan(spec)}
+    assert CONTROL + box["bert"] in first
+    changed = {
+        task.name: task.key for task in plan(replace(spec, corpus=str(write_trees(tmp_path / "b.conllu", seed=1))))
+    }
+    assert all(first[name] != changed[name] for name in first if name != "parser")
+    assert {t.name: t.key for t in plan(replace(spec, draws=99))} == first
+
+
+def test_the_split_is_fixed_by_the_sentence(spec: ProbeSpec) -> None:
+    treebank = read_treebank(spec)
+    for part, trees in treebank.parts.items():
+        assert all(part_of(tree.words) == part for tree in trees)
+        assert all(tree.keep[:-1] == (True,) * (len(tree.words) - 1) and not tree.keep[-1] for tree in trees)
+    shares = [part_of((str(i),)) for i in range(4000)]
+    assert 0.77 < shares.count("train") / 4000 < 0.83
+
+
+def test_given_splits_and_uploads(box: dict[str, str], spec: ProbeSpec, tmp_path: Path) -> None:
+    paths = {
+        part: str(write_trees(tmp_path / f"{part}.conllu", 25, seed))
+        for seed, part in enumerate(("train", "dev", "test"))
+    }
+    treebank = read_treebank(replace(spec, **paths))
+    assert [len(trees) for trees in treebank.parts.values()] == [25, 25, 25]
+    upload = corpus_from_bytes("mine.conllu", Path(box["trees"]).read_bytes())
+    assert read_treebank(replace(spec, corpus=upload.ref), {upload.ref: upload}).parts == read_treebank(spec).parts
+
+
+def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_path: Path) -> None:
+    few = write_trees(tmp_path / "few.conllu", 12)
+    with pytest.raises(CorpusError, match="Use more text"):
+        read_treebank(replace(spec, corpus=str(few)))
+    plain = tmp_path / "plain.txt"
+    plain.write_text("The man went out.\n" * 30, encoding="utf8")
+    with pytest.raises(CorpusError, match="without heads"):
+        read_treebank(replace(spec, corpus=str(plain), heads="corpus"))
+    long = tmp_path / "long.conllu"
+    rows = ["\t".join([str(i), "dog", *"____", str(i - 1), *"___"]) for i in range(1, 101)]
+    long.write_text(Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8")
+    assert any("cannot read whole" in notice for notice in read_treebank(replace(spec, corpus=str(long))).notices)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"models": ()}, "at least one model"),
+        ({"heads": "mine"}, "heads must be one of"),
+        ({"probes": ("angle",)}, "probes must be among"),
+        ({"probes": ()}, "probes must be among"),
+        ({"train": "a.conllu"}, "go together"),
+        ({"corpus": ""}, "Choose a corpus"),
+        ({"layers": (-1,)}, "whole numbers from 0"),
+        ({"rank": 0}, "rank must be"),
+        ({"draws": 3}, "draws must be"),
+    ],
+)
+def test_specs_that_make_no_sense_are_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        ProbeSpec(**({"models": ("zoo:seed-0",)} | wrong))  # type: ignore[arg-type]
+
+
+def test_specs_are_canonical() -> None:
+    spec = ProbeSpec(models=(" zoo:a", "zoo:a", "zoo:b"), layers=(3, 1, 3), probes=("depth", "distance"))
+    assert spec.models == ("zoo:a", "zoo:b")
+    assert spec.layers == (1, 3)
+    assert spec.probes == ("distance", "depth")
+    assert spec.probed == ("zoo:a", "zoo:b", "random:zoo:a")
+    assert ProbeSpec(models=("random:zoo:a",)).probed == ("random:zoo:a",)
+    assert json.loads(json.dumps(spec.plain()))["models"] == ["zoo:a", "zoo:b"]
+    assert short_name("random:path:/x/y") == "untrained y"
+
+
+def test_a_missing_model_fails_alone_and_missing_layers_are_said(spec: ProbeSpec, result: ProbeResult) -> None:
+    partial = run_study(replace(spec, models=(*spec.models, "path:/nowhere")))
+    assert list(partial.failures) == ["path:/nowhere", "control: path:/nowhere"]
+    assert set(result.probes) == set(partial.probes)
+    with pytest.raises(SpecError, match="layers 0 to 3"):
+        plan(replace(spec, layers=(9,)))
+    nothing = run_study(replace(spec, models=("path:/nowhere",), untrained=False))
+    assert nothing.headline == "No model could be probed; the reasons are below."
+    with pytest.raises(ModelError, match="run again"):
+        tasks.train_probes(spec.models[0], "", (), (), (), (0, 0, 0), (), (), (), False, 0, 1)
+
+
+def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: ProbeResult) -> None:
+    small = run_study(replace(spec, layers=(2,), probes=("depth",), rank=64, controls=False, untrained=False))
+    assert set(small.table["layer"].dropna()) == {2}
+    assert set(small.table["metric"]) - {"uas", "uuas", "dspr"} == {"root", "nspr"}
+    assert any("rank 32" in notice for notice in small.notices)
+    assert "root accuracy" in small.headline
+    assert ranked_sentences(small, spec.models[0], 2) == []
+    assert predicted_conllu(small) == b""
+    with pytest.raises(SpecError, match="No distance probe"):
+        draw_sentence(small, spec.models[0], 2, small.test[0])
+
+
+def test_any_sentence_can_be_drawn_and_browsed(box: dict[str, str], result: ProbeResult) -> None:
+    model, layer = box["bert"], result.best_layer(box["bert"])
+    worst, best = (ranked_sentences(result, model, layer, worst=w, shortest=4) for w in (True, False))
+    assert sorted(worst) == sorted(best)
+    views = [draw_sentence(result, model, layer, result.test[i]) for i in (worst[0], best[0])]
+    assert views[0].uuas <= views[1].uuas
+    scores = result.probes[model].uuas
+    assert scores is not None
+    assert views[1].uuas == pytest.approx(scores[result.probes[model].layers.index(layer), best[0]], abs=1e-6)
+    too_long = replace(result.test[0], words=("dog",) * 80, heads=tuple(range(80)), keep=(True,) * 80)
+    with pytest.raises(CorpusError, match="cannot read this sentence"):
+        draw_sentence(result, model, layer, too_long)
+    with pytest.raises(SpecError, match="layer 77"):
+        draw_sentence(result, model, 77, result.test[0])
+
+
+def test_predicted_trees_are_conllu_that_reads_back(box: dict[str, str], result: ProbeResult) -> None:
+    sentences = list(read_conllu(predicted_conllu(result).decode().splitlines(), "predicted"))
+    assert len(sentences) == len(result.test) * len(result.probes)
+    assert [s.words for s in sentences[: len(result.test)]] == [tree.words for tree in result.test]
+    assert sentences[0].identifier == f"{box['bert']}/1"
+    view = draw_sentence(result, box["bert"], result.best_layer(box["bert"]), result.test[0])
+    assert sentences[0].heads == view.predicted_heads
+    block = conllu_block(["a\tb", " ", "_"], [0, 1, 1], {"model": "x\ny"})
+    assert block[0] == "# model = x y"
+    assert next(iter(read_conllu(block, "block"))).words == ("a b", "_", "_")
+
+
+def test_ranks_are_swept_together(box: dict[str, str], spec: ProbeSpec, result: ProbeResult) -> None:
+    assert sweep_ranks(32) == (1, 2, 4, 8, 16, 32)
+    assert sweep_ranks(48) == (1, 2, 4, 8, 16, 32, 48)
+    sweep = run_sweep(spec, {box["bert"]: 1})
+    assert sweep.table[sweep.table["metric"] == "uuas"]["rank"].tolist() == [1, 2, 4, 8, 16, 32]
+    assert "of 32 (layer 1)" in sweep.headline
+    assert charts.sweep_chart(sweep.table).to_dict()["layer"]
+    assert "sweep" in charts.figures(replace(result, tables={**result.tables, "sweep": sweep.table}))
+    with pytest.raises(SpecError, match="not 9"):
+        run_sweep(spec, {box["bert"]: 9})
+
+
+def test_every_chart_is_drawn_and_what_is_not_there_is_refused(box: dict[str, str], result: ProbeResult) -> None:
+    drawn = charts.figures(result)
+    assert next(iter(drawn)) == "uuas"
+    assert {"selectivity", "difference-uuas", "root"} <= set(drawn)
+    assert all(chart.to_dict() for chart in drawn.values())
+    with pytest.raises(SpecError, match="no 'speed'"):
+        charts.scores_chart(result, "speed")
+    with pytest.raises(SpecError, match="compares no models"):
+        charts.difference_chart(
+            replace(result, tables={**result.tables, "differences": result.tables["differences"][:0]})
+        )
+    view = draw_sentence(result, box["bert"], 1, result.test[0])
+    for chart in sentence_charts.sentence_figures(view).values():
+        assert chart.to_dict()
+
+
+def test_arcs_that_share_ground_stand_at_different_heights() -> None:
+    edges = [(0, 1), (0, 3), (2, 3), (1, 4), (4, 5)]
+    levels = sentence_charts.arc_levels(edges)
+    for (i, j), one in zip(edges, levels, strict=True):
+        for (a, b), other in zip(edges, levels, strict=True):
+            if (i, j) != (a, b) and max(i, a) < min(j, b):
+                assert one != other
+    assert sentence_charts.arc_levels([]) == []
+    with pytest.raises(SpecError, match="to itself"):
+        sentence_charts.arc_levels([(2, 2)])
+
+
+def test_expectations_that_fail_are_said(spec: ProbeSpec, box: dict[str, str]) -> None:
+    def row(model: str, layer: int | None, value: float) -> dict[str, object]:
+        return {
+            "model": model, "layer": layer, "probe": "distance", "metric": "uuas",
+            "value": value, "low": value - 2, "high": value + 2,
+        }  # fmt: skip
+
+    rows = [row(box["bert"], layer, 30.0 + layer) for layer in range(4)]
+    rows += [row(f"random:{box['bert']}", 0, 32.0), row(CHAIN, None, 43.0)]
+    table = pd.DataFrame(rows).astype({"layer": "Int64"})
+    notices = " ".join(make_notices(table, pd.DataFrame(), spec))
+    for part in (
+        "falls short of the linear chain",
+        "is the last one probed",
+        "layer 0 overlap",
+        "untrained model overlap",
+    ):
+        assert part in notices
+    assert "parser's own score is missing" in notices
+
+
+def test_the_command_writes_everything(
+    box: dict[str, str], result: ProbeResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "probe",
+        "--models",
+        box["bert"],
+        "--corpus",
+        box["trees"],
+        "--rank",
+        "8",
+        "--layers",
+        "0",
+        "1",
+        "--epochs",
+    ]
+    command += ["1", "--draws", "20", "--no-controls", "--sweep", "--out", str(tmp_path / "out")]
+    assert cli.main(command) == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names >= {"result.json", "table.csv", "predicted.conllu", "figure.svg", "sweep.csv", "sweep.svg"}
+    assert (tmp_path / "out" / "table.csv").read_text(encoding="utf8").startswith(",".join(COLUMNS))
+    assert json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf8"))["study"] == "probe"
+    capsys.readouterr()
+    assert cli.main(command) == 0
+    told = capsys.readouterr().err.splitlines()[-1]
+    stored, total = told.split(" of ")
+    assert stored == total.split(" ")[0]
+
+
+@pytest.mark.parametrize("wrong", [["--layers", "two"], ["--sweep", "--probes", "depth"], ["--rank", "0"]])
+def test_the_command_refuses_nonsense(wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["probe", "--models", "zoo:seed-0", "--out", str(tmp_path), *wrong]) == 2
+    assert capsys.readouterr().err.startswith("palimpsest: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Hello", [("Hello",)]),
+        ("<b>html</b>", None),
+        ("😀 👍🏽", None),
+        ("مرحبا بالعالم", [("مرحبا", "بالعالم")]),
+        ("One. Two!", [("One", "."), ("Two", "!")]),
+        ("a\u0000b\u2028c", None),
+    ],
+)
+def test_whatever_is_typed_becomes_trees(text: str, words: list[tuple[str, ...]] | None) -> None:
+    trees = read_text(text)
+    assert all(len(tree.words) == len(tree.heads) == len(tree.keep) > 0 for tree in trees)
+    if words is not None:
+        assert [tree.words for tree in trees] == words
+
+
+@pytest.mark.parametrize(("text", "message"), [("", "no word"), (" \n\t", "no word"), ("word " * 300, "300 words")])
+def test_what_cannot_be_drawn_is_said(text: str, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read_text(text)
+
+
+def test_predictions_are_refused_by_shape() -> None:
+    from core.probes.data import Tree, gold_of
+
+    with pytest.raises(ShapeError):
+        gold_of([Tree(("a", "b"), (1, 2), (True, True))])
