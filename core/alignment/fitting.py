@@ -81,7 +81,7 @@ def train_bank(
             for i in torch.nonzero(improved).flatten().tolist():
                 best[i] = errors[i]
                 kept[i] = {name: value.clone() for name, value in bank[i].state_dict().items()}
-            tick(step / schedule.steps)
+            tick(step / max(1, schedule.steps))
             if stale >= schedule.patience or step == schedule.steps:
                 break
         for group in optimizer.param_groups:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -13,45 +11,7 @@ from core.alignment.experiments import read_labelled
 from core.alignment.live import batches, enter, layer_list, states
 from core.alignment.stitching import stitch_pair
 from core.errors import CorpusError, ModelError, ShapeError
-
-WORDS = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "far", "good", "bad", "film"]
-LABELLED = tuple((" ".join(WORDS[i % 12] for i in range(k, k + 5)), ("good", "bad")[k % 2]) for k in range(12))
-
-
-@cache
-def tokenizer():
-    """One for all: training breaks ties between equally frequent words as it likes."""
-    from zoo.recipe.tokenizer import train_tokenizer
-
-    return train_tokenizer([" ".join(WORDS)] * 5, 60)
-
-
-def save_classifier(folder: Path, seed: int, labels: tuple[str, ...] = ("bad", "good"), layers: int = 2) -> str:
-    """A tiny RoFormer with a classification head and its tokenizer, as `path:` reference."""
-    from transformers import RoFormerConfig, RoFormerForSequenceClassification
-
-    from zoo.recipe.tokenizer import save_tokenizer
-
-    torch.manual_seed(seed)
-    config = RoFormerConfig(
-        vocab_size=60, hidden_size=16, embedding_size=16, num_hidden_layers=layers, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=64, num_labels=len(labels), initializer_range=0.5,
-        id2label=dict(enumerate(labels)), label2id={label: i for i, label in enumerate(labels)},
-    )  # fmt: skip
-    RoFormerForSequenceClassification(config).save_pretrained(folder)
-    save_tokenizer(tokenizer(), folder)
-    return f"path:{folder}"
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    return tuple(save_classifier(tmp_path_factory.mktemp(f"model-{seed}"), seed) for seed in (0, 1))  # type: ignore[return-value]
-
-
-@pytest.fixture(scope="module")
-def sentences() -> tuple[tuple[str, ...], ...]:
-    rng = np.random.default_rng(0)
-    return tuple(tuple(rng.choice(WORDS, size=6).tolist()) for _ in range(80))
+from tests.core.alignment.conftest import LABELLED, save_classifier
 
 
 def stitch(source: str, target: str, sentences, methods=("identity", "ols"), labelled=LABELLED):
