@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,13 +39,14 @@ def test_the_box_is_five_seeds_and_twenty_two_fine_tunes(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(tmp_path: Path) -> None:
     quick = {**ALONE, "QUICK": "1"}
     command = [*COMMAND, "--out", str(tmp_path / "box"), "--snapshots", "20"]
-    began = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     first = subprocess.run(command, cwd=ROOT, env=quick, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
-    assert time.monotonic() - began < 240  # about twenty seconds when nothing else runs
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 90  # of its own, however busy the machine
     names = [entry["name"] for entry in read_manifest(tmp_path / "box")]
     assert names == ["seed-0@step-20", "seed-0", "seed-1", "pos-0", "pos-0-from-seed-1", "parse-0", "genre-0"]
     assert find_problems(tmp_path / "box", read_manifest(tmp_path / "box")) == []
@@ -56,14 +59,18 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES) + "\n")
 
-    def command(folder: str) -> list[str]:
-        options = ["--quick", "--text", "text.txt", "--seeds", "1", "--steps", "1500", "--only", "text", "pretrain"]
-        return [*COMMAND, "--out", folder, *options]
+    def command(folder: str, *stages: str) -> list[str]:
+        options = ["--quick", "--text", "text.txt", "--seeds", "1", "--steps", "750"]
+        return [*COMMAND, "--out", folder, *options, "--only", *(stages or ("text", "pretrain"))]
 
     environment = {**ALONE, "PYTHONPATH": str(ROOT)}
+    text = subprocess.run(command("whole", "text"), cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert b"no finished model" in text.stderr  # the tokenizer is trained once: its library breaks ties at random
+    shutil.copytree(tmp_path / "whole", tmp_path / "killed")
     checkpoint = tmp_path / "killed/work/seed-0/checkpoint.safetensors"
     process = subprocess.Popen(command("killed"), cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
     while not checkpoint.is_file() and process.poll() is None:

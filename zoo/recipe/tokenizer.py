@@ -1,4 +1,8 @@
-"""One WordPiece tokenizer for the whole box: lower case, trained once on the text."""
+"""One WordPiece tokenizer for the whole box: lower case, trained once on the text.
+
+Trained once and kept: the library breaks ties between equally frequent pieces at random, so that a second
+training on the same text gives another vocabulary.
+"""
 
 from __future__ import annotations
 
