@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.imports import import_transformers
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"
@@ -108,8 +109,6 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     Raises:
         ModelError: If the config names no head that is known here, or weights are missing from the file.
     """
-    from core.models import import_transformers
-
     transformers = import_transformers()
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf8"))
@@ -134,8 +133,6 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
 
 def _load_arc_parser(folder: Path, head: dict[str, Any], options: dict[str, Any]) -> ArcParser:
     from safetensors import safe_open
-
-    from core.models import import_transformers
 
     if head.get("kind") != "arc":
         raise ModelError(f"{folder.name} has a head of kind {head.get('kind')!r}; known here: arc.")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core import checkpoints
 from core.errors import ModelError
+from core.imports import import_transformers
 from core.limits import current_limits
 from core.references import ModelRef, parse_ref
 from core.zoo_models import read_manifest, zoo_folder
@@ -30,7 +30,6 @@ __all__ = (
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-_IMPORTING = threading.Lock()
 RANDOM_SEED = 748_112_903  # nobody's: with 0, the control would be what a model trained from seed 0 began as
 RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
 DTYPES = ("float32", "bfloat16")
@@ -208,16 +207,6 @@ def load_with_head(
             f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of {', '.join(HEADS)}."
         )
     return _load(parse_ref(ref), getattr(transformers, name), device, attentions, dtype, EXPECTED_MISSING)
-
-
-def import_transformers() -> Any:
-    """The transformers module. Its lazy import breaks when two threads need it first at once, so one goes in."""
-    with _IMPORTING:
-        import transformers
-
-        for name in ("AutoConfig", "AutoModel", "AutoTokenizer"):
-            getattr(transformers, name)
-    return transformers
 
 
 def load_tokenizer(ref: str | ModelRef) -> PreTrainedTokenizerFast:
