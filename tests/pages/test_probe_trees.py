@@ -1,0 +1,121 @@
+"""The probe page: runs on tiny models without the box, draws any sentence, says what it cannot do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.parsing import available_pipelines
+from tests.core.probes.test_study import write_trees
+from tests.core.tiny_models import save_tiny
+from tests.pages.conftest import open_page, sentences, settle
+
+PAGE = "pages/probe_trees.py"
+
+
+@pytest.fixture(scope="module")
+def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]:
+    folder = tmp_path_factory.mktemp("probe-page")
+    models = [f"path:{save_tiny(folder / name, name)}" for name in ("bert", "gpt2")]
+    trees = write_trees(folder / "trees.conllu")
+    small = {"rank": "8", "epochs": "1", "draws": "20", "controls": "false", "untrained": "false"}
+    return {"models": models, "text": str(trees), "sentences": "130", **small}
+
+
+@pytest.fixture(scope="module")
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("probe-page-store")
+
+
+@pytest.fixture(autouse=True)
+def one_store(shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The probes are trained by the first test, and read by the others."""
+    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
+
+
+needs_parser = pytest.mark.skipif(not available_pipelines(), reason="no parser in the box")
+
+
+def figures(app: AppTest) -> int:
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
+
+
+def test_curves_differences_table_and_headline(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **link)
+    assert not app.exception
+    assert figures(app) == 2
+    assert "UUAS" in app.markdown[1].value
+    assert app.dataframe
+    for metric in ("dspr", "root", "nspr"):
+        app.segmented_control(key="metric").set_value(metric)
+        app.run()
+        assert not app.exception
+        assert figures(app) == 2
+
+
+@needs_parser
+@pytest.mark.parametrize(
+    "text", ["The man went out.", "Hello", "<b>html</b> & *stars* $x$", "😀 👍🏽", "مرحبا بالعالم"]
+)
+def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> None:
+    app = open_page(PAGE, **link, view="Sentence")
+    app.text_input(key="sentence").set_value(text)
+    app.run()
+    assert not app.exception
+    assert not app.error
+    assert figures(app) == 4
+    assert text not in sentences(app)  # what is typed is drawn, never rendered
+
+
+@needs_parser
+@pytest.mark.parametrize(("text", "said"), [("", "no word"), ("word " * 300, "300 words"), ("dog " * 90, "90 words")])
+def test_what_cannot_be_drawn_is_said(link: dict[str, str | list[str]], text: str, said: str) -> None:
+    app = open_page(PAGE, **link, view="Sentence")
+    app.text_input(key="sentence").set_value(text)
+    app.run()
+    assert not app.exception
+    assert said in app.error[0].value
+    assert figures(app) == 0
+
+
+@needs_parser
+def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **link, view="Sentence")
+    app.text_input(key="sentence").set_value("The dog went out. The man opened the door.")
+    app.run()
+    assert not app.exception
+    assert figures(app) == 4
+
+
+def test_worst_and_best_sentences_are_browsed(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **link, view="Sentence")
+    for source in ("Worst of the test sentences", "Best of the test sentences"):
+        app.segmented_control(key="source").set_value(source)
+        app.run()
+        assert not app.exception
+        assert figures(app) == 4
+        assert "edges of the tree are predicted" in sentences(app)
+
+
+def test_ranks_are_swept_on_demand(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **link, view="Rank")
+    assert figures(app) == 0
+    next(button for button in app.button if button.label == "Sweep the rank").click()
+    settle(app.run())
+    assert not app.exception
+    assert figures(app) == 2
+    assert "at rank" in sentences(app)
+
+
+def test_a_link_that_asks_for_nonsense_is_mended(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **{**link, "rank": "many", "heads": "tails", "view": "Upside down"})
+    assert not app.exception
+    assert len(app.warning) == 3
+
+
+def test_too_little_text_is_a_sentence(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **{**link, "sentences": "20"})
+    assert not app.exception
+    assert "Use more text" in app.error[0].value
