@@ -54,16 +54,6 @@ PRESETS: tuple[Preset, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class FineTune:
-    """A model that says on its card that it was fine-tuned from another; `data` are the data sets on that card."""
-
-    ref: str
-    downloads: int
-    parameters: int | None
-    data: tuple[str, ...]
-
-
 def download(name: str, revision: str | None = None) -> Path:
     """Folder of a hub model at one commit, downloaded unless it is there already.
 
@@ -98,42 +88,6 @@ def download(name: str, revision: str | None = None) -> Path:
     checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
     _remember(name, revision or "main", commit)
     return folder
-
-
-def find_fine_tunes(base: str, limit: int = 30) -> list[FineTune]:
-    """Fine-tunes of a hub model, most downloaded first, as the hub's model tree has them from the cards.
-
-    Cards are written by people: the relation and the data set are claims, and shapes must still be compared.
-
-    Raises:
-        ModelError: If the hub cannot be asked.
-    """
-    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
-
-    if _is_offline():
-        raise _refusal(None, base, None)
-    question: dict[str, str | int | list[str]] = {
-        "filter": f"base_model:finetune:{base}", "sort": "downloads", "limit": limit,
-        "expand": ["downloads", "safetensors", "tags"],
-    }  # fmt: skip
-    try:
-        # Not HfApi.list_models: it tries a hub that does not answer six times, half a minute in all.
-        response = get_session().get(
-            f"{_endpoint()}/api/models", params=question, headers=build_hf_headers(token=_token()), timeout=TIMEOUT
-        )
-        hf_raise_for_status(response)
-        found = response.json()
-    except failures() as error:
-        raise _refusal(error, base, None) from error
-    return [
-        FineTune(
-            ref=f"hub:{model['id']}",
-            downloads=int(model.get("downloads") or 0),
-            parameters=(model.get("safetensors") or {}).get("total"),
-            data=tuple(tag.removeprefix("dataset:") for tag in model.get("tags", ()) if tag.startswith("dataset:")),
-        )
-        for model in found
-    ]
 
 
 def _resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:

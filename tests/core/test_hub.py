@@ -15,7 +15,7 @@ import pytest
 from core import hub, hub_errors
 from core.activations import extract
 from core.errors import ModelError
-from core.hub import PRESETS, download, find_fine_tunes
+from core.hub import PRESETS, download
 from core.models import describe, fingerprint, load_model, parse_ref
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, save_tiny
@@ -175,8 +175,6 @@ def test_offline_mode_asks_nobody(server, tiny, monkeypatch) -> None:
     assert download("someone/tiny") == folder
     with pytest.raises(ModelError, match=r"someone/else was not downloaded earlier and offline mode is on"):
         download("someone/else")
-    with pytest.raises(ModelError, match="offline mode is on"):
-        find_fine_tunes("someone/tiny")
     assert server.requests == []
 
 
@@ -269,28 +267,6 @@ def test_hf_home_holds_the_cache_where_nothing_else_is_said(server, tiny, tmp_pa
 def test_a_name_that_the_client_refuses(server) -> None:
     with pytest.raises(ModelError, match="cannot be a name on the hub"):
         download("a--b/c..d")
-
-
-def test_fine_tunes_are_found_with_their_data(server, tiny) -> None:
-    tags = ["base_model:finetune:someone/tiny", "dataset:glue", "dataset:multi_nli", "license:mit"]
-    counted = {"parameters": {"F32": 7}, "total": 7}
-    server.add("someone/tiny", tiny)
-    server.add("a/rare", tiny, extra={"tags": tags[:1], "downloads": 3})
-    server.add("b/often", tiny, extra={"tags": tags, "downloads": 900, "safetensors": counted})
-    often, rare = find_fine_tunes("someone/tiny")
-    assert (often.ref, often.downloads, often.parameters, often.data) == ("hub:b/often", 900, 7, ("glue", "multi_nli"))
-    assert (rare.ref, rare.parameters, rare.data) == ("hub:a/rare", None, ())
-
-
-def test_fine_tunes_when_the_hub_does_not_answer(server, tiny, monkeypatch) -> None:
-    server.add("c/broken", tiny, state="broken")
-    with pytest.raises(ModelError, match=r"error of its own \(500\)"):
-        find_fine_tunes("someone/tiny")
-    unreachable(monkeypatch)
-    began = time.monotonic()
-    with pytest.raises(ModelError, match="cannot be reached"):
-        find_fine_tunes("someone/tiny")
-    assert time.monotonic() - began < 3
 
 
 def test_strangers_never_borrow_the_owners_login(server, tiny, monkeypatch) -> None:
