@@ -293,7 +293,7 @@ def _compute(
                 made["words"][reading.key(words, "words")] = _stored_words(vectors)
                 made["summary"][reading.key(words, "summary")] = _stored_summary(vectors)
             done += len(batch)
-            tick(done / len(fit), f"reading with {reading.ref}")
+            tick(done / len(fit), f"sentence {done:,} of {len(fit):,} through {reading.ref}")
         reading.store.put_many(made["words"] | made["summary"])
     return found | made[part]
 

@@ -48,6 +48,7 @@ def borrow_model(
         _stop_farewell()
         if identity not in _resident:
             release_model()
+            tick(0.0, f"loading {ref}")
             _resident[identity] = load_model(ref, device=device, dtype=dtype, attentions=attentions)
         yield _resident[identity]
     finally:

@@ -105,6 +105,7 @@ class _Place:
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("palimpsest_place", default=None)
+WAITING = "waiting"  # how a note begins that only says that somebody else is at work
 _LEDGERS: dict[str, Ledger] = {}  # the runs that this process started
 _STOPPED: deque[str] = deque(maxlen=1000)  # runs of other processes that were cancelled
 
@@ -127,7 +128,8 @@ def tick(fraction: float, note: str = "") -> None:
     if place.ledger is not None:
         part = place.low + (place.high - place.low) * min(max(fraction, 0.0), 1.0)
         place.ledger.fractions[place.task.key] = part
-        place.ledger.note = f"{place.task.name}: {note}" if note else place.task.name
+        if not (note.startswith(WAITING) and place.ledger.note):  # what somebody is doing says more
+            place.ledger.note = f"{place.task.name}: {note}" if note else place.task.name
     place.check()
 
 
