@@ -8,6 +8,7 @@ float32.
 
 from __future__ import annotations
 
+import os
 import platform
 import statistics
 import tempfile
@@ -103,6 +104,7 @@ def main() -> None:
     given = mixed_sentences(SENTENCES)
     words = [len(sentence) for sentence in given]
     print(f"{processor()}, torch {torch.__version__}, one thread, {ROUNDS} rounds")
+    print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores when it began: rates suffer from it, ratios little")
     print(f"{SENTENCES} sentences of {min(words)} to {max(words)} words, {statistics.mean(words):.0f} on average\n")
     print(f"{'sentences a second':<34}{'one by one':>12}{'batched':>12}{'ratio':>10}")
     with tempfile.TemporaryDirectory() as folder:
