@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,13 +49,12 @@ def test_the_table_has_a_line_a_model(box: Path, capsys: pytest.CaptureFixture[s
 
 def test_the_table_comes_at_once_and_without_torch(box: Path) -> None:
     code = "import sys; from core.cli import main; main(['zoo', 'list']); sys.exit('torch' in sys.modules)"
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-        times.append(time.perf_counter() - began)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "zoo:seed-0" in answer.stdout
-    assert min(times) < 1.0
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert spent < 1.0  # its own time: the machine may be busy
 
 
 def test_a_whole_box_is_whole(box: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path) -> None:
         (["--text", "nowhere.txt"], "No text file at nowhere.txt"),
         (["--seeds", "0", "--text", "nowhere.txt"], "1 or more"),
         (["--base", "zoo:seed-0"], "needs --base REF, --task NAME and --out FOLDER"),
-        (["--only", "finetune"], "No model.safetensors"),
+        (["--only", "finetune"], "No weights (*.safetensors)"),
         (["--only", "pretrain"], "run the text stage again"),
         (["--only", "manifest"], "no finished model"),
     ],

@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from core.errors import RecipeError
 from core.heads import HEAD_KEY, ArcParser
+from core.zoo_models import file_digest
 from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
 from zoo.recipe.checkpoints import read_record, write_model
 from zoo.recipe.scores import METRICS, forward, majority_baseline, score_model
@@ -222,9 +223,7 @@ def run_settings(task: str, seed: int, quick: bool = False) -> Finetuning:
 
 
 def _digest(base: Path) -> str:
-    import hashlib
-
-    path = base / "model.safetensors"
-    if not path.is_file():
-        raise RecipeError(f"No model.safetensors in {base}; make the base first.")
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    paths = sorted(base.glob("*.safetensors"))
+    if not paths:
+        raise RecipeError(f"No weights (*.safetensors) in {base}; make the base first, or choose one that has them.")
+    return "+".join(file_digest(path) for path in paths)
