@@ -75,7 +75,7 @@ def measure(way: str, epochs: int, pipe: Connection) -> None:
 
 def run_apart(way: str, epochs: int) -> tuple[float, float, float, np.ndarray]:
     """`measure` in a fresh process, so that neither way inherits the other's memory."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")  # spares each the imports
     here, there = context.Pipe()
     worker = context.Process(target=measure, args=(way, epochs, there))
     worker.start()
@@ -122,9 +122,7 @@ def main() -> None:
     gap = np.abs(results["together"][3] - results["bucketed"][3]).max()
     print(f"\nLargest difference in loss on the same batches, over layers: {gap:.1e}")
     usual, together = graph_megabytes("usual"), graph_megabytes("together")
-    print(
-        f"Kept for the backward pass, longest batch: tiled {usual:.1f} MiB a layer, {usual * LAYERS:.1f} for seven;"
-    )
+    print(f"Kept for the backward pass, longest batch: tiled {usual:.1f} MiB a layer, {usual * LAYERS:.1f} for seven;")
     print(f"together {together:.1f} MiB for seven: {usual * LAYERS / together:.1f} times less.")
 
 

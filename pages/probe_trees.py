@@ -73,11 +73,11 @@ spec = ProbeSpec(
     draws=int(draws),
     seed=int(seed),
 )
-identity = (text.identity, *contents(*spec.probed))
+corpora, identity = text.corpora, (text.identity, *contents(*spec.probed))
 result = run_panel(
     "probe",
     spec,
-    lambda progress, cancel: run_study(spec, text.corpora(), progress=progress, cancel=cancel),
+    lambda progress, cancel: run_study(spec, corpora(), progress=progress, cancel=cancel),
     identity=identity,
     again=again,
 )

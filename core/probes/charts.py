@@ -27,7 +27,7 @@ YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4]}
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 
 
-def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> alt.LayerChart:
+def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> alt.TopLevelMixin:
     """A curve a model by layer with its band; control trees dashed in the same colour; baselines as grey lines.
 
     Args:
@@ -77,7 +77,7 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     )
 
 
-def difference_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
+def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
     """Every model less the base by layer, with the band of the difference and a line at zero.
 
     Raises:
@@ -116,7 +116,7 @@ def difference_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
     )
 
 
-def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.LayerChart:
+def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
     """Score by rank of the probe, one curve a model, rank on a logarithmic axis.
 
     Args:

@@ -107,7 +107,7 @@ def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:
     return charts[0], charts[1]
 
 
-def plane_chart(view: SentenceView) -> alt.LayerChart:
+def plane_chart(view: SentenceView) -> alt.TopLevelMixin:
     """Words in the probe's subspace, first two principal components, tree edges drawn between them."""
     import altair as alt
     import pandas as pd
@@ -135,10 +135,9 @@ def plane_chart(view: SentenceView) -> alt.LayerChart:
     reach = float(np.abs(view.points).max()) * 1.25 or 1.0
     scale = alt.Scale(domain=[-reach, reach], nice=False)
     titles = [f"Component {k + 1} ({share:.0%} of variance)" for k, share in enumerate(view.explained)]
-    x, y = (
-        cls(f"{name}:Q", scale=scale, title=title, axis=alt.Axis(labels=False, ticks=False, grid=False))
-        for cls, name, title in ((alt.X, "x", titles[0]), (alt.Y, "y", titles[1]))
-    )
+    axis = alt.Axis(labels=False, ticks=False, grid=False)
+    x = alt.X("x:Q", scale=scale, title=titles[0], axis=axis)
+    y = alt.Y("y:Q", scale=scale, title=titles[1], axis=axis)
     layers: list[Any] = []
     if len(lines):
         layers.append(

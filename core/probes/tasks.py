@@ -189,7 +189,7 @@ def _train_and_score(
     shown = tuple(layers) or tuple(range(vectors.shape[1]))
     value: Value = {"layers": np.array([shown[slot] for slot in slots])}
     value["ranks"] = np.array(ranks if sweep else list(ranks) * len(slots))
-    test = Gold(*(field[ends[1] :] for field in (gold.heads, gold.distances, gold.depths, gold.keep)))
+    test = gold.after(int(ends[1]))
     held = vectors[cuts[2] :][:, slots]
     predictions: dict[str, list[np.ndarray]] = {}
     for number, kind in enumerate(probes):
