@@ -74,15 +74,16 @@ def main(arguments: argparse.Namespace) -> int:
     )
     from core.export import write_result
     from core.rsa.charts import figures
-    from core.rsa.study import collect, plan
+    from core.rsa.study import collect, plan, read_corpora
     from core.runner import open_executor, run
 
     began = time.monotonic()
+    corpora = read_corpora(spec)
     with open_executor(arguments.scheduler) as executor:
-        outputs = run(plan(spec), executor=executor, progress=_show)
+        outputs = run(plan(spec, corpora), executor=executor, progress=_show)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    result = collect(spec, outputs)
+    result = collect(spec, outputs, corpora)
     files = write_result(result, figures(result), arguments.out)
     print(result.headline)
     for sentence in (*result.notices, *result.failures.values()):

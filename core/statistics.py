@@ -114,11 +114,10 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
         raise ShapeError(f"The level of an interval lies between 0 and 1, got {level}.")
     if array.ndim == 0 or array.shape[axis] == 0:
         raise ShapeError("An interval needs at least one draw.")
-    empty = np.isnan(array).all(axis=axis, keepdims=True)
+    empty = np.isnan(array).all(axis=axis)
     tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-    low, high = np.nanquantile(np.where(empty, 0.0, array), tails, axis=axis)
-    hidden = empty.squeeze(axis)
-    return np.where(hidden, np.nan, low), np.where(hidden, np.nan, high)
+    low, high = np.nanquantile(np.where(np.expand_dims(empty, axis), 0.0, array), tails, axis=axis)
+    return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
 def jackknife_interval(point: float, replicates: ArrayLike, level: float = 0.95) -> tuple[float, float]:

@@ -154,7 +154,7 @@ def _root(left_out: FloatArray, total: FloatArray, kept: int) -> FloatArray | No
     """Cholesky factor of the kept items' covariance in the basis of all; None where they no longer span it."""
     covariance = np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / kept
     try:
-        root = np.linalg.cholesky(covariance)
+        root: FloatArray = np.linalg.cholesky(covariance).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return None
     return root if np.diag(root).min() > DEGENERATE else None

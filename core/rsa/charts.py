@@ -7,7 +7,7 @@ container.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import SpecError
 from core.rsa.measures import MEASURES
@@ -138,7 +138,7 @@ def _curves(
     rows = table.assign(name=table["model"].map(names))
     floor = float(rows[["low", "null_low", "similarity"]].min().min()) if lowest is None else lowest
     y_scale = alt.Scale(domain=[min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0], nice=False)
-    x = alt.X("layer:Q", title=LAYER_TITLE, axis=alt.Axis(tickMinStep=1, format="d", grid=False))
+    x = alt.X("layer:Q", title=LAYER_TITLE, axis=alt.Axis(tickMinStep=1, format="d", grid=False, labelFlush=False))
     shown = [names[ref] for ref in compared]
     colour = alt.Color(
         "name:N", title="Model", scale=alt.Scale(domain=shown, range=_cycled(COLOURS, shown)), legend=_legend(alt)
@@ -160,7 +160,7 @@ def _curves(
         .mark_area(opacity=0.35, line={"color": GREY, "strokeWidth": 1, "opacity": 0.6})
         .encode(
             x=x,
-            y=alt.Y("null_low:Q", scale=y_scale, title=label),
+            y=alt.Y("null_low:Q", scale=y_scale, title=label, axis=alt.Axis(tickCount=6)),
             y2="null_high:Q",
             fill=alt.Fill("kind:N", title="Unrelated spaces", scale=alt.Scale(range=[GREY]), legend=_legend(alt)),
         ),
@@ -257,18 +257,18 @@ def _map(result: Result, table: pd.DataFrame, layer: int, model: str, width: int
         legend=_legend(alt) if table["highlighted"].any() else None,
     )
     marked = rows.assign(kind=rows["highlighted"].map({True: "highlighted", False: "other words"}))
-    chart = alt.Chart(marked).encode(
+    marks = alt.Chart(marked).encode(
         x=x,
         y=y,
         color=colour,
         tooltip=[alt.Tooltip("word:N", title="Word"), alt.Tooltip("position:Q", title="Position")],
     )
     sizes = alt.Size("kind:N", scale=alt.Scale(domain=["highlighted", "other words"], range=[90, 35]), legend=None)
-    points = chart.mark_point(filled=True, opacity=0.85).encode(size=sizes)
-    words = chart.mark_text(dy=-8, fontSize=11).encode(text="word:N")
-    return alt.layer(points, words).properties(
-        width=width, height=HEIGHT, title=alt.Title(f"{names[model]}, layer {layer}", anchor="start")
-    )
+    points = marks.mark_point(filled=True, opacity=0.85).encode(size=sizes)
+    words = marks.mark_text(dy=-8, fontSize=11).encode(text="word:N")
+    title = alt.Title(f"{names[model]}, layer {layer}", anchor="start")
+    chart = alt.layer(points, words).properties(width=width, height=HEIGHT, title=title)
+    return cast("alt.LayerChart", chart)
 
 
 def _table(result: Result, name: str, what: str) -> pd.DataFrame:
@@ -292,4 +292,5 @@ def _cycled(values: tuple[str, ...], names: list[str]) -> list[str]:
 
 
 def _legend(alt: Any) -> Any:
-    return alt.Legend(orient="bottom", columns=2, labelLimit=170, titleLimit=170)
+    """Below the chart, one column each, so that three fit beside each other on a telephone."""
+    return alt.Legend(orient="bottom", columns=1, labelLimit=170, titleLimit=170, symbolOpacity=1)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.rsa.kernels import FloatArray, IntArray, matrix_strips, pair_totals
-from core.rsa.preparing import centred, check_pair
+from core.rsa.preparing import centred, check_pair, product_norm
 from core.statistics import sentence_labels
 
 
@@ -33,7 +33,7 @@ def linear_cka(x: ArrayLike, y: ArrayLike) -> float:
         ShapeError: If the shapes do not fit or a value is not finite.
     """
     first, second = _centred(*check_pair(x, y))
-    return _ratio(_cross(first, second), _cross(first, first), _cross(second, second))
+    return _ratio(product_norm(first, second), product_norm(first, first), product_norm(second, second))
 
 
 def debiased_cka(x: ArrayLike, y: ArrayLike) -> float:
@@ -60,9 +60,9 @@ def cka_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, debiased: bool)
         debiased: Which form.
     """
     first, second = _centred(*check_pair(x, y, least=4))
-    hsic = _unbiased if debiased else _cross
+    hsic = _unbiased if debiased else product_norm
     own = hsic(first, first), hsic(second, second)
-    return np.array([_ratio(hsic(first, second[order]), *own) for order in permutations])
+    return np.array([_ratio(hsic(first, second[order], True), *own) for order in permutations])
 
 
 def cka_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, debiased: bool) -> FloatArray:
@@ -96,8 +96,8 @@ def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _unit(x: FloatArray) -> FloatArray:
-    norm = float(np.linalg.norm(x))
-    return x / norm if norm > 0 else x
+    norm = float(np.sqrt(np.vdot(x, x)))
+    return np.divide(x, norm, out=x) if norm > 0 else x
 
 
 def _ratio(cross: float, own_x: float, own_y: float) -> float:
@@ -105,15 +105,7 @@ def _ratio(cross: float, own_x: float, own_y: float) -> float:
     return cross / float(np.sqrt(own_x * own_y)) if own_x > 0 and own_y > 0 else float("nan")
 
 
-def _cross(x: FloatArray, y: FloatArray) -> float:
-    """Sum over pairs of items of both linear kernels' product, in the smaller of the two spaces."""
-    if max(x.shape[1], y.shape[1]) <= len(x):
-        product = x.T @ y
-        return float(np.vdot(product, product))
-    return float(np.vdot(x @ x.T, y @ y.T))
-
-
-def _unbiased(x: FloatArray, y: FloatArray) -> float:
+def _unbiased(x: FloatArray, y: FloatArray, single: bool | None = None) -> float:
     """Unbiased HSIC times n (n - 3), for centred features.
 
     Centred rows of a Gram matrix sum to 0, so with the diagonal taken out they sum to minus the diagonal, and all
@@ -123,7 +115,7 @@ def _unbiased(x: FloatArray, y: FloatArray) -> float:
     diagonal_x, diagonal_y = np.einsum("id,id->i", x, x), np.einsum("id,id->i", y, y)
     diagonals = float(diagonal_x @ diagonal_y)
     whole = float(diagonal_x.sum() * diagonal_y.sum()) / ((items - 1) * (items - 2))
-    return _cross(x, y) - diagonals + whole - 2.0 * diagonals / (items - 2)
+    return product_norm(x, y, single) - diagonals + whole - 2.0 * diagonals / (items - 2)
 
 
 def _weighted_rows(x: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray) -> FloatArray:

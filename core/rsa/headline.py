@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHANGED = 0.10
-MOST_NAMED = 4  # models that get a clause of their own; the others are counted
+MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 
 
 def changed_layers(rows: pd.DataFrame) -> list[int]:
@@ -48,12 +48,13 @@ def make_headline(table: pd.DataFrame, yardsticks: pd.DataFrame, measure: str, b
     models = tuple(dict.fromkeys(table["model"]))
     names = short_names(models)
     label = MEASURES[measure].label
-    clauses = []
-    for model in models[:MOST_NAMED]:
+    clauses: list[str] = []
+    named = len(models) if len(models) <= MOST_NAMED + 1 else MOST_NAMED
+    for model in models[:named]:
         rows = table[table["model"] == model].sort_values("layer")
         clauses.append(f"{names[model]} {_clause(rows, label if not clauses else '')}")
-    if len(models) > MOST_NAMED:
-        rest = [table[table["model"] == model] for model in models[MOST_NAMED:]]
+    if len(models) > named:
+        rest = [table[table["model"] == model] for model in models[named:]]
         changed = sum(bool(changed_layers(rows)) for rows in rest)
         count = "all" if changed == len(rest) else "none" if not changed else str(changed)
         clauses.append(f"of the other {len(rest)} models {count} {'change' if changed != 1 else 'changes'} a layer")
@@ -75,7 +76,7 @@ def layers_in_words(changed: Sequence[int], layers: Sequence[int]) -> str:
     runs_to_the_top = list(changed) == list(layers)[-len(changed) :]
     if runs_to_the_top:
         words = {1: "only the top layer", 2: "only the top two layers", 3: "only the top three layers"}
-        if 2 * len(changed) < len(layers) and len(changed) in words:
+        if len(changed) == 1 or (2 * len(changed) < len(layers) and len(changed) in words):
             return words[len(changed)]
         return f"every layer from {changed[0]} up"
     if len(changed) == 1:

@@ -160,7 +160,7 @@ def pair_totals(
         for number, product in enumerate((k, l, k * l, k * k, l * l)):
             sums = _sum_by_sentence(product, rows, columns)
             totals[number] += _quadratic(sums, left, right, begin, end, powers[0] == powers[1])
-    return PairTotals(*totals, shift=shift)
+    return PairTotals(totals[0], totals[1], totals[2], totals[3], totals[4], shift)
 
 
 def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from core.errors import ShapeError
 
 FloatArray = NDArray[np.float64]
+MUCH = 1_000_000_000  # multiplications: n = 1,000 with d = 768 stays below, n = 2,000 does not
 ROUNDING = 1e-13  # a dimension that varies by less than this share of its size does not vary
 
 
@@ -47,9 +48,35 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
 def centred(vectors: ArrayLike) -> FloatArray:
     """Each dimension with mean 0 over items, exactly 0 where it does not vary; shape (item, d_model)."""
     array = np.asarray(vectors, dtype=np.float64)
-    result = array - array.mean(axis=0)
-    varies = np.abs(result).max(axis=0, initial=0.0) > ROUNDING * np.abs(array).max(axis=0, initial=0.0)
-    return np.where(varies, result, 0.0)
+    mean = array.mean(axis=0)
+    high, low = array.max(axis=0, initial=-np.inf), array.min(axis=0, initial=np.inf)
+    still = high - low <= ROUNDING * np.maximum(np.abs(high), np.abs(low))
+    result = array - mean
+    if still.any():
+        result[:, still] = 0.0
+    return result
+
+
+def product_norm(x: FloatArray, y: FloatArray, single: bool | None = None) -> float:
+    """Sum over all pairs of items of both linear kernels' product: |X^T Y|^2, or <XX^T, YY^T>, whichever is smaller.
+
+    Args:
+        x: Shape (item, d_model).
+        y: Shape (item, another d_model).
+        single: Whether to multiply in float32 and add up in float64: twice as fast, differences below 1e-6 for
+            vectors that are stored in float16. By default where there is much to multiply.
+    """
+    items, width = len(x), max(x.shape[1], y.shape[1])
+    if single is None:
+        single = items * width * min(items, width) > MUCH
+    if single:
+        same = y is x  # one array on both sides: the product is symmetric, and BLAS computes half of it
+        x = x.astype(np.float32)
+        y = x if same else y.astype(np.float32)
+    if width <= items:
+        product = (x.T @ y).astype(np.float64, copy=False)
+        return float(np.vdot(product, product))
+    return float(np.vdot((x @ x.T).astype(np.float64, copy=False), (y @ y.T).astype(np.float64, copy=False)))
 
 
 def standardise(vectors: ArrayLike) -> FloatArray:

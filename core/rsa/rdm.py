@@ -31,7 +31,7 @@ from core.rsa.kernels import (
     strips,
     upper_triangle,
 )
-from core.rsa.preparing import check_pair
+from core.rsa.preparing import check_pair, product_norm
 from core.statistics import average_ranks, sentence_labels
 
 COMPARISONS = {
@@ -110,7 +110,7 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
     if comparison == "pearson" and rows_x is not None and rows_y is not None:
         gram_x, gram_y = _Gram.of(rows_x), _Gram.of(rows_y)
         own = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
-        return np.array([_gram_correlation(gram_x, gram_y.reordered(order), own) for order in permutations])
+        return np.array([_gram_correlation(gram_x, gram_y.reordered(order), own, True) for order in permutations])
     k, l = _matrices(first, second, kernel, comparison)  # noqa: E741
     items = len(k)
     pairs = items * (items - 1)
@@ -196,20 +196,19 @@ class _Gram:
         return _Gram(self.centred[order], self.offset[order], self.diagonal[order])
 
 
-def _gram_correlation(x: _Gram, y: _Gram, own: tuple[float, float]) -> float:
+def _gram_correlation(x: _Gram, y: _Gram, own: tuple[float, float], single: bool | None = None) -> float:
     """Pearson correlation of the off-diagonals of two Gram matrices, given both variances."""
     variance_x, variance_y = own
     if min(variance_x, variance_y) <= FLAT:
         return float("nan")
-    return _gram_covariance(x, y) / float(np.sqrt(variance_x * variance_y))
+    return _gram_covariance(x, y, single) / float(np.sqrt(variance_x * variance_y))
 
 
-def _gram_covariance(x: _Gram, y: _Gram) -> float:
+def _gram_covariance(x: _Gram, y: _Gram, single: bool | None = None) -> float:
     """Covariance over ordered pairs of different items; terms linear in c or a sum to 0."""
     items = len(x.offset)
     pairs = items * (items - 1)
-    product = x.centred.T @ y.centred
-    total = float(np.vdot(product, product)) + 2.0 * items * float(x.offset @ y.offset)
+    total = product_norm(x.centred, y.centred, single) + 2.0 * items * float(x.offset @ y.offset)
     total -= float(x.diagonal @ y.diagonal)
     return total / pairs - float(x.diagonal.sum() * y.diagonal.sum()) / pairs**2
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.corpora import Corpus, read_corpus
+from core.errors import CorpusError
 from core.export import Result, provenance
-from core.models import parse_ref, zoo_folder, zoo_models
+from core.models import fingerprint, parse_ref, tokenizer_fingerprint, zoo_folder, zoo_models
 from core.rsa.headline import make_headline, make_methods
 from core.rsa.measures import MEASURES
 from core.rsa.spec import RsaSpec, corpus_name, short_name
@@ -37,19 +37,6 @@ CITATIONS = (
     "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
     "Kriegeskorte, Mur & Bandettini 2008. Representational similarity analysis. Frontiers in Systems Neuroscience.",
 )
-PARTS = ("model", "yardstick", "grid", "against")
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What a task is for, kept in its name: part, model, and the corpus's name for the second corpus."""
-
-    part: str
-    model: str
-
-    @property
-    def name(self) -> str:
-        return self.model if self.part == "model" else f"{self.part}: {self.model}"
 
 
 def plan(spec: RsaSpec, corpora: Mapping[str, Corpus] | None = None) -> list[Task]:
@@ -63,9 +50,10 @@ def plan(spec: RsaSpec, corpora: Mapping[str, Corpus] | None = None) -> list[Tas
         ModelError: If the base model cannot be found. Another model that cannot fails in its own task.
         CorpusError: If a corpus cannot be read.
     """
-    text, kept = _choose_items(spec, _corpus(spec, corpora))
+    first = _choose_items(spec, _corpus(spec, corpora))
+    second = _choose_items(spec, _corpus(spec, corpora, second=True)) if spec.second_corpus else first
     identities = {ref: identity(ref) for ref in (*spec.compare, *find_yardsticks(spec))}
-    identities[spec.base] = _base_identity(spec.base)
+    identities[spec.base] = f"{fingerprint(spec.base)} {tokenizer_fingerprint(spec.base)}"
 
     def arguments(model: str, words: Words, positions: Kept) -> dict[str, Any]:
         return {
@@ -83,28 +71,17 @@ def plan(spec: RsaSpec, corpora: Mapping[str, Corpus] | None = None) -> list[Tas
             "drop_rogue": spec.drop_rogue,
         }
 
+    def task(part: str, model: str) -> Task:
+        words, positions = second if part == "against" else first
+        function, more = (compare_layers, {}) if part == "grid" else (compare_models, noise)
+        options = {**arguments(model, words, positions), **more}
+        return Task.of(_task_name(part, model), function, group=spec.base, version=VERSION, **options)
+
     noise = {"draws": spec.draws, "seed": spec.seed}
-    tasks = []
-    for part, models in (("model", spec.compare), ("yardstick", find_yardsticks(spec))):
-        for model in models:
-            name = _Part(part, model).name
-            tasks.append(
-                Task.of(name, compare_models, group=spec.base, version=VERSION, **arguments(model, text, kept), **noise)
-            )
-    if spec.grid:
-        for model in spec.compare:
-            name = _Part("grid", model).name
-            tasks.append(
-                Task.of(name, compare_layers, group=spec.base, version=VERSION, **arguments(model, text, kept))
-            )
-    if spec.second_corpus:
-        text, kept = _choose_items(spec, _corpus(spec, corpora, second=True))
-        for model in spec.compare:
-            name = _Part("against", model).name
-            tasks.append(
-                Task.of(name, compare_models, group=spec.base, version=VERSION, **arguments(model, text, kept), **noise)
-            )
-    return tasks
+    tasks = [task("model", model) for model in spec.compare]
+    tasks += [task("yardstick", model) for model in find_yardsticks(spec)]
+    tasks += [task("grid", model) for model in spec.compare if spec.grid]
+    return tasks + [task("against", model) for model in spec.compare if spec.second_corpus]
 
 
 def collect(spec: RsaSpec, outputs: Outputs, corpora: Mapping[str, Corpus] | None = None) -> Result:
@@ -119,23 +96,23 @@ def collect(spec: RsaSpec, outputs: Outputs, corpora: Mapping[str, Corpus] | Non
     corpus = _corpus(spec, corpora)
     values = outputs.values
     models = [ref for ref in spec.compare if ref in values]
-    yardsticks = [ref for ref in find_yardsticks(spec) if _Part("yardstick", ref).name in values]
+    yardsticks = [ref for ref in find_yardsticks(spec) if _task_name("yardstick", ref) in values]
     tables = {"similarity": _rows({ref: values[ref] for ref in models})}
     if spec.yardsticks:
-        tables["yardsticks"] = _rows({ref: values[_Part("yardstick", ref).name] for ref in yardsticks})
+        tables["yardsticks"] = _rows({ref: values[_task_name("yardstick", ref)] for ref in yardsticks})
     arrays = {}
     if spec.grid:
         arrays = {
             f"grid {ref}": np.asarray(values[name]["similarity"])
             for ref in spec.compare
-            if (name := _Part("grid", ref).name) in values
+            if (name := _task_name("grid", ref)) in values
         }
         tables["grid"] = _grid_rows({name.removeprefix("grid "): matrix for name, matrix in arrays.items()})
     notices = list(corpus.notices)
     if spec.second_corpus:
         second = _corpus(spec, corpora, second=True)
         notices += [notice for notice in second.notices if notice not in notices]
-        there = {ref: values[name] for ref in spec.compare if (name := _Part("against", ref).name) in values}
+        there = {ref: values[name] for ref in spec.compare if (name := _task_name("against", ref)) in values}
         here = tables["similarity"].assign(corpus=corpus_name(spec.corpus, spec.genres))
         away = _rows(there).assign(corpus=corpus_name(*spec.second_corpus))
         tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *COLUMNS]]
@@ -155,15 +132,32 @@ def collect(spec: RsaSpec, outputs: Outputs, corpora: Mapping[str, Corpus] | Non
     )
 
 
+def read_corpora(spec: RsaSpec, corpora: Mapping[str, Corpus] | None = None) -> dict[str, Corpus]:
+    """The study's corpora, read once for `plan` and `collect`: those given (an upload), and the others from their refs.
+
+    Args:
+        spec: The study.
+        corpora: Corpora already read, by CorpusRef.
+
+    Raises:
+        CorpusError: If a corpus cannot be read.
+    """
+    found = {corpus_name(spec.corpus, spec.genres): _corpus(spec, corpora)}
+    if spec.second_corpus:
+        found[corpus_name(*spec.second_corpus)] = _corpus(spec, corpora, second=True)
+    return found
+
+
 def run_study(spec: RsaSpec, corpora: Mapping[str, Corpus] | None = None, **options: Any) -> Result:
-    """Plan, run and collect.
+    """Read the corpora, plan, run and collect.
 
     Args:
         spec: The study.
         corpora: Corpora already read, by CorpusRef.
         options: For `core.runner.run`: store, executor, progress, cancel.
     """
-    return collect(spec, run(plan(spec, corpora), **options), corpora)
+    texts = read_corpora(spec, corpora)
+    return collect(spec, run(plan(spec, texts), **options), texts)
 
 
 def find_yardsticks(spec: RsaSpec) -> tuple[str, ...]:
@@ -185,25 +179,25 @@ def find_yardsticks(spec: RsaSpec) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _task_name(part: str, model: str) -> str:
+    return model if part == "model" else f"{part}: {model}"
+
+
 def _seed_number(name: str) -> int | None:
     match = re.fullmatch(r"seed-(\d+)", name)
     return int(match[1]) if match else None
 
 
-def _base_identity(ref: str) -> str:
-    from core.models import fingerprint, tokenizer_fingerprint
-
-    return f"{fingerprint(ref)} {tokenizer_fingerprint(ref)}"
-
-
 def _corpus(spec: RsaSpec, corpora: Mapping[str, Corpus] | None, second: bool = False) -> Corpus:
     """The first or the second corpus, its first `limit` sentences of the genres asked for."""
-    ref, genres = (spec.corpus, spec.genres) if not second else spec.second_corpus or (spec.corpus, spec.genres)
-    if corpora and ref in corpora:
-        known = corpora[ref]
-        chosen = [s for s in known.sentences if not genres or s.genre in genres][: spec.limit]
-        return Corpus(known.ref, tuple(chosen), known.notices)
-    return read_corpus(ref, limit=spec.limit, genres=genres)
+    ref, genres = (spec.second_corpus if second else None) or (spec.corpus, spec.genres)
+    known = (corpora or {}).get(corpus_name(ref, genres)) or (corpora or {}).get(ref)
+    if known is None:
+        return read_corpus(ref, limit=spec.limit, genres=genres)
+    chosen = tuple(sentence for sentence in known.sentences if not genres or sentence.genre in genres)[: spec.limit]
+    if not chosen:
+        raise CorpusError(f"{known.ref} holds no sentence of {', '.join(genres)}: choose other genres.")
+    return Corpus(known.ref, chosen, known.notices)
 
 
 def _choose_items(spec: RsaSpec, corpus: Corpus) -> tuple[Words, Kept]:

@@ -239,7 +239,8 @@ def _gathering(table: pd.DataFrame, names: Mapping[str, str]) -> str:
     parts = [f"layer {layer} of {names[model]} ({ratio:.2f})" for model, (ratio, layer) in closest.items()]
     if not parts:
         return ""
-    return f" The highlighted words lie closest together at {', '.join(parts)}: their mean distance over that of all words."
+    closest_at = f" The highlighted words lie closest together at {', '.join(parts)}"
+    return f"{closest_at}: their mean distance over that of all words."
 
 
 def _mean_distance(rows: pd.DataFrame) -> float:

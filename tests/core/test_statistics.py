@@ -103,11 +103,11 @@ def test_rho_a_against_a_loop_over_pairs() -> None:
 
 
 def test_rho_a_is_spearman_averaged_over_ways_to_break_ties() -> None:
-    x, y = np.array([0.0, 0, 1, 2, 2]), np.array([3.0, 1, 1, 2, 4])
+    x, y = np.array([0.0, 0, 1, 1]), np.array([3.0, 1, 1, 2])
     correlations = [
         np.corrcoef(_slow_rank(x + 1e-3 * np.array(a)), _slow_rank(y + 1e-3 * np.array(b)))[0, 1]
-        for a in itertools.permutations(range(5))
-        for b in itertools.permutations(range(5))
+        for a in itertools.permutations(range(4))
+        for b in itertools.permutations(range(4))
     ]
     assert statistics.rho_a(x, y) == pytest.approx(np.mean(correlations))
 

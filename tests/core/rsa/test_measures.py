@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError, SpecError
-from core.rsa import measures
+from core.rsa import measures, preparing
 from core.rsa.kernels import KERNELS
 from core.rsa.measures import MEASURES, Options, compare
 from core.rsa.preparing import prepare, rogue_dimensions, standardise
@@ -49,6 +49,16 @@ def test_rsa_in_feature_space_and_in_strips_agree() -> None:
     assert compare(*wide, "rsa") == pytest.approx(compare(x, y, "rsa"), abs=1e-12)
     assert compare(*wide, "cka") == pytest.approx(compare(x, y, "cka"), abs=1e-12)
     assert compare(*wide, "cka-debiased") == pytest.approx(compare(x, y, "cka-debiased"), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rsa", "cka", "cka-debiased"])
+@pytest.mark.parametrize("width", [7, 80])
+def test_large_products_in_single_precision(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = _spaces(width=width)
+    exact = compare(x, y, name)
+    monkeypatch.setattr(preparing, "MUCH", 0)
+    assert compare(x, y, name) == pytest.approx(exact, abs=1e-6)
+    assert compare(x, x.copy(), name) == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", MEASURES)

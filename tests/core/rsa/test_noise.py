@@ -156,7 +156,7 @@ def test_null_is_the_measure_on_shuffled_items(name: str, spaces: tuple[np.ndarr
     x, y = spaces[0], spaces[1][:, :4]
     orders = np.array([np.random.default_rng(seed).permutation(12) for seed in range(4)])
     null = MEASURES[name].null(x, y, orders, Options())
-    assert null == pytest.approx([compare(x, y[order], name) for order in orders], abs=1e-9, nan_ok=True)
+    assert null == pytest.approx([compare(x, y[order], name) for order in orders], abs=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize("kernel", ["cosine", "euclidean"])
@@ -166,7 +166,7 @@ def test_rsa_null_in_every_form(kernel: str, comparison: str, spaces: tuple[np.n
     orders = np.array([np.random.default_rng(seed).permutation(12) for seed in range(4)])
     options = Options(kernel, comparison)
     null = MEASURES["rsa"].null(x, y, orders, options)
-    assert null == pytest.approx([compare(x, y[order], "rsa", options) for order in orders], abs=1e-9)
+    assert null == pytest.approx([compare(x, y[order], "rsa", options) for order in orders], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", MEASURES)

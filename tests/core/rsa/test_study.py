@@ -1,0 +1,322 @@
+"""The study from end to end on tiny models of which it is known what was changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cli import main
+from core.corpora import Corpus, Sentence
+from core.errors import CorpusError, ModelError, SpecError
+from core.export import Result
+from core.rsa import charts, study
+from core.rsa.spec import RsaSpec, short_name, short_names
+from core.rsa.tasks import sample_words
+from core.runner import run
+from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
+
+ROOT = Path(__file__).parents[3]
+COLUMNS = ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
+PLACES = ("door", "room", "dog", "man", "things", "house", "bridge", "river")
+VERBS = ("opened", "went", "left", "saw", "held")
+
+
+def _sentences(count: int = 40, genre: str = "news") -> tuple[Sentence, ...]:
+    rng = np.random.default_rng(0)
+    return tuple(
+        Sentence(
+            ("the", "old", PLACES[rng.integers(8)], VERBS[rng.integers(5)], "the", PLACES[rng.integers(8)], "quietly"),
+            genre=genre,
+        )
+        for _ in range(count)
+    )
+
+
+CORPORA = {"demo": Corpus("demo", _sentences(40) + _sentences(20, "fiction"), ("A notice.",))}
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A box of tiny models: two seeds, and seed-0 with its top layer overwritten."""
+    from safetensors.numpy import load_file, save_file
+
+    folder = tmp_path_factory.mktemp("box")
+    for seed in (0, 1):
+        save_tiny(folder / "models" / f"seed-{seed}", "bert", seed=seed)
+    tuned = folder / "models" / "tuned-0"
+    shutil.copytree(folder / "models" / "seed-0", tuned)
+    weights = load_file(tuned / "model.safetensors")
+    rng = np.random.default_rng(0)
+    for name, value in weights.items():
+        if f"layer.{LAYERS - 1}." in name:
+            weights[name] = value + 0.3 * rng.standard_normal(value.shape).astype(value.dtype)
+    save_file(weights, tuned / "model.safetensors", metadata={"format": "pt"})
+    save_tiny(folder / "models" / "deep-0", "bert", num_hidden_layers=5)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _in_the_box(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(box))
+
+
+def _run(**changes: object) -> Result:
+    settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "sample": 200, "draws": 50, **changes}
+    return study.run_study(RsaSpec(**settings), CORPORA)  # type: ignore[arg-type]
+
+
+def test_a_study_finds_the_layer_that_was_changed() -> None:
+    result = _run()
+    table = result.table
+    assert list(table.columns) == COLUMNS
+    assert table["layer"].tolist() == list(range(LAYERS + 1))
+    assert table["similarity"].tolist()[:LAYERS] == pytest.approx([1.0] * LAYERS, abs=1e-6)
+    top = table.iloc[-1]
+    assert top["low"] < top["similarity"] < top["high"] < 0.9
+    assert result.headline.startswith("tuned-0 changes only the top layer (RSA .")
+    yardsticks = result.tables["yardsticks"]
+    assert list(yardsticks.columns) == COLUMNS
+    assert list(dict.fromkeys(yardsticks["model"])) == ["zoo:seed-1", "random:zoo:seed-0"]
+    assert "For scale, seed-0 and seed-1 score" in result.headline
+    assert "A notice." in result.notices
+    assert not result.failures
+    assert set(result.provenance["fingerprints"]) == {"zoo:seed-0", "zoo:tuned-0", "zoo:seed-1", "random:zoo:seed-0"}
+
+
+def test_a_second_run_computes_nothing_and_says_the_same() -> None:
+    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), sample=100, draws=20)
+    first = run(study.plan(spec, CORPORA))
+    second = run(study.plan(spec, CORPORA))
+    assert (first.stored, second.stored) == (0, 3)
+    one, two = study.collect(spec, first, CORPORA), study.collect(spec, second, CORPORA)
+    assert one.table.equals(two.table)
+    assert one.headline == two.headline
+
+
+def test_every_measure_and_kind_of_items_goes_through() -> None:
+    for measure in study.MEASURES:
+        result = _run(measure=measure, yardsticks=False, standardise=True)
+        assert result.table["similarity"].iloc[0] == pytest.approx(1.0, abs=1e-6)
+    for items in ("cls", "mean"):
+        result = _run(items=items, yardsticks=False, drop_rogue=2)
+        assert result.table["similarity"].iloc[1] == pytest.approx(1.0, abs=1e-6)
+        assert "60 " in result.methods
+
+
+def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
+    result = _run(items="cls", yardsticks=False)
+    assert np.isnan(result.table["similarity"].iloc[0])
+    assert any("do not vary at layer 0" in notice for notice in result.notices)
+    assert charts.similarity_chart(result).to_dict()
+
+
+def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
+    few = _run(measure="cca", items="mean", limit=D_MODEL - 2, yardsticks=False)
+    assert any("near 1" in notice and "say nothing" in notice for notice in few.notices)
+    some = _run(measure="cca", items="mean", yardsticks=False)
+    assert any("unrelated spaces is up to" in notice for notice in some.notices)
+    assert not any("unrelated" in notice for notice in _run(yardsticks=False).notices)
+
+
+def test_one_sentence_has_no_band() -> None:
+    long = {"demo": Corpus("demo", (Sentence(PLACES + VERBS),))}
+    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), yardsticks=False), long)
+    assert result.table["low"].isna().all()
+    assert any("only one sentence" in notice for notice in result.notices)
+
+
+def test_too_few_items_fail_in_a_sentence() -> None:
+    short = {"demo": Corpus("demo", (Sentence(("the", "dog")),) * 3)}
+    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), yardsticks=False), short)
+    assert "Only 6 items are left" in result.failures["zoo:tuned-0"]
+    assert result.headline.startswith("No model could be compared")
+    assert list(result.table.columns) == COLUMNS
+
+
+def test_a_model_that_is_missing_fails_alone() -> None:
+    result = _run(compare=("zoo:tuned-0", "zoo:gone-0"), yardsticks=False)
+    assert list(dict.fromkeys(result.table["model"])) == ["zoo:tuned-0"]
+    assert "no model 'gone-0'" in result.failures["zoo:gone-0"]
+    with pytest.raises(ModelError, match="no model 'gone-0'"):
+        _run(base="zoo:gone-0")
+
+
+def test_models_of_another_depth_are_matched_with_a_notice() -> None:
+    result = _run(compare=("zoo:deep-0",), yardsticks=False)
+    assert len(result.table) == LAYERS + 1
+    assert any("relative depth" in notice for notice in result.notices)
+
+
+def test_grid_and_second_corpus() -> None:
+    result = _run(grid=True, genres=("news",), against_genres=("fiction",), yardsticks=False)
+    grid = result.tables["grid"]
+    assert list(grid.columns) == ["model", "base_layer", "layer", "similarity"]
+    assert len(grid) == (LAYERS + 1) ** 2
+    matrix = result.arrays["grid zoo:tuned-0"]
+    assert np.diag(matrix)[:LAYERS] == pytest.approx(1.0)
+    assert matrix[1, 2] == pytest.approx(matrix[2, 1]), "both models share these layers"
+    domains = result.tables["domains"]
+    assert list(domains.columns) == ["corpus", *COLUMNS]
+    assert list(dict.fromkeys(domains["corpus"])) == ["demo (news)", "demo (fiction)"]
+    assert domains[domains["corpus"] == "demo (news)"]["similarity"].tolist() == result.table["similarity"].tolist()
+    with pytest.raises(CorpusError, match="no sentence of legal"):
+        _run(genres=("legal",))
+
+
+def test_figures_are_charts_with_titles_and_no_background() -> None:
+    result = _run(grid=True, against="demo", against_genres=("fiction",))
+    drawn = charts.figures(result)
+    assert list(drawn) == ["similarity", "grid", "domains"]
+    for chart in (
+        *drawn.values(),
+        charts.grid_chart(result, "zoo:tuned-0"),
+        charts.domains_chart(result, "demo"),
+    ):
+        spec = chart.to_dict()
+        assert "background" not in spec
+        assert "title" in json.dumps(spec)
+    assert drawn["similarity"].to_dict()["width"] == "container"
+    plain = _run(yardsticks=False)
+    assert list(charts.figures(plain)) == ["similarity"]
+    with pytest.raises(SpecError, match="layer-by-layer grid"):
+        charts.grid_chart(plain)
+    with pytest.raises(SpecError, match="second corpus"):
+        charts.domains_chart(plain)
+    with pytest.raises(SpecError, match="not in this result"):
+        charts.grid_chart(result, "zoo:other")
+    with pytest.raises(SpecError, match="not in this result"):
+        charts.domains_chart(result, "other")
+
+
+def test_yardsticks_of_other_bases() -> None:
+    assert study.find_yardsticks(RsaSpec("zoo:tuned-0", ("zoo:seed-0",))) == ("random:zoo:tuned-0",)
+    assert study.find_yardsticks(RsaSpec("random:zoo:seed-0", ("zoo:seed-0",))) == ()
+    assert study.find_yardsticks(RsaSpec("zoo:seed-1", ("zoo:seed-0",))) == ("zoo:seed-0", "random:zoo:seed-1")
+    assert study.find_yardsticks(RsaSpec("zoo:seed-0", ("zoo:seed-1",), yardsticks=False)) == ()
+
+
+def test_what_the_key_depends_on() -> None:
+    def keys(**changes: object) -> list[str]:
+        settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "yardsticks": False, **changes}
+        return [task.key for task in study.plan(RsaSpec(**settings), CORPORA)]  # type: ignore[arg-type]
+
+    plain = keys()
+    assert keys() == plain
+    for change in (
+        {"measure": "cka"},
+        {"kernel": "euclidean"},
+        {"comparison": "rho-a"},
+        {"items": "mean"},
+        {"sample": 50},
+        {"limit": 20},
+        {"standardise": True},
+        {"drop_rogue": 1},
+        {"draws": 100},
+        {"seed": 1},
+        {"genres": ("fiction",)},
+        {"base": "zoo:seed-1"},
+    ):
+        assert keys(**change) != plain, change
+    assert keys(grid=True)[:1] == plain, "a grid adds a task and changes none"
+    assert keys(measure="cka", kernel="euclidean") == keys(measure="cka"), "a kernel is RSA's alone"
+
+
+def test_sampled_words_are_spread_over_all_sentences() -> None:
+    words = tuple(sentence.words for sentence in _sentences(30))
+    used, kept = sample_words(words, 50, np.random.default_rng(0))
+    assert sum(len(positions) for positions in kept) == 50
+    assert len(used) == len(kept) > 15
+    assert all(len(set(positions)) == len(positions) and max(positions) < 7 for positions in kept)
+    used, kept = sample_words(words, 10_000, np.random.default_rng(0))
+    assert used.tolist() == list(range(30))
+    assert set(kept) == {tuple(range(7))}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"compare": ()}, "at least one model"),
+        ({"measure": "nope"}, "no measure 'nope'"),
+        ({"kernel": "nope"}, "kernel must be one of cosine"),
+        ({"comparison": "nope"}, "comparison must be one of pearson"),
+        ({"items": "nope"}, "items must be one of words, cls, mean"),
+        ({"sample": 5}, "sample must be a whole number from 10 to 20,000"),
+        ({"sample": 6000, "comparison": "spearman"}, "from 10 to 5,000"),
+        ({"draws": 10.5}, "draws must be a whole number"),
+        ({"drop_rogue": -1}, "drop_rogue"),
+        ({"seed": True}, "seed"),
+        ({"limit": 1}, "limit"),
+        ({"corpus": ""}, "Choose a corpus"),
+    ],
+)
+def test_a_spec_that_makes_no_sense_is_refused(change: dict[str, object], message: str) -> None:
+    settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), **change}
+    with pytest.raises(SpecError, match=message):
+        RsaSpec(**settings)  # type: ignore[arg-type]
+
+
+def test_a_spec_knows_references_from_nonsense_and_repeats() -> None:
+    with pytest.raises(ModelError, match="not a model reference"):
+        RsaSpec("bert", ("zoo:tuned-0",))
+    assert RsaSpec("zoo:a", ("zoo:b", "zoo:b")).compare == ("zoo:b",)
+    assert RsaSpec("zoo:a", ["zoo:b"]).plain()["compare"] == ["zoo:b"]  # type: ignore[arg-type]
+
+
+def test_short_names() -> None:
+    assert short_name("zoo:parse-0") == "parse-0"
+    assert short_name("hub:org/bert@main") == "bert@main"
+    assert short_name("random:zoo:seed-0") == "random seed-0"
+    assert short_names(("hub:a/bert", "hub:b/bert", "zoo:x")) == {
+        "hub:a/bert": "hub:a/bert",
+        "hub:b/bert": "hub:b/bert",
+        "zoo:x": "x",
+    }
+
+
+def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8")
+    command = ["rsa", "--base", "zoo:seed-0", "--compare", "zoo:tuned-0", "--corpus", str(text), "--draws", "20"]
+    assert main([*command, "--out", str(tmp_path / "one")]) == 0
+    first = capsys.readouterr()
+    assert first.out.startswith("tuned-0 changes only the top layer")
+    assert "0 of 3 tasks were stored" in first.err
+    record = json.loads((tmp_path / "one" / "result.json").read_text())
+    assert record["spec"]["base"] == "zoo:seed-0"
+    assert record["headline"] == first.out.splitlines()[0]
+    assert {"versions", "fingerprints", "corpus"} <= set(record["provenance"])
+    header = (tmp_path / "one" / "table.csv").read_text().splitlines()[0]
+    assert header == ",".join(COLUMNS)
+    assert "<svg" in (tmp_path / "one" / "figure.svg").read_text()
+
+    # A second run, in a process of its own: the same table, nothing computed, nothing heavy imported.
+    probe = (
+        "import sys; from core.cli import main; status = main(sys.argv[1:]); "
+        "print({'torch', 'transformers', 'spacy', 'sklearn', 'scipy.stats'} & set(sys.modules)); sys.exit(status)"
+    )
+    again = subprocess.run(
+        [sys.executable, "-c", probe, *command, "--out", str(tmp_path / "two")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "3 of 3 tasks were stored" in again.stderr
+    assert again.stdout.splitlines()[-1] == "set()"
+    assert (tmp_path / "two" / "table.csv").read_bytes() == (tmp_path / "one" / "table.csv").read_bytes()
+
+
+def test_command_line_with_a_failure_and_with_nonsense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8")
+    command = ["rsa", "--compare", "zoo:gone-0", "zoo:tuned-0", "--corpus", str(text), "--no-yardsticks"]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 1
+    assert "no model 'gone-0'" in capsys.readouterr().err
+    assert main(["rsa", "--compare", "zoo:tuned-0", "--sample", "1", "--out", str(tmp_path / "out")]) == 2
+    assert "sample must be" in capsys.readouterr().err
