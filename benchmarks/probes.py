@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import resource
 import time
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -55,21 +55,41 @@ def shuffled_batches(data, kind, size, rng, device):
     ]
 
 
+def resident(field: str) -> float:
+    """VmRSS or VmHWM of this process, in MiB."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return float(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
+
+
+def step_megabytes(way: str) -> float:
+    """Peak growth of the resident set in one step, forward and back, on the longest batch."""
+    data = made_up(SENTENCES, 0)
+    batches = training._batches(data, "distance", 20, np.random.default_rng(0), "cpu")
+    batch = max(batches, key=lambda one: one.places.shape[1])
+    rows = list(range(LAYERS)) if way == "together" else [0]
+    maps = training._initial(tuple(rows), (RANK,) * len(rows), D_MODEL, 0).requires_grad_()
+    peaks = []
+    for _ in range(3):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        before = resident("VmRSS")
+        torch.autograd.grad(training._loss(maps, data.vectors, rows, batch, "distance").sum(), maps)
+        peaks.append(resident("VmHWM") - before)
+    return max(peaks)
+
+
 def measure(way: str, epochs: int, pipe: Connection) -> None:
-    """Train one way; send seconds, peak growth of memory in MiB, and the development losses after the last epoch."""
+    """Train one way; send seconds, processor seconds, MiB of a step, and development losses after the last epoch."""
     torch.set_num_threads(1)
     train, dev = made_up(SENTENCES, 0), made_up(DEV, 1)
-    train_bank(train, dev, rank=2, layers=[0], epochs=1)  # what is allocated once is allocated now
     if way != "together":
         training._loss = tiled_loss
     if way == "usual":
         training._batches = shuffled_batches
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    grown = step_megabytes(way)
     began, used = time.perf_counter(), time.process_time()
     banks = [None] if way == "together" else [[layer] for layer in range(LAYERS)]
     losses = [train_bank(train, dev, rank=RANK, layers=layers, epochs=epochs).dev_losses[-1] for layers in banks]
     seconds, processor = time.perf_counter() - began, time.process_time() - used
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     pipe.send((seconds, processor, grown, np.concatenate(losses)))
 
 
@@ -82,22 +102,6 @@ def run_apart(way: str, epochs: int) -> tuple[float, float, float, np.ndarray]:
     answer = here.recv()
     worker.join()
     return answer
-
-
-def graph_megabytes(way: str) -> float:
-    """Bytes that one step of the longest batch allocates, parameters and vectors aside, in MiB."""
-    data = made_up(SENTENCES, 0)
-    together = way == "together"
-    make = training._batches if together else shuffled_batches
-    batches = make(data, "distance", 20, np.random.default_rng(0), "cpu")
-    batch = max(batches, key=lambda one: one.places.shape[1])
-    rows = list(range(LAYERS)) if together else [0]
-    maps = training._initial(tuple(rows), (RANK,) * len(rows), D_MODEL, 0).requires_grad_()
-    loss = training._loss if together else tiled_loss
-    sizes: list[int] = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: (sizes.append(t.nbytes), t)[1], lambda t: t):
-        loss(maps, data.vectors, rows, batch, "distance")
-    return sum(sizes) / 2**20
 
 
 def main() -> None:
@@ -114,16 +118,16 @@ def main() -> None:
     print(f"torch {torch.__version__}, load average {os.getloadavg()[0]:.1f} before\n")
     results = {way: run_apart(way, epochs) for way in ways}
     base = results["usual"]
-    print(f"{'way':68}{'seconds':>9}{'CPU s':>8}{'x (CPU)':>9}{'grown MiB':>11}{'dev loss':>10}")
+    print(f"{'way':68}{'seconds':>9}{'CPU s':>8}{'x (CPU)':>9}{'step MiB':>11}{'dev loss':>10}")
     for way, name in ways.items():
         seconds, processor, grown, losses = results[way]
         ratio = base[1] / processor
-        print(f"{name:68}{seconds:9.1f}{processor:8.1f}{ratio:9.1f}{grown:11.0f}{losses.mean():10.4f}")
+        print(f"{name:68}{seconds:9.1f}{processor:8.1f}{ratio:9.1f}{grown:11.1f}{losses.mean():10.4f}")
     gap = np.abs(results["together"][3] - results["bucketed"][3]).max()
     print(f"\nLargest difference in loss on the same batches, over layers: {gap:.1e}")
-    usual, together = graph_megabytes("usual"), graph_megabytes("together")
-    print(f"Kept for the backward pass, longest batch: tiled {usual:.1f} MiB a layer, {usual * LAYERS:.1f} for seven;")
-    print(f"together {together:.1f} MiB for seven: {usual * LAYERS / together:.1f} times less.")
+    usual, together = base[2], results["together"][2]
+    print(f"Memory of a step, for each probe: {usual:.1f} MiB tiled, {together / LAYERS:.1f} MiB together,")
+    print(f"{LAYERS * usual / together:.1f} times less. (The usual way holds one probe at a time, ours all {LAYERS}.)")
 
 
 if __name__ == "__main__":

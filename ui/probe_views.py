@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SENTENCE = "The keys that the old captain left on the kitchen table were gone before breakfast."
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
+LEGENDS = 150  # pixels of legends and margins round the arcs
 BROWSED = 40  # worst and best sentences to choose among
 METRIC_NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "Root accuracy", "nspr": "NSpr.", "selectivity": "Selectivity"}
 FORMULAS = {
@@ -212,7 +213,8 @@ def _draw_arcs(view: SentenceView, alt_text: str) -> None:
     theme = "dark" if st.context.theme.type == "dark" else "light"
     spec = themed(sentence_charts.arcs_chart(view).to_dict(), theme, paired_colours() if theme == "dark" else {})
     del spec["autosize"]  # made for charts that stretch
-    with st.container(key="arcs"):
+    height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
+    with st.container(key="arcs", height=round(height), border=False):  # what has a height has scroll bars
         st.vega_lite_chart(spec, width="content", key="arcs_chart", alt=alt_text)
 
 

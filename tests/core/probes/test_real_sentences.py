@@ -1,0 +1,65 @@
+"""Scores on real sentences: the demo's hand-checked trees, and UD English EWT where it is there.
+
+Set PALIMPSEST_EWT to a folder with en_ewt-ud-dev.conllu.gz and en_ewt-ud-test.conllu.gz to run the EWT tests.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.corpora import read_corpus
+from core.probes.baselines import linear_chain, random_trees
+from core.probes.data import as_tree, gold_of
+from core.probes.scores import Gold, score, score_depths, score_distances
+from tests.core.probes.test_scores import random_predictions, slow_scores
+
+ROOT = Path(__file__).parents[3]
+EWT = Path(os.environ.get("PALIMPSEST_EWT", ROOT / "en_ewt"))
+needs_ewt = pytest.mark.skipif(not (EWT / "en_ewt-ud-dev.conllu.gz").is_file(), reason="PALIMPSEST_EWT names no EWT")
+
+
+def read_gold(ref: str) -> Gold:
+    return gold_of([as_tree(sentence) for sentence in read_corpus(ref).sentences])
+
+
+def test_scores_equal_the_slow_reference_on_the_demo_trees() -> None:
+    gold = read_gold("demo-gold")
+    distances, depths = random_predictions(gold, layers=1)
+    pairs, nodes = score_distances(distances, gold), score_depths(depths, gold)
+    for metric, value in slow_scores(distances, depths, gold, 0).items():
+        assert score(pairs if metric in ("uuas", "dspr") else nodes, metric)[0] == pytest.approx(value, abs=1e-6), (
+            metric
+        )
+
+
+def test_gold_scores_full_marks_on_the_demo_trees() -> None:
+    full_marks(read_gold("demo-gold"))
+
+
+@needs_ewt
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "uuas", "dspr", "random", "root"), [("dev", 43.0, 0.57, 15.0, 25.0), ("test", 43.0, 0.55, 15.6, 27.7)]
+)
+def test_baselines_on_ewt(part: str, uuas: float, dspr: float, random: float, root: float) -> None:
+    gold = read_gold(str(EWT / f"en_ewt-ud-{part}.conllu.gz"))
+    chain, drawn = linear_chain(gold), random_trees(gold, np.random.default_rng(0))
+    assert round(100 * float(score(chain, "uuas")[0]), 1) == uuas
+    assert round(float(score(chain, "dspr")[0]), 2) == dspr
+    assert round(100 * float(score(chain, "root")[0]), 1) == root
+    assert abs(100 * float(score(drawn, "uuas")[0]) - random) < 0.35  # one draw of random trees; it varies by about .3
+    full_marks(gold)
+
+
+def full_marks(gold: Gold) -> None:
+    """Gold distances and depths fed in."""
+    pairs = score_distances([d[None].astype(float) for d in gold.distances], gold)
+    nodes = score_depths([d[None].astype(float) for d in gold.depths], gold)
+    assert score(pairs, "uuas")[0] == 1.0
+    assert score(nodes, "root")[0] == 1.0
+    assert score(pairs, "dspr")[0] == pytest.approx(1.0)
+    assert score(nodes, "nspr")[0] == pytest.approx(1.0)
