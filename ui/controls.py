@@ -69,11 +69,8 @@ class TextChoice:
 
 
 def form_submitted(label: str = "Run") -> bool:
-    """The form's button, full width on a telephone; forgets what a link said."""
-    pressed = st.form_submit_button(label, type="primary", icon=":material/play_arrow:")
-    if pressed:
-        forget_messages()
-    return pressed
+    """The form's button; whoever presses it has chosen, and what a link said is forgotten."""
+    return st.form_submit_button(label, type="primary", icon=":material/play_arrow:", on_click=forget_messages)
 
 
 def model_options() -> list[str]:

@@ -92,7 +92,9 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 def texts(app: AppTest) -> str:
-    return "\n".join(str(e.value) for kind in (app.markdown, app.caption, app.info, app.warning, app.error) for e in kind)
+    return "\n".join(
+        str(e.value) for kind in (app.markdown, app.caption, app.info, app.warning, app.error) for e in kind
+    )
 
 
 def progress_text(app: AppTest) -> str:
