@@ -16,6 +16,7 @@ from ui.studies import contents
 MODELS = ("zoo:seed-0", "zoo:parse-0")
 SENTENCES = 800
 SCORES, SENTENCE, RANKS = VIEWS = ("By layer", "Sentence", "Rank")
+TREES_HELP = "; ".join(f"`{name}`: {meaning}" for name, meaning in HEADS.items())
 RULES = controls.link_rules(
     models=("models",),
     view=links.one_of(VIEWS),
@@ -45,7 +46,7 @@ with st.form("study"):
     with st.container(horizontal=True):
         again = controls.form_submitted()
         with st.popover("Options", icon=":material/tune:"):
-            heads = st.selectbox("Trees", list(HEADS), key="heads", bind="query-params", format_func=HEADS.__getitem__)
+            heads = st.selectbox("Trees", list(HEADS), key="heads", bind="query-params", help=TREES_HELP)
             pipeline = st.selectbox("Parser", available_pipelines(), key="pipeline", bind="query-params")
             probes = st.multiselect("Probes", PROBES, default=list(PROBES), key="probe", bind="query-params")
             with_controls = st.toggle("Control trees", True, key="controls", bind="query-params")
@@ -63,7 +64,7 @@ spec = ProbeSpec(
     corpus=text.ref,
     genres=text.genres,
     heads=heads,
-    pipeline=pipeline,
+    pipeline=pipeline or "box",
     probes=tuple(probes),
     rank=int(rank),
     limit=text.limit,

@@ -13,16 +13,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from core.parsing import available_pipelines
 from tests.core.probes.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = '[data-testid="stVegaLiteChart"] svg, [data-testid="stVegaLiteChart"] canvas'
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not available_pipelines(), reason="no parser in the box"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.parsing import available_pipelines
 from tests.core.probes.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import open_page, sentences, settle
@@ -35,9 +34,6 @@ def one_store(shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
 
 
-needs_parser = pytest.mark.skipif(not available_pipelines(), reason="no parser in the box")
-
-
 def figures(app: AppTest) -> int:
     return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
 
@@ -55,7 +51,6 @@ def test_curves_differences_table_and_headline(link: dict[str, str | list[str]])
         assert figures(app) == 2
 
 
-@needs_parser
 @pytest.mark.parametrize(
     "text", ["The man went out.", "Hello", "<b>html</b> & *stars* $x$", "😀 👍🏽", "مرحبا بالعالم"]
 )
@@ -69,7 +64,6 @@ def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> N
     assert text not in sentences(app)  # what is typed is drawn, never rendered
 
 
-@needs_parser
 @pytest.mark.parametrize(("text", "said"), [("", "no word"), ("word " * 300, "300 words"), ("dog " * 90, "90 words")])
 def test_what_cannot_be_drawn_is_said(link: dict[str, str | list[str]], text: str, said: str) -> None:
     app = open_page(PAGE, **link, view="Sentence")
@@ -80,7 +74,6 @@ def test_what_cannot_be_drawn_is_said(link: dict[str, str | list[str]], text: st
     assert figures(app) == 0
 
 
-@needs_parser
 def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
     app.text_input(key="sentence").set_value("The dog went out. The man opened the door.")
