@@ -43,7 +43,8 @@ def test_a_small_model_stays_a_moment_and_a_large_one_does_not(tiny, monkeypatch
 
 def test_who_waits_for_the_model_can_be_cancelled(tiny, monkeypatch) -> None:
     def cancelled(fraction: float, note: str = "") -> None:
-        raise CancelledError(note)
+        if note.startswith("waiting"):
+            raise CancelledError(note)
 
     monkeypatch.setattr(residence, "tick", cancelled)
     caught: list[BaseException] = []
