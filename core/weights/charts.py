@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from core.export import Result
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A7A3C", "#6F5BB5")  # after Okabe & Ito
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A7A3C", "#5B5446")  # after Okabe & Ito
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 GREY = "#8C8C8C"
 NO_LABEL = "no label"
@@ -137,7 +137,7 @@ def neighbours_chart(result: Result) -> alt.LayerChart:
     )
     return (
         alt.layer(band, chance, lines.mark_line().encode(size=size), dots)
-        .resolve_scale(color="independent", fill="independent", shape="independent")
+        .resolve_scale(fill="independent")
         .properties(
             width="container",
             height=320,

@@ -79,15 +79,16 @@ def _neighbours(spec: WeightsSpec, scored: Scored, models: pd.DataFrame) -> str:
         return ""
     row = scored.neighbours[scored.neighbours["k"] == scored.k].iloc[0]
     rank = f", rank {spec.rank}" if spec.vector in ("projector", "factors") else ""
-    near = "nearest neighbours" if scored.k == 1 else f"{scored.k} nearest neighbours"
-    verdict = "share" if row["p_value"] < SIGNIFICANT else "do not share"
-    share = f"{percent(row['share'])} of the {near} do, {percent(row['chance'])} by chance, {p_text(row['p_value'])}"
+    near = "nearest" if scored.k == 1 else f"{scored.k} nearest"
+    beyond = row["p_value"] < SIGNIFICANT
+    verdict = "share" if beyond else "do not share"
+    more = "" if beyond else " more often than chance"
+    how = f"chance {percent(row['chance'])}, {p_text(row['p_value'])}; {VECTORS[spec.vector].title.lower()}{rank}"
     known = models[models["predicted"].notna()]
     right = int((known["predicted"] == known["label"]).sum())
-    beyond = "" if verdict == "share" else " more often than chance"
     return (
-        f"Neighbours {verdict} a {WORDS[spec.label]}{beyond} ({VECTORS[spec.vector].title.lower()}{rank}: {share}); "
-        f"the neighbours' vote names it for {right} of {len(known)} models."
+        f"Neighbours {verdict} a {WORDS[spec.label]}{more}: {percent(row['share'])} of each model's {near} do ({how}), "
+        f"and their vote is right for {right} of {len(known)} models."
     )
 
 
@@ -99,7 +100,6 @@ def _ranks(spec: WeightsSpec, ranks: pd.DataFrame) -> str:
     ratio = float((rows["rank"] / rows["null_rank"]).median())
     what = "delta" if of == "delta" else "weight matrix"
     return (
-        f"Half of the {'deltas' if of == 'delta' else 'weight matrices'} need at most {percent(ratio)} of the "
-        f"directions that a Gaussian matrix of their shape needs for {100 * spec.threshold:.4g} % of the energy "
-        f"(median rank of a {what}: {rows['rank'].median():.0f})."
+        f"The median {what} has rank {rows['rank'].median():.0f} at {100 * spec.threshold:.4g} % of its energy, "
+        f"{percent(ratio)} of what a Gaussian matrix of its shape has."
     )

@@ -94,7 +94,7 @@ def calc_neighbour_shares(
     pairs = (weights[:, first, second] + weights[:, second, first]).T / (
         len(codes) * np.arange(1, most + 1, dtype=float)
     )
-    share = (codes[first] == codes[second]).astype(float) @ pairs
+    share = np.round((codes[first] == codes[second]).astype(float) @ pairs, 12)
     permuted = np.empty((permutations, most))
     for start in range(0, permutations, BATCH):
         count = min(BATCH, permutations - start)

@@ -27,6 +27,7 @@ MEASURES = {
     "relative_norm": ("Relative delta norm", ""),
 }
 POINTS = 60  # of a curve on a logarithmic axis
+SMALLEST = 0.001  # singular value, of a norm of 1, where the axis ends
 
 
 def spectra_of(result: Result) -> Spectra:
@@ -41,7 +42,12 @@ def families_of(result: Result, of: str = "delta") -> list[str]:
 
 
 def depth_chart(
-    result: Result, family: str, of: str = "delta", threshold: float | None = None, measure: str = "rank"
+    result: Result,
+    family: str,
+    of: str = "delta",
+    threshold: float | None = None,
+    measure: str = "rank",
+    legend: bool = True,
 ) -> alt.TopLevelMixin:
     """One family by layer: every model as a thin line, their mean, the Gaussian null and the fitted trend.
 
@@ -51,6 +57,7 @@ def depth_chart(
         of: "delta" or "weights".
         threshold: Energy share of the rank; the study's own without it.
         measure: One of `MEASURES`.
+        legend: Whether to name the lines; once is enough beside others.
 
     Raises:
         SpecError: If the result has no such family or measure.
@@ -77,21 +84,30 @@ def depth_chart(
     ]
     mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
     if null:
-        layers.append(_named_line(mean, null, "Gaussian null", x, title))
-    layers.append(_named_line(mean, measure, "mean", x, title))
+        layers.append(_named_line(mean, null, "Gaussian null", x, title, legend))
+    layers.append(_named_line(mean, measure, "mean", x, title, legend))
     trend = fit_trend(table["layer"].to_numpy(float), table[measure].to_numpy(float))
     subtitle = ""
     if trend is not None:
         depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
-        layers.append(_named_line(_frame(layer=depth, trend=trend.at(depth)), "trend", "trend", x, title))
+        layers.append(_named_line(_frame(layer=depth, trend=trend.at(depth)), "trend", "trend", x, title, legend))
         subtitle = trend.equation(measure.replace("_", " "))
     return alt.layer(*layers).properties(
         width="container", height=HEIGHT, title=alt.Title(family.capitalize(), subtitle=subtitle, anchor="start")
     )
 
 
-def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -> alt.TopLevelMixin:
+def spectrum_chart(
+    result: Result, model: str, family: str, of: str = "delta", legend: bool = True
+) -> alt.TopLevelMixin:
     """Singular values of one model's family, a line a layer, on log axes, beside those of a Gaussian matrix.
+
+    Args:
+        result: Of the weights study.
+        model: Its reference.
+        family: One of `families_of(result)`.
+        of: "delta" or "weights".
+        legend: Whether to say which colour is which layer; once is enough beside others.
 
     Raises:
         SpecError: If the result has no such model or family.
@@ -115,18 +131,22 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -
             frames.append(_frame(direction=places, value=values[places - 1] / size, layer=int(row["layer"])))
     lines = pd.concat(frames, ignore_index=True) if frames else _frame(direction=[], value=[], layer=[])
     lines = lines[lines["value"] > 0]
-    x = alt.X("direction:Q", title="Direction", scale=alt.Scale(type="log"), axis=alt.Axis(grid=False, tickCount=4))
+    x_scale, y_scale = (alt.Scale(type="log", domain=domain, nice=False) for domain in ([1, short], [SMALLEST, 1]))
+    x = alt.X("direction:Q", title="Direction", scale=x_scale, axis=alt.Axis(grid=False, tickCount=3))
     y = alt.Y(
-        "value:Q", title="Singular value / norm", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=4, format="~g")
+        "value:Q",
+        title="Singular value / norm",
+        scale=y_scale,
+        axis=alt.Axis(values=[0.001, 0.01, 0.1, 1], format="~g"),
     )
     null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], kind="Gaussian null")
     last = max(int(rows["layer"].max()), 1)
     return alt.layer(
         alt.Chart(null)
-        .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=2)
+        .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=2, clip=True)
         .encode(x=x, y=y, tooltip=["kind:N", "direction:Q", alt.Tooltip("value:Q", format=".3g")]),
         alt.Chart(lines)
-        .mark_line(strokeWidth=1.8)
+        .mark_line(strokeWidth=1.8, clip=True)
         .encode(
             x=x,
             y=y,
@@ -135,7 +155,7 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -
                 "layer:Q",
                 title="Layer",
                 scale=alt.Scale(scheme="viridis", domain=[0, last]),
-                legend=alt.Legend(orient="bottom", tickMinStep=1, format="d", gradientLength=120),
+                legend=alt.Legend(orient="bottom", tickMinStep=1, format="d", gradientLength=120) if legend else None,
             ),
             tooltip=["layer:Q", "direction:Q", alt.Tooltip("value:Q", format=".3g")],
         ),
@@ -156,7 +176,7 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     }
 
 
-def _named_line(table: pd.DataFrame, column: str, kind: str, x: Any, title: str) -> Any:
+def _named_line(table: pd.DataFrame, column: str, kind: str, x: Any, title: str, legend: bool) -> Any:
     """A line whose name stands in the legend that all of them share."""
     import altair as alt
 
@@ -172,10 +192,13 @@ def _named_line(table: pd.DataFrame, column: str, kind: str, x: Any, title: str)
                 "kind:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=[style[name][0] for name in names]),
-                legend=alt.Legend(orient="bottom"),
+                legend=alt.Legend(orient="bottom") if legend else None,
             ),
             strokeDash=alt.StrokeDash(
-                "kind:N", title=None, scale=alt.Scale(domain=names, range=[style[name][1] for name in names])
+                "kind:N",
+                title=None,
+                scale=alt.Scale(domain=names, range=[style[name][1] for name in names]),
+                legend=alt.Legend(orient="bottom") if legend else None,
             ),
             tooltip=["kind:N", "layer:Q", alt.Tooltip(f"{column}:Q", format=".4g")],
         )

@@ -9,6 +9,7 @@ Deviations: the original vector is one of five, and every share of neighbours st
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from core.errors import SpecError, TaskError
 from core.export import Result, provenance
 from core.models import parse_ref
 from core.runner import Outputs, Task, run
+from core.store import default_store, key_of
 from core.weights import clustering, headline, maps, tables
 from core.weights.measuring import KEPT_RANKS, VERSION, kept_rank, measure_delta, measure_weights, unpack_features
 from core.weights.members import LABELS, Member, Members, find_members
@@ -176,6 +178,7 @@ def collect(spec: WeightsSpec, outputs: Outputs) -> Result:
         arrays={
             **{f"distances {vector}": matrix for vector, matrix in distances.items()},
             "explained": np.array(drawn.explained),
+            "k": np.array(scored.k),
             "spectra": spectra.values,
         },
         notices=tuple(dict.fromkeys(notices)),
@@ -192,12 +195,20 @@ def run_study(spec: WeightsSpec, **run_kwargs: Any) -> Result:
 
 
 def draw(distances: np.ndarray, drawing: str, seed: int) -> maps.ModelMap:
-    """A map of these distances; PCA where there are too few models for the one asked for."""
-    if len(distances) < maps.FEWEST[drawing]:
-        drawing = "pca"
+    """A map of these distances; PCA where there are too few models for the one asked for.
+
+    t-SNE and UMAP are kept in the store: UMAP compiles for ten seconds before its first map.
+    """
     if len(distances) < 2:
         return maps.ModelMap(np.zeros((len(distances), 2)), (np.nan, np.nan))
-    return maps.draw_map(distances, drawing, seed)
+    if drawing == "pca" or len(distances) < maps.FEWEST[drawing]:
+        return maps.draw_map(distances, "pca")
+    content = hashlib.sha256(np.ascontiguousarray(distances).tobytes()).hexdigest()
+    value, _ = default_store().get_or_compute(
+        key_of("weights map", VERSION, content, len(distances), drawing, seed),
+        lambda: {"points": maps.draw_map(distances, drawing, seed).points},
+    )
+    return maps.ModelMap(value["points"], (np.nan, np.nan))
 
 
 def _members(spec: WeightsSpec) -> Members:

@@ -35,8 +35,10 @@ def test_planted_tasks_are_found(result) -> None:
     assert two["chance"] == pytest.approx(2 / 8)
     assert two["p_value"] < 0.01
     assert result.tables["predictions"]["correct"].all()
-    assert result.headline.startswith("Neighbours share a task (projectors, rank 3: 100 % of the 2 nearest")
-    assert "for 9 of 9 models" in result.headline
+    assert result.headline.startswith(
+        "Neighbours share a task: 100 % of each model's 2 nearest do (chance 25 %, p = .005"
+    )
+    assert "right for 9 of 9 models" in result.headline
 
 
 def test_every_vector_is_reported_side_by_side(result) -> None:
@@ -117,7 +119,7 @@ def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
     assert result.tables["distances"].empty
     assert len(result.tables["ranks"])
     assert any("No score" in notice for notice in result.notices)
-    assert result.headline.startswith("Half of the deltas need")
+    assert result.headline.startswith("The median delta has rank")
 
 
 def test_two_models_have_a_distance_and_no_score(zoo: Path) -> None:
