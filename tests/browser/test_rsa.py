@@ -1,0 +1,98 @@
+"""The RSA page in a real browser: the first figure, another measure, the token map, the table, the link."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SMALL = "sentences=40&words=100&draws=50&compare=zoo:parse-0"
+REDRAW_SECONDS = 0.5
+
+
+def chart_text(page: Page) -> str:
+    """Titles and labels: the chart's accessible description and what it draws as text."""
+    return page.locator("[data-testid=stVegaLiteChart]").first.inner_text()
+
+
+def open_study(page: Page, app_url: str, **more: str) -> None:
+    """A link straight to a study; it runs without a click."""
+    extra = "".join(f"&{key}={value}" for key, value in more.items())
+    page.goto(f"{app_url}/rsa?{SMALL}{extra}")
+    expect(page.get_by_text("Computed", exact=False).first).to_be_visible()
+    expect(page.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
+
+
+def test_the_first_link_on_a_fresh_server_has_the_frame_and_a_figure(page: Page, app_url: str) -> None:
+    open_study(page, app_url)
+    expect(page.get_by_role("heading", name="Which layers does fine-tuning change?")).to_be_visible()
+    expect(page.get_by_text("Local mode")).to_be_visible()
+    expect(page.get_by_role("heading", name="parse-0 changes").first).to_be_visible()
+
+
+def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, app_url: str) -> None:
+    open_study(page, app_url)
+    page.get_by_role("combobox", name="Measure").click()
+    page.get_by_role("option", name="debiased CKA").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("heading", name="debiased CKA").first).to_be_visible()
+    link, headline = page.url, page.locator("h3").first.inner_text()
+    assert "measure=debiased" in link
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator("h3").first).to_have_text(headline)
+    expect(page.get_by_text("Computed", exact=False).first).to_be_visible()
+
+
+def test_the_slider_of_the_token_map_redraws_at_once(page: Page, app_url: str) -> None:
+    open_study(page, app_url, view="Token map")
+    maps = page.locator("[data-testid=stVegaLiteChart]")
+    expect(maps).to_have_count(2)
+    slider = page.get_by_role("slider", name="Layer")
+    slider.focus()
+    seconds = []
+    for _ in range(4):
+        before = int(slider.get_attribute("aria-valuenow") or 0)
+        picture = maps.first.screenshot()
+        began = time.monotonic()
+        page.keyboard.press("ArrowLeft")
+        while maps.first.screenshot() == picture and time.monotonic() - began < 30:
+            time.sleep(0.01)
+        seconds.append(time.monotonic() - began)
+        expect(slider).to_have_attribute("aria-valuenow", str(before - 1))
+    print(f"redraw: {sorted(seconds)[0]:.2f} s at best, {sorted(seconds)[1]:.2f} s in the middle")
+    assert "layer=" in page.url
+
+
+def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
+    open_study(page, app_url)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    path = download.value.path()
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf8"))))
+    assert download.value.suggested_filename == "palimpsest-rsa.csv"
+    assert list(rows[0]) == ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
+    assert [int(row["layer"]) for row in rows] == list(range(len(rows)))
+    assert all(-1 <= float(row["similarity"]) <= 1 for row in rows)
+
+
+def test_the_report_downloads_with_its_figure(page: Page, app_url: str) -> None:
+    open_study(page, app_url)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report").click()
+    text = download.value.path().read_text(encoding="utf8")
+    assert "data:image/svg+xml" in text
+    assert "<script" not in text
+    assert "Merchant" in text
+
+
+def test_a_telephone_shows_everything_without_scrolling_sideways(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 420, "height": 900})
+    open_study(page, app_url)
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")

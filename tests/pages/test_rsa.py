@@ -1,0 +1,93 @@
+"""The RSA page under AppTest, on a handful of sentences of the demo through the models of the box."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.rsa.spec import RsaSpec
+from core.rsa.study import run_study
+from tests.pages.conftest import SMALL, open_page, sentences, settle
+
+PAGE = "pages/rsa.py"
+pytestmark = pytest.mark.usefixtures("box")
+
+
+def charts(app: AppTest) -> list[dict]:
+    return [json.loads(chart.proto.spec) for chart in app.get("arrow_vega_lite_chart")]
+
+
+def view(app: AppTest, name: str) -> AppTest:
+    app.segmented_control(key="view").set_value(name)
+    return settle(app.run())
+
+
+def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line() -> None:
+    app = open_page(PAGE, **SMALL)
+    assert not app.exception
+    spec = RsaSpec("zoo:seed-0", ("zoo:parse-0",), sample=40, limit=20, draws=20, yardsticks=False)
+    expected = run_study(spec).table
+    shown = app.dataframe[0].value
+    assert shown["similarity"].tolist() == pytest.approx(expected["similarity"].tolist(), abs=1e-6)
+    assert "parse" in sentences(app)
+    assert len(charts(app)) == 1
+    labels = {button.label for button in app.get("download_button")}
+    assert labels == {"CSV", "Parquet", "SVG", "PNG", "Report"}
+    assert "Rogue dimensions" in sentences(app)
+
+
+def test_every_view_draws_its_charts() -> None:
+    app = open_page(PAGE, **SMALL)
+    assert len(charts(view(app, "Layer against layer"))) == 1
+    assert "base_layer" in app.dataframe[0].value
+    assert len(charts(view(app, "Two texts"))) == 2
+    assert "corpus" in app.dataframe[0].value
+    assert len(charts(view(app, "Token map"))) == 2
+    assert "variance" in sentences(app)
+    assert not app.exception
+    assert len(charts(view(app, "By layer"))) == 1
+
+
+def test_the_slider_redraws_the_token_map_without_a_study() -> None:
+    app = open_page(PAGE, **SMALL, view="Token map")
+    before = charts(app)
+    app.slider(key="layer").set_value(2).run()
+    assert not app.exception
+    assert charts(app) != before
+    assert [spec["title"]["text"] for spec in charts(app)] == ["seed-0, layer 2", "parse-0, layer 2"]
+
+
+def test_a_changed_measure_is_another_study() -> None:
+    app = open_page(PAGE, **SMALL)
+    raw = app.dataframe[0].value["similarity"].tolist()
+    app.selectbox(key="measure").set_value("debiased CKA")
+    next(button for button in app.button if button.label == "Run").click()
+    settle(app.run())
+    assert not app.exception
+    assert app.dataframe[0].value["similarity"].tolist() != raw
+    assert app.query_params["measure"] == "debiased CKA"
+
+
+def test_a_measure_that_is_mostly_null_says_so() -> None:
+    app = open_page(PAGE, **SMALL, measure="mean CCA")
+    assert not app.exception
+    assert "these numbers say nothing" in sentences(app)
+
+
+def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "hub:nobody/nothing"]})
+    assert not app.exception
+    assert "was left out" in app.warning[0].value
+    assert set(app.dataframe[0].value["model"]) == {"zoo:parse-0"}
+
+
+def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
+    app = open_page(PAGE, **SMALL, view="Token map")
+    app.text_area(key="passage_text").set_value("Two words")
+    next(button for button in app.button if button.label == "Draw").click()
+    settle(app.run())
+    assert not app.exception
+    assert "draws 3 to 200 words" in sentences(app).replace("\\", "")
