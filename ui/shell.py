@@ -34,6 +34,7 @@ PAGES = (
     PageEntry("pages/home.py", "Home", ":material/home:"),
     PageEntry("pages/rsa.py", "RSA", ":material/stacked_line_chart:", "Which layers does fine-tuning change?"),
     PageEntry("pages/probe_trees.py", "Probe trees", ":material/account_tree:", "Is syntax still in there?"),
+    PageEntry("pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:", "What was it tuned on?"),
     PageEntry("pages/seed_alignment.py", "Seed alignment", ":material/join:", "Do two seeds learn the same space?"),
 )
 
