@@ -78,7 +78,7 @@ def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:
         }
     )
     top = float(max(view.gold_distances.max(), np.quantile(view.distances, 0.99), 1.0))
-    axis = alt.Axis(labels=n <= LABELLED, ticks=False, domain=False, labelLimit=90, title=None)
+    axis = alt.Axis(labels=n <= LABELLED, ticks=False, domain=False, labelLimit=90, labelOverlap=False, title=None)
     charts = []
     for field, title in (("true", "Edges between two words in the parse"), ("predicted", "Predicted squared distance")):
         charts.append(
