@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from core.alignment.registry import METHODS
 from core.alignment.spec import ITEMS, AlignSpec
@@ -66,7 +67,7 @@ def _pairs(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from core.alignment.experiment_charts import experiment_figures
-    from core.alignment.experiments import CheckSpec, collect_check, plan_check
+    from core.alignment.experiments import CHECKED_LAYER, CheckSpec, collect_check, plan_check
 
     layers = _layers(arguments.layers)
     spec = CheckSpec(
@@ -75,7 +76,7 @@ def _check(arguments: argparse.Namespace) -> int:
         items=arguments.items,
         limit=arguments.limit,
         seed=arguments.seed,
-        **({"layer": layers[0]} if layers else {}),
+        layer=layers[0] if layers else CHECKED_LAYER,
         **_methods(arguments),
     )
     return run_and_write(plan_check(spec), lambda outputs: collect_check(spec, outputs), experiment_figures, arguments)
@@ -114,7 +115,7 @@ def _attention(arguments: argparse.Namespace) -> int:
     return run_and_write(tasks, lambda outputs: collect_attention(spec, outputs), experiment_figures, arguments)
 
 
-def _methods(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+def _methods(arguments: argparse.Namespace) -> dict[str, Any]:
     """The methods asked for; nothing where the experiment's own choice should hold."""
     return {"methods": tuple(arguments.methods)} if arguments.methods else {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,12 @@ from core.pairs import identity
 from core.runner import Outputs, Task
 from core.statistics import interval
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 VERSION = 1  # of the mathematics; raised when the numbers of a spec change
+HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
+OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 ATTENDED = ("identity", "shuffled", "procrustes", "ols", "ridge")
 
 
@@ -90,10 +96,8 @@ def collect_attention(spec: AttentionSpec, outputs: Outputs) -> Result:
                 nmse = value[f"{method}/nmse"]
                 columns = {"layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}
                 mapped.append(pd.DataFrame({"source": source, "target": target, **columns}))
-    columns = ["source", "target", "layer", "head", "match", "correlation", "null_low", "null_high"]
-    head_table = pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=columns)
-    columns = ["source", "target", "layer", "method", "nmse"]
-    output_table = pd.concat(mapped, ignore_index=True) if mapped else pd.DataFrame(columns=columns)
+    head_table = pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
+    output_table = pd.concat(mapped, ignore_index=True) if mapped else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
     corpus = read_corpus(spec.corpus, limit=spec.limit)
     return Result(
         study="align attention",
@@ -113,7 +117,7 @@ def collect_attention(spec: AttentionSpec, outputs: Outputs) -> Result:
     )
 
 
-def _headline(heads, outputs) -> str:
+def _headline(heads: pd.DataFrame, outputs: pd.DataFrame) -> str:
     if heads.empty:
         return "No pair could be compared; the reasons are below."
     by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()

@@ -237,8 +237,11 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
-    charts = {"methods": method_chart(result), "layers": layer_chart(result)}
-    if result.spec["against"] and (result.tables["layers"]["group"] == "against").any():
+    groups = set(result.tables["layers"]["group"])  # all pairs of a group may have failed
+    charts = {}
+    if "models" in groups:
+        charts |= {"methods": method_chart(result), "layers": layer_chart(result)}
+    if "against" in groups:
         charts["layers-second-group"] = layer_chart(result, "against")
     if "grid" in result.tables:
         charts["grid"] = grid_chart(result)

@@ -3,8 +3,9 @@
 The invertible network is a rotation followed by affine coupling blocks, each in a basis of its own: turn, couple
 both halves, turn back. A coupling block changes one half of the dimensions by a scale and a shift computed from the
 other half, then the other way round, so its inverse is exact and costs the same. The last layer of every block
-starts at zero, so that training starts from the orthogonal Procrustes map; the plain network starts from least
-squares in the same way. What either gains is therefore what the non-linearity is worth.
+starts at zero, so that training starts from the orthogonal Procrustes map; the plain network starts from ridge
+regression in the same way. Starting the invertible network from ridge too was tried on one pair: no closer after 300
+steps, its inverse a thousand times less exact, because ridge shrinks what it cannot predict to almost nothing.
 
 References: Dinh et al. 2017 (RealNVP); Kingma & Dhariwal 2018 (both halves in a block); arXiv 2305.14555 (BERT-INN).
 Deviations: the paper trains from a random start, at 1e-6, one network for all layers; here one network a layer.
@@ -21,7 +22,7 @@ from FrEIA.modules import FixedLinearTransform, GLOWCouplingBlock
 from torch import Tensor, nn
 
 from core.alignment.fitting import Curve, Schedule, train_bank
-from core.alignment.linear import Aligner, Ols, Procrustes, Rows, moments
+from core.alignment.linear import Aligner, LinearAligner, Procrustes, Ridge, Rows, moments
 from core.errors import ShapeError
 
 HELD_OUT = 0.1  # share of the rows kept for early stopping where no validation rows are given
@@ -46,11 +47,13 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
             return nn.Sequential(nn.Linear(inward, hidden), nn.GELU(), last)
 
         network = SequenceINN(d)
+        left = torch.eye(d)  # the basis of the block before: leaving it and entering the next is one product
         for _ in range(blocks):
             basis = torch.linalg.qr(torch.randn(d, d))[0]
-            network.append(FixedLinearTransform, M=basis)
+            network.append(FixedLinearTransform, M=basis @ left.T)
             network.append(GLOWCouplingBlock, subnet_constructor=subnet, clamp=1.0)
-            network.append(FixedLinearTransform, M=basis.T.contiguous())
+            left = basis
+        network.append(FixedLinearTransform, M=left.T.contiguous())
     return network
 
 
@@ -63,7 +66,7 @@ class _TrainedAligner(Aligner):
         self.hidden = hidden
         self.schedule = schedule
 
-    def _start(self) -> Procrustes | Ols:
+    def _start(self) -> LinearAligner:
         raise TypeError(f"{type(self).__name__} does not say where it starts")
 
     def _network(self, d: int, seed: int) -> nn.Module:
@@ -86,7 +89,7 @@ class _TrainedAligner(Aligner):
             validation = (x[..., -cut:, :], y[..., -cut:, :])
             x, y = x[..., :-cut, :], y[..., :-cut, :]
         found = moments(x, y)
-        self.start = self._start().fit_moments(found)
+        self.start = self._start().fit_moments(found, validation)
         self.flat = x.ndim == 2
         variance = np.trace(found.yy, axis1=-2, axis2=-1) / found.yy.shape[-1]
         self.spread = np.sqrt(np.where(variance > 0, variance, 1.0))[..., None, None]
@@ -126,7 +129,7 @@ class Inn(_TrainedAligner):
         super().__init__(hidden, schedule or Schedule())
         self.blocks = blocks
 
-    def _start(self) -> Procrustes:
+    def _start(self) -> LinearAligner:
         return Procrustes(scale=True)
 
     def _network(self, d: int, seed: int) -> nn.Module:
@@ -145,13 +148,13 @@ class Inn(_TrainedAligner):
 
 
 class Mlp(_TrainedAligner):
-    """Least squares plus a two-layer network: the reference that need not be a bijection."""
+    """Ridge regression plus a two-layer network: the reference that need not be a bijection."""
 
     def __init__(self, hidden: int = 512, schedule: Schedule | None = None) -> None:
         super().__init__(hidden, schedule or Schedule(learning_rate=1e-3))
 
-    def _start(self) -> Ols:
-        return Ols()
+    def _start(self) -> LinearAligner:
+        return Ridge()
 
     def _network(self, d: int, seed: int) -> nn.Module:
         with torch.random.fork_rng():

@@ -77,7 +77,7 @@ METHODS: dict[str, Method] = {
     "svcca": Method("SVCCA", lambda seed: Svcca(), "closed form", "CCA between leading principal components"),
     "pwcca": Method("PWCCA", lambda seed: Pwcca(), "closed form", "CCA on the directions of most weight"),
     "inn": Method("invertible network", _inn, "network", "Procrustes, then affine coupling blocks: a bijection"),
-    "mlp": Method("plain network", _mlp, "network", "least squares plus two layers: need not be a bijection"),
+    "mlp": Method("plain network", _mlp, "network", "ridge plus two layers: need not be a bijection"),
 }
 DEFAULT_METHODS = ("identity", "shuffled", "procrustes", "ols", "ridge", "cca", "svcca", "pwcca", "inn", "mlp")
 

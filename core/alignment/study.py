@@ -29,7 +29,7 @@ from core.store import Value
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1  # of the mathematics; raised when the numbers of a spec change
+VERSION = 2  # of the mathematics; raised when the numbers of a spec change
 COLUMNS = ("source", "target", "layer", "method", "split", "nmse", "l2", "r2", "retrieval", "inverse_error")
 CITATIONS = (
     "All Roads Lead to Rome? Exploring the Invariance of Transformers' Representations. arXiv 2305.14555.",
@@ -92,7 +92,8 @@ def collect(spec: AlignSpec, outputs: Outputs, corpora: Mapping[str, Corpus] | N
 
     parts = {name: _parse(name) for name in outputs.values}
     pairs = {name: part for name, part in parts.items() if part[3] != "layers"}
-    rows, curves, notices, arrays = [], [], [], {}
+    rows, curves, notices = [], [], []
+    arrays: dict[str, np.ndarray] = {}
     noise: dict[tuple[str, str], dict[tuple[str, str], Value]] = {}
     for name, (group, source, target, _) in pairs.items():
         value = outputs.values[name]
@@ -227,17 +228,17 @@ def _bands(spec: AlignSpec, noise: Mapping) -> tuple[pd.DataFrame, pd.DataFrame,
         layers = by_pair[ends[0]]["layers"]
         columns = {"layer": layers, "nmse": point, "low": low, "high": high}
         by_layer.append(pd.DataFrame({"group": group, "method": method, **columns}))
-        low, high = (float(end) for end in interval(draws.mean(1)))
-        overall.append({"group": group, "method": method, "nmse": point.mean(), "low": low, "high": high})
+        ends_of_band = dict(zip(("low", "high"), map(float, interval(draws.mean(1))), strict=True))
+        overall.append({"group": group, "method": method, "nmse": point.mean(), **ends_of_band})
         drawn[group, method] = (tuple(ends), float(point.mean()), draws.mean(1))
     differences = []
     for first, second in _contrasts(drawn):
-        (ends, one, draws_one), (other_ends, two, draws_two) = drawn[first], drawn[second]
-        if first[0] == second[0] and ends != other_ends:
+        (pairs, one, draws_one), (other_pairs, two, draws_two) = drawn[first], drawn[second]
+        if first[0] == second[0] and pairs != other_pairs:
             continue  # one of them failed on some pairs: not the same draws
-        low, high = (float(end) for end in interval(draws_one - draws_two))
+        ends_of_band = dict(zip(("low", "high"), map(float, interval(draws_one - draws_two)), strict=True))
         contrast = {"group": first[0], "method": first[1], "other_group": second[0], "other_method": second[1]}
-        differences.append({**contrast, "difference": one - two, "low": low, "high": high})
+        differences.append({**contrast, "difference": one - two, **ends_of_band})
     empty = ["group", "method", "nmse", "low", "high"]
     layer_table = pd.concat(by_layer, ignore_index=True) if by_layer else pd.DataFrame(columns=[*empty, "layer"])
     names = ["group", "method", "other_group", "other_method", "difference", "low", "high"]
@@ -245,9 +246,12 @@ def _bands(spec: AlignSpec, noise: Mapping) -> tuple[pd.DataFrame, pd.DataFrame,
 
 
 def _contrasts(drawn: Mapping[tuple[str, str], object]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """Every method against least squares in its group, and every method between the groups."""
+    """Every method against least squares and against ridge in its group, and every method between the groups."""
     inside = [
-        ((group, method), (group, "ols")) for group, method in drawn if method != "ols" and (group, "ols") in drawn
+        ((group, method), (group, other))
+        for other in ("ols", "ridge")
+        for group, method in drawn
+        if method != other and (group, other) in drawn
     ]
     across = [(("against", m), ("models", m)) for group, m in drawn if group == "against" and ("models", m) in drawn]
     return inside + across

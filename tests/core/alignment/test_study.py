@@ -92,8 +92,8 @@ def methods_table(**errors: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def difference(value: float, width: float) -> pd.DataFrame:
-    row = {"group": "models", "method": "inn", "other_group": "models", "other_method": "ols"}
+def difference(value: float, width: float, other: str = "ols") -> pd.DataFrame:
+    row = {"group": "models", "method": "inn", "other_group": "models", "other_method": other}
     return pd.DataFrame([{**row, "difference": value, "low": value - width, "high": value + width}])
 
 
@@ -105,6 +105,13 @@ def test_the_headline_says_plainly_whether_the_network_wins(value: float, width:
     headline = make_headline(methods_table(identity=2.0, ols=0.5, inn=0.5 + value), difference(value, width), False)
     assert said in headline
     assert "without a map 2.00" in headline
+
+
+def test_the_network_is_held_against_ridge_where_there_is_one() -> None:
+    """Plain least squares may only lack rows; ridge is the stronger opponent."""
+    both = pd.concat([difference(-0.1, 0.05), difference(0.01, 0.05, "ridge")])
+    headline = make_headline(methods_table(ols=0.5, inn=0.4), both, False)
+    assert "does not beat closed-form least squares (ridge)" in headline
 
 
 def test_without_any_pair_the_headline_says_so() -> None:
