@@ -24,6 +24,7 @@ GREY = "#8C8C8C"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([6, 4], [2, 3], [10, 3, 2, 3])
 HEIGHT = 320
+MAP = 400  # height of a token map, whose words need room
 PANEL = 300  # width of a panel where several stand beside each other
 LAYER_TITLE = "Layer (0 = embeddings)"
 
@@ -253,7 +254,7 @@ def _map(result: Result, table: pd.DataFrame, layer: int, model: str, width: int
     colour = alt.Color(
         "kind:N",
         title=None,
-        scale=alt.Scale(domain=["highlighted", "other words"], range=[COLOURS[1], COLOURS[0]]),
+        scale=alt.Scale(domain=["highlighted", "other words"], range=[COLOURS[1], GREY]),
         legend=_legend(alt) if table["highlighted"].any() else None,
     )
     marked = rows.assign(kind=rows["highlighted"].map({True: "highlighted", False: "other words"}))
@@ -263,11 +264,12 @@ def _map(result: Result, table: pd.DataFrame, layer: int, model: str, width: int
         color=colour,
         tooltip=[alt.Tooltip("word:N", title="Word"), alt.Tooltip("position:Q", title="Position")],
     )
-    sizes = alt.Size("kind:N", scale=alt.Scale(domain=["highlighted", "other words"], range=[90, 35]), legend=None)
+    sizes = alt.Size("kind:N", scale=alt.Scale(domain=["highlighted", "other words"], range=[90, 25]), legend=None)
     points = marks.mark_point(filled=True, opacity=0.85).encode(size=sizes)
-    words = marks.mark_text(dy=-8, fontSize=11).encode(text="word:N")
+    words = marks.transform_filter("!datum.highlighted").mark_text(dy=-7, fontSize=10).encode(text="word:N")
+    chosen = marks.transform_filter("datum.highlighted").mark_text(dy=-10, fontSize=13, fontWeight="bold")
     title = alt.Title(f"{names[model]}, layer {layer}", anchor="start")
-    chart = alt.layer(points, words).properties(width=width, height=HEIGHT, title=title)
+    chart = alt.layer(words, points, chosen.encode(text="word:N")).properties(width=width, height=MAP, title=title)
     return cast("alt.LayerChart", chart)
 
 

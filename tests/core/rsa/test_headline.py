@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,7 @@ from core.rsa.spec import RsaSpec
 COLUMNS = ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
 
 
-def table(null: float = 0.01, width: float = 0.04, **curves: list[float]) -> pd.DataFrame:
+def table(null: float = 0.01, width: float = 0.04, **curves: Any) -> pd.DataFrame:
     """A study's table from curves by model name; bands are similarity -+ width, capped at 1."""
     rows = [
         [f"zoo:{model.replace('_', '-')}", layer, value, value - width, min(1.0, value + width), -null, null]
@@ -63,7 +65,7 @@ def test_a_yardstick_gives_the_scale() -> None:
 
 
 def test_many_models_are_counted() -> None:
-    few = {f"m_{number}": [1.0, 0.6] for number in range(4)}
+    few: dict[str, Any] = {f"m_{number}": [1.0, 0.6] for number in range(4)}
     both = table(**few, a_0=[1.0, 0.5], b_0=[1.0, 1.0])
     assert make_headline(both, EMPTY, "rsa", "zoo:s").endswith("of the other 2 models 1 changes a layer.")
     all_of_them, none = table(**few, a_0=[1.0, 0.5], b_0=[1.0, 0.5]), table(**few, a_0=[1.0, 1.0], b_0=[1.0, 1.0])
