@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.core.probes.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import open_page, sentences, settle
+from ui import controls
 
 PAGE = "pages/probe_trees.py"
 
@@ -32,6 +33,13 @@ def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def one_store(shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The probes are trained by the first test, and read by the others."""
     monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
+
+
+@pytest.fixture(autouse=True)
+def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
+    monkeypatch.setattr(controls, "TEXTS", (*controls.TEXTS, link["text"]))
+    monkeypatch.setattr(controls, "model_options", lambda: list(link["models"]))
 
 
 def figures(app: AppTest) -> int:
