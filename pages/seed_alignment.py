@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.alignment import charts
 from core.alignment.registry import DEFAULT_METHODS, METHODS
 from core.alignment.spec import ITEMS, AlignSpec
 from core.alignment.study import run_study
-from ui import alignment_views, controls, links, shell
-from ui.alignment_views import CAVEATS, FORMULAS
-from ui.downloads import show_downloads
-from ui.results import show_charts, show_headline, show_method, show_table
+from ui import controls, links, shell
+from ui.alignment_views import CAVEATS, EXPERIMENTS, FORMULAS, METHOD, VIEWS, show_view
+from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
 from ui.studies import contents
 
-METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING, STITCHING, CHECK, ATTENTION = VIEWS = (
-    "By method",
-    "By layer",
-    "Layer into layer",
-    "Pair by pair",
-    "The space",
-    "Training",
-    "Stitching",
-    "Bijection check",
-    "Attention",
-)
 MODELS = ("zoo:seed-0", "zoo:seed-1")
 SECOND = ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1")
 SENTENCES = 250
+LABELS = {method.label: name for name, method in METHODS.items()}  # a link holds what the control shows
 RULES = controls.link_rules(
     models=("models", "second", "stitch"),
-    method=links.one_of(METHODS),
+    method=links.one_of(LABELS),
     items=links.one_of(ITEMS),
     view=links.one_of(VIEWS),
     draws=links.number(20, 10_000),
@@ -51,14 +39,13 @@ with st.form("study"):
     with right:
         methods = st.multiselect(
             "Maps",
-            list(METHODS),
-            default=[name for name in DEFAULT_METHODS if METHODS[name].kind != "network"],
+            list(LABELS),
+            default=[METHODS[name].label for name in DEFAULT_METHODS],
             key="method",
             bind="query-params",
-            format_func=lambda name: METHODS[name].label,
             wrap=True,
             help="; ".join(f"{method.label}: {method.note}" for method in METHODS.values())
-            + ". The networks are trained layer by layer and take about half a minute a pair.",
+            + ". The networks are trained for every layer, which takes most of the time.",
         )
     text = controls.text_picker(sentences=SENTENCES)
     with st.container(horizontal=True):
@@ -79,7 +66,7 @@ if not (models and text and (second or not compared)):
 spec = AlignSpec(
     models=models,
     against=second if compared and second else (),
-    methods=tuple(name for name in METHODS if name in methods),
+    methods=tuple(name for label, name in LABELS.items() if label in methods),
     corpus=text.ref,
     genres=text.genres,
     items=items,
@@ -91,14 +78,8 @@ panel = st.container()
 view = st.segmented_control(
     "View", VIEWS, default=METHOD, required=True, key="view", bind="query-params", label_visibility="collapsed"
 )
-if view == STITCHING:
-    alignment_views.stitching(text.limit)
-    st.stop()
-if view == CHECK:
-    alignment_views.check(models[0], text.limit)
-    st.stop()
-if view == ATTENTION:
-    alignment_views.attention(models, text.limit)
+if view in EXPERIMENTS:
+    EXPERIMENTS[view](models, text)
     st.stop()
 with panel:
     result = run_panel(
@@ -108,29 +89,11 @@ with panel:
         identity=(text.identity, contents(*spec.models, *spec.against)),
         again=again,
     )
-    if result is None:
-        st.stop()
+if result is None:
+    st.stop()
+with panel:
     show_headline(result)
 if result.table.empty:
     st.stop()
-table, parts = "alignment", [charts.method_chart(result)]
-if view == LAYER:
-    table = "layers"
-    parts = [charts.layer_chart(result, group) for group in dict.fromkeys(result.tables["layers"]["group"])]
-elif view == GRID and "grid" in result.tables:
-    table, parts = "grid", [charts.grid_chart(result)]
-elif view == PAIRS:
-    best = result.tables["methods"].query("group == 'models'").sort_values("nmse")["method"].iloc[0]
-    parts = [charts.pair_chart(result, best)]
-elif view == TRAINING:
-    if "curves" not in result.tables:
-        st.info("No network among the maps: add the invertible or the plain network above.", icon=":material/info:")
-        st.stop()
-    table, parts = "curves", [charts.curve_chart(result)]
-if view == SPACE:
-    alignment_views.space(result)
-else:
-    show_charts(parts, key="figure", alt_text=result.headline)
-show_downloads(result, lambda: parts[0], lambda: charts.figures(result), table=table)
-show_table(result.tables[table])
+show_view(result, view)
 show_method(result, CAVEATS, FORMULAS)

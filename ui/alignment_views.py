@@ -28,6 +28,7 @@ from ui.studies import contents
 
 if TYPE_CHECKING:
     from core.export import Result
+    from ui.controls import TextChoice
 
 FORMULAS = {
     "Normalised held-out error of a map f": (
@@ -38,6 +39,16 @@ FORMULAS = {
         r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
     ),
 }
+METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = STUDY_VIEWS = (
+    "By method",
+    "By layer",
+    "Layer into layer",
+    "Pair by pair",
+    "The space",
+    "Training",
+)
+STITCHING, CHECK, ATTENTION = EXPERIMENT_VIEWS = ("Stitching", "Bijection check", "Attention")
+VIEWS = (*STUDY_VIEWS, *EXPERIMENT_VIEWS)
 CAVEATS = f"""
 **What would mislead you here**
 
@@ -49,6 +60,38 @@ CAVEATS = f"""
   models and sentences. With two models only sentences are resampled, so the band is of this pair.
 - **How this differs from the published code.** {METHOD_NOTE}
 """
+
+
+def show_view(result: Result, view: str) -> None:
+    """One view of the main study: its charts, its downloads and the table that they are drawn from."""
+    table, parts = view_charts(result, view)
+    if not parts:
+        missing = "No network among the maps: add the invertible or the plain network above."
+        st.info(missing if view == TRAINING else "There is nothing to draw here.", icon=":material/info:")
+        return
+    if view == SPACE:
+        space(result)
+    else:
+        show_charts(parts, key="figure", alt_text=result.headline)
+    show_downloads(result, lambda: parts[0], lambda: charts.figures(result), table=table)
+    show_table(result.tables[table])
+
+
+def view_charts(result: Result, view: str) -> tuple[str, list[Any]]:
+    """The table and the charts of a view; no charts where the study has not the numbers."""
+    groups = dict.fromkeys(result.tables["layers"]["group"])
+    if view == LAYER:
+        return "layers", [charts.layer_chart(result, str(group)) for group in groups]
+    if view == GRID:
+        return "grid", [charts.grid_chart(result)] if "grid" in result.tables else []
+    if view == TRAINING:
+        return "curves", [charts.curve_chart(result)] if "curves" in result.tables else []
+    if "models" not in groups:
+        return "alignment", []
+    if view == PAIRS:
+        best = result.tables["methods"].query("group == 'models'").sort_values("nmse")["method"].iloc[0]
+        return "alignment", [charts.pair_chart(result, str(best))]
+    return "alignment", [charts.method_chart(result)]
 
 
 @st.fragment
@@ -72,7 +115,7 @@ def space(result: Result) -> None:
     show_charts(parts, key="space", alt_text=f"Words of {source} and {target}, before and after the map")
 
 
-def check(model: str, limit: int) -> None:
+def check(models: tuple[str, ...], text: TextChoice) -> None:
     """The bijection check of the first model."""
     left, right = st.columns([2, 3])
     layer = left.number_input("Layer", 0, 48, 3, key="check_layer", help="Whose states are bent; 0 = embeddings.")
@@ -82,20 +125,21 @@ def check(model: str, limit: int) -> None:
         default=["identity", "procrustes", "ols", "ridge", "inn"],
         key="check_methods",
         format_func=lambda name: METHODS[name].label,
+        wrap=True,
     )
     if not names:
         st.info("Choose at least one method.", icon=":material/info:")
         return
-    spec = CheckSpec(model=model, layer=int(layer), methods=tuple(names), limit=limit)
+    model = models[0]
+    spec = CheckSpec(model=model, layer=int(layer), methods=tuple(names), corpus=_corpus(text), limit=text.limit)
     _experiment("bijection check", spec, plan_check, collect_check, (model,))
 
 
-def stitching(limit: int) -> None:
-    """Sentiment models of different seeds, stitched at every layer."""
-    known = [str(entry["ref"]) for entry in zoo_models() if entry.get("task") == "sentiment"]
-    bases = {str(entry["ref"]): str(entry.get("base")) for entry in zoo_models()}
-    first = [ref for ref in known if bases[ref] == "zoo:seed-0"][:1]
-    others = [ref for ref in known if bases[ref] != "zoo:seed-0"][:2] or known[1:2]
+def stitching(models: tuple[str, ...], text: TextChoice) -> None:
+    """Sentiment models of different seeds, stitched at every layer; the page's own models have no head for a task."""
+    bases = {str(entry["ref"]): str(entry.get("base")) for entry in zoo_models() if entry.get("task") == "sentiment"}
+    first = [ref for ref, base in bases.items() if base == "zoo:seed-0"][:1]
+    others = [ref for ref, base in bases.items() if base != "zoo:seed-0"][:2]
     refs = controls.models_picker(
         "Models with one task's head",
         key="stitch",
@@ -107,13 +151,25 @@ def stitching(limit: int) -> None:
     if len(refs) < 2:
         st.info("Choose at least two models with the same task, such as two sentiment models.", icon=":material/info:")
         return
-    _experiment("stitching", StitchSpec(models=refs, limit=limit), plan_stitch, collect_stitch, refs)
+    spec = StitchSpec(models=refs, corpus=_corpus(text), limit=text.limit)
+    _experiment("stitching", spec, plan_stitch, collect_stitch, refs)
 
 
-def attention(models: tuple[str, ...], limit: int) -> None:
+def attention(models: tuple[str, ...], text: TextChoice) -> None:
     """Matched heads and mapped attention outputs."""
-    spec = AttentionSpec(models=models, limit=min(limit, 150))
+    spec = AttentionSpec(models=models, corpus=_corpus(text), limit=min(text.limit, 150))
     _experiment("attention", spec, plan_attention, collect_attention, models)
+
+
+EXPERIMENTS = {STITCHING: stitching, CHECK: check, ATTENTION: attention}
+
+
+def _corpus(text: TextChoice) -> str:
+    """The text that an experiment reads, genres and all: an experiment reads by reference, so never an upload."""
+    if text.upload is not None:
+        st.caption(":material/info: Experiments do not read uploads; this one reads the demo.")
+        return "demo"
+    return f"{text.ref}:{','.join(text.genres)}" if text.genres else text.ref
 
 
 def _experiment(name: str, spec: Any, plan: Any, collect: Any, refs: tuple[str, ...]) -> None:

@@ -1,0 +1,115 @@
+"""The seed-alignment page: every view runs on tiny models without the box, and says what it cannot do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.alignment import study
+from tests.core.alignment.conftest import LABELLED, WORDS, save_classifier
+from tests.pages.conftest import open_page, sentences
+from ui.alignment_views import CHECK, EXPERIMENT_VIEWS, SPACE, STITCHING, STUDY_VIEWS, TRAINING
+
+PAGE = "pages/seed_alignment.py"
+MODELS = ("zoo:seed-0", "zoo:seed-1")
+METHODS = ["identity", "shuffled pairs", "Procrustes", "ridge"]
+LINK: dict[str, str | list[str]] = {"sentences": "80", "draws": "20", "method": METHODS}
+
+
+@pytest.fixture(scope="module")
+def small_box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A box of tiny classifiers, with its demo and its labelled sentences."""
+    folder = tmp_path_factory.mktemp("box")
+    entries = []
+    for seed, ref in enumerate(MODELS):
+        name = ref.partition(":")[2]
+        save_classifier(folder / "models" / name, seed)
+        entries.append({"ref": ref, "name": name, "task": "sentiment", "base": "zoo:seed-0", "family": "RoFormer"})
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "models": entries}))
+    (folder / "corpus").mkdir()
+    rng = np.random.default_rng(0)
+    lines = [f"news\t{' '.join(rng.choice(WORDS, size=6))} ." for _ in range(80)]
+    (folder / "corpus" / "demo.txt").write_text("\n".join(lines))
+    labelled = "\n".join(f"{label}\t{sentence}" for sentence, label in LABELLED)
+    (folder / "corpus" / "demo-sentiment.tsv").write_text(labelled)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("alignment-page-store")
+
+
+@pytest.fixture(autouse=True)
+def surroundings(small_box: Path, shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The maps are fitted by the first test, and read by the others."""
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(small_box))
+    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
+
+
+def charts(app: AppTest) -> int:
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
+
+
+@pytest.mark.parametrize("view", STUDY_VIEWS)
+def test_every_view_of_the_study(view: str) -> None:
+    app = open_page(PAGE, **LINK, view=view)
+    assert not app.exception
+    assert not app.error
+    assert "held-out error" in sentences(app)
+    if view == TRAINING:
+        assert "No network among the maps" in sentences(app)
+    else:
+        assert charts(app) == (2 if view == SPACE else 1)
+
+
+def test_the_slider_of_the_space_moves_through_the_layers() -> None:
+    app = open_page(PAGE, **LINK, view=SPACE)
+    app.select_slider(key="space_layer").set_value(0)
+    app.selectbox(key="space_method").set_value("procrustes")
+    app.run()
+    assert not app.exception
+    assert charts(app) == 2
+
+
+@pytest.mark.parametrize("view", EXPERIMENT_VIEWS)
+def test_an_experiment_runs_without_the_main_study(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*arguments: object, **options: object) -> None:
+        raise AssertionError("the main study ran")
+
+    monkeypatch.setattr(study, "plan", never)
+    app = open_page(PAGE, **LINK, view=view, stitch=list(MODELS))
+    assert not app.exception
+    assert charts(app) >= 1
+    assert app.dataframe
+
+
+def test_the_check_without_a_method_says_so() -> None:
+    app = open_page(PAGE, **LINK, view=CHECK)
+    app.multiselect(key="check_methods").set_value([])
+    app.run()
+    assert not app.exception
+    assert "Choose at least one method" in sentences(app)
+
+
+def test_stitching_one_model_asks_for_another() -> None:
+    app = open_page(PAGE, **LINK, view=STITCHING, stitch=MODELS[0])
+    assert not app.exception
+    assert "at least two models" in sentences(app)
+
+
+def test_one_model_and_no_map_are_sentences() -> None:
+    app = open_page(PAGE, **{**LINK, "models": MODELS[0]})
+    assert not app.exception
+    assert "at least two models" in sentences(app)
+
+
+def test_a_second_group_stands_beside_the_first() -> None:
+    app = open_page(PAGE, **LINK, compared="true", second=list(MODELS), view="By layer")
+    assert not app.exception
+    assert charts(app) == 2
+    assert "The two groups are aligned equally well" in sentences(app)
