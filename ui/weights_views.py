@@ -135,7 +135,7 @@ def map_view(result: Result) -> None:
         "Colour", list(COLUMNS), default="label", required=True, key="colour", bind="query-params",
         format_func=COLUMNS.__getitem__,
     )  # fmt: skip
-    possible = [name for name in METHODS if len(result.table) >= FEWEST[name]]
+    possible = [name for name in METHODS if name == "pca" or len(result.table) >= FEWEST[name]]
     drawing = right.segmented_control(
         "Map", possible, default="pca", required=True, key="map", bind="query-params", format_func=METHODS.__getitem__
     )
@@ -191,7 +191,7 @@ def distances_view(result: Result) -> None:
 def depth_view(result: Result) -> None:
     """Ranks by layer, family by family; the slider reads them off spectra that are there already."""
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
-    left, middle, right = st.columns([3, 3, 2], vertical_alignment="bottom")
+    left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
     measure = left.segmented_control(
         "Measure", list(MEASURES), default="rank", required=True, key="measure", format_func=MEASURES.__getitem__
     )

@@ -87,11 +87,12 @@ def depth_chart(
         layers.append(_named_line(mean, null, "Gaussian null", x, title, legend))
     layers.append(_named_line(mean, measure, "mean", x, title, legend))
     trend = fit_trend(table["layer"].to_numpy(float), table[measure].to_numpy(float))
-    subtitle = ""
+    subtitle: list[str] = []
     if trend is not None:
         depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
         layers.append(_named_line(_frame(layer=depth, trend=trend.at(depth)), "trend", "trend", x, title, legend))
-        subtitle = trend.equation(measure.replace("_", " "))
+        equation, _, quality = trend.equation(measure.replace("_", " ")).partition("  ")
+        subtitle = [equation, quality.strip("()")]  # two lines: a panel is narrow
     return alt.layer(*layers).properties(
         width="container", height=HEIGHT, title=alt.Title(family.capitalize(), subtitle=subtitle, anchor="start")
     )
@@ -154,7 +155,7 @@ def spectrum_chart(
             color=alt.Color(
                 "layer:Q",
                 title="Layer",
-                scale=alt.Scale(scheme="viridis", domain=[0, last]),
+                scale=alt.Scale(domain=[0, last], range=[COLOUR, OTHER], interpolate="lab"),
                 legend=alt.Legend(orient="bottom", tickMinStep=1, format="d", gradientLength=120) if legend else None,
             ),
             tooltip=["layer:Q", "direction:Q", alt.Tooltip("value:Q", format=".3g")],
@@ -192,13 +193,13 @@ def _named_line(table: pd.DataFrame, column: str, kind: str, x: Any, title: str,
                 "kind:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=[style[name][0] for name in names]),
-                legend=alt.Legend(orient="bottom") if legend else None,
+                legend=alt.Legend(orient="bottom", columns=2) if legend else None,
             ),
             strokeDash=alt.StrokeDash(
                 "kind:N",
                 title=None,
                 scale=alt.Scale(domain=names, range=[style[name][1] for name in names]),
-                legend=alt.Legend(orient="bottom") if legend else None,
+                legend=alt.Legend(orient="bottom", columns=2) if legend else None,
             ),
             tooltip=["kind:N", "layer:Q", alt.Tooltip(f"{column}:Q", format=".4g")],
         )

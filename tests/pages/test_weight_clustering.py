@@ -1,0 +1,181 @@
+"""The weight clustering page: runs on a small zoo, opens from a link, shows every view, says what it cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import hub, hub_listing, hub_ranges
+from core.hub_listing import Listed
+from tests.core.weights.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
+from tests.core.weights.tree_server import TreeServer, as_files
+from tests.pages.conftest import open_page, sentences, settle
+from ui.weights_views import EVERY, models_problem
+
+PAGE = "pages/weight_clustering.py"
+LINK = {"rank": "3", "permutations": "100"}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return write_zoo(tmp_path_factory.mktemp("zoo")), tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(autouse=True)
+def small_box(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deltas are measured by the first test, and read by the others."""
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(folders[0]))
+    monkeypatch.setenv("PALIMPSEST_STORE", str(folders[1]))
+
+
+def figures(app: AppTest) -> int:
+    return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
+
+
+def test_the_map_and_the_spectra_of_a_model() -> None:
+    app = open_page(PAGE, **LINK)
+    assert not app.exception
+    assert "Neighbours share a task" in sentences(app)
+    assert "started from another base" in sentences(app)
+    assert figures(app) == 1 + 6
+    assert app.selectbox(key="shown_model").value == "zoo:nli-0"
+    app.selectbox(key="shown_model").set_value("zoo:parse-2").run()
+    assert not app.exception
+    links = [link.proto for link in app.get("page_link")]
+    assert ["base=zoo%3Aseed-0&compare=zoo%3Aparse-2" in link.query_string for link in links][:1] == [True]
+
+
+@pytest.mark.parametrize(("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 6), ("Map", 7)])
+def test_a_link_opens_every_view(view: str, count: int) -> None:
+    app = open_page(PAGE, **LINK, view=view, vector="Norms")
+    assert not app.exception
+    assert "norms" in sentences(app)
+    assert figures(app) == count
+
+
+def test_the_map_is_coloured_and_drawn_as_asked() -> None:
+    app = open_page(PAGE, **LINK, colour="cluster", map="tsne")
+    assert not app.exception
+    assert figures(app) == 7
+
+
+def test_the_slider_reads_ranks_that_are_there() -> None:
+    app = open_page(PAGE, **LINK, view="Rank by depth")
+    app.slider(key="percent").set_value(99.0).run()
+    assert not app.exception
+    app.segmented_control(key="measure").set_value("relative_norm").run()
+    assert not app.exception
+    assert figures(app) == 6
+
+
+def test_weights_themselves_have_ranks_too() -> None:
+    app = open_page(PAGE, **LINK, view="Rank by depth", of="both")
+    app.segmented_control(key="of_shown").set_value("weights").run()
+    app.segmented_control(key="measure").set_value("relative_norm").run()
+    assert "relative to the base" in sentences(app)
+
+
+def test_what_a_link_cannot_ask_for_is_left_out() -> None:
+    app = open_page(PAGE, **LINK, vector="colour", models="nonsense")
+    assert not app.exception
+    said = sentences(app)
+    assert "The link asks for `colour`" in said
+    assert "The link asks for `nonsense`" in said
+    assert "Neighbours share a task" in said
+
+
+def test_a_model_that_fails_is_named_and_the_rest_shown(folders: tuple[Path, Path]) -> None:
+    other = folders[0] / "models" / "seed-1"
+    app = open_page(PAGE, **LINK, models=[EVERY, f"path:{other}"])
+    assert not app.exception
+    assert "does not look like a fine\\-tune" in sentences(app)
+    assert "Neighbours share a task" in sentences(app)
+
+
+def test_no_model_at_all_is_a_sentence() -> None:
+    app = open_page(PAGE, **LINK)
+    app.multiselect(key="models").set_value([])
+    next(button for button in app.button if button.label == "Run").click()
+    settle(app.run())
+    assert "Choose at least one fine-tune" in sentences(app)
+
+
+def test_one_model_has_no_neighbours_and_no_distances() -> None:
+    for view, text in (("Neighbours", "Neighbours need labels"), ("Distances", "two models or more")):
+        app = open_page(PAGE, **LINK, models="zoo:nli-1", view=view)
+        assert not app.exception
+        assert text in sentences(app)
+
+
+def test_names_of_fine_tunes_are_checked_without_the_hub() -> None:
+    assert models_problem("zoo:*-*") is None
+    assert models_problem("zoo:nli-0") is None
+    assert models_problem("hub:someone/model") is None
+    assert "zoo: and path: only" in (models_problem("hub:someone/*") or "")
+    assert "nonsense" in (models_problem("nonsense") or "")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServer]:
+    with TreeServer() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        for module, name in ((hub, "_resolved"), (hub_listing, "_known"), (hub_ranges, "_fetched")):
+            monkeypatch.setattr(module, name, {})
+        running.add("org/base", as_files(base_tensors(), CONFIG))
+        for place, data in enumerate(("mnli", "squad")):
+            for run in range(2):
+                known = {"parameters": {"F32": 56_000}, "total": 56_000}
+                files = as_files(tuned_tensors(base_tensors(), place, run), CONFIG)
+                running.add_fine_tune(f"org/{data}-{run}", "org/base", files, (data,), safetensors=known)
+        yield running
+
+
+def panel_alone() -> AppTest:
+    """The panel without the form: AppTest cannot choose what is not among a selectbox's options."""
+
+    def script() -> None:
+        import streamlit as st
+
+        from ui.weights_views import hub_panel
+
+        hub_panel("hub:org/base")
+        st.text("chosen: " + " ".join(st.session_state.get("models", [])))
+
+    return AppTest.from_function(script, default_timeout=60).run()
+
+
+def test_fine_tunes_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None:
+    app = panel_alone()
+    app.button[0].click().run()
+    assert not app.exception
+    listed = app.dataframe[0].value
+    assert list(listed["model"]) == ["hub:org/mnli-0", "hub:org/mnli-1", "hub:org/squad-0", "hub:org/squad-1"]
+    assert listed["chosen"].all()
+    app.number_input(key="hub_a_label").set_value(1).run()
+    next(button for button in app.button if button.label == "Compare these 2").click().run()
+    assert app.text[0].value == "chosen: hub:org/mnli-0 hub:org/squad-0"
+
+
+def test_a_hub_that_cannot_be_asked_is_a_sentence(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    app = panel_alone()
+    app.button[0].click().run()
+    assert not app.exception
+    assert "offline mode" in app.error[0].value
+
+
+def test_a_base_that_nobody_tuned_is_a_sentence(server: TreeServer) -> None:
+    for name in [name for name in server.repositories if name != "models/org/base"]:
+        del server.repositories[name]
+    app = panel_alone()
+    app.button[0].click().run()
+    assert "no fine-tunes" in app.info[0].value
+
+
+def test_a_listing_is_an_own_type() -> None:
+    assert Listed("hub:a/b", ("x/squad", "glue"), 1, None, None, "", False).label == "glue + squad"
