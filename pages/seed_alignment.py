@@ -55,7 +55,7 @@ with st.form("study"):
             second = controls.models_picker(
                 "Second group",
                 key="second",
-                default=SECOND,
+                default=SECOND if set(SECOND) <= set(controls.model_options()) else MODELS,
                 help="Such as fine-tuned seeds.",
             )
             items = st.selectbox("Rows", ITEMS, key="items", bind="query-params")
