@@ -22,7 +22,7 @@ from core.runner import tick
 class Schedule:
     """How a bank is trained. Adam with a linear warm-up and cosine decay."""
 
-    steps: int = 400
+    steps: int = 300
     batch: int = 256
     learning_rate: float = 2e-3
     weight_decay: float = 1e-4
