@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import altair as alt
 import streamlit as st
 
+from core.export import Result
 from core.rsa import charts
 from core.rsa.kernels import KERNELS
 from core.rsa.measures import MEASURES
@@ -15,7 +18,7 @@ from core.rsa.study import run_study
 from ui import controls, links, shell
 from ui.downloads import show_downloads
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.rsa_views import CAVEATS, FORMULAS, second_text, token_map
+from ui.rsa_views import CAVEATS, FORMULAS, rsa_options, second_text, token_map
 from ui.run_panel import run_panel
 from ui.studies import BASE, COMPARED, SENTENCES, WORDS, contents
 
@@ -36,52 +39,52 @@ RULES = controls.link_rules(
     yardsticks=links.flag,
 )
 
+
+def ask() -> tuple[RsaSpec, controls.TextChoice, bool] | None:
+    """The form: the study, its text, and whether the button was pressed; None where something is no choice."""
+    with st.form("study"):
+        left, middle, right = st.columns([3, 6, 2])
+        with left:
+            base = controls.model_picker("Base model", key="base", default=BASE)
+        with middle:
+            compared = controls.models_picker("Compared with", key="compare", default=COMPARED)
+        with right:
+            measure = st.selectbox("Measure", list(LABELS), key="measure", bind="query-params")
+        text = controls.text_picker(sentences=SENTENCES)
+        with st.container(horizontal=True):
+            pressed = controls.form_submitted()
+            with st.popover("Options", icon=":material/tune:"):
+                options = rsa_options(WORDS)
+            controls.fine_tune_finder()
+    if not (base and compared and text):
+        return None
+    spec = RsaSpec(base, compared, text.ref, text.genres, measure=LABELS[measure], limit=text.limit, **options)
+    return spec, text, pressed
+
+
+def draw(result: Result, view: str) -> None:
+    """The view's charts, the downloads of just these, and their table."""
+    table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
+    chart: Callable[..., alt.TopLevelMixin] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(
+        view, charts.similarity_chart
+    )
+    panels = {GRID: "model", TEXTS: "corpus"}.get(view)
+    names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
+    show_charts([chart(result, *name) for name in names], key="figure", alt_text=result.headline)
+    show_downloads(result, lambda: chart(result), lambda: charts.figures(result), table=table)
+    show_table(result.tables[table])
+
+
 shell.open_page(
     "Which layers does fine-tuning change?",
     "The same words through two models, layer by layer: where the similarity falls, fine-tuning has written over "
     "what pretraining wrote.",
 )
 links.read_link(RULES)
-with st.form("study"):
-    left, middle, right = st.columns([3, 6, 2])
-    with left:
-        base = controls.model_picker("Base model", key="base", default=BASE)
-    with middle:
-        compared = controls.models_picker("Compared with", key="compare", default=COMPARED)
-    with right:
-        measure = st.selectbox("Measure", list(LABELS), key="measure", bind="query-params")
-    text = controls.text_picker(sentences=SENTENCES)
-    with st.container(horizontal=True):
-        again = controls.form_submitted()
-        with st.popover("Options", icon=":material/tune:"):
-            items = st.selectbox("Items", list(ITEMS), key="items", bind="query-params", help="; ".join(ITEMS.values()))
-            words = st.number_input("Words sampled", 10, 20_000, WORDS, step=100, key="words", bind="query-params")
-            standardise = st.toggle("Standardise dimensions", key="standardise", bind="query-params")
-            rogue = st.number_input("Rogue dimensions dropped", 0, 64, 0, key="rogue", bind="query-params")
-            kernel = st.selectbox("Kernel of RSA", list(KERNELS), key="kernel", bind="query-params")
-            comparison = st.selectbox("Comparison of RSA", list(COMPARISONS), key="comparison", bind="query-params")
-            draws = st.number_input("Bootstrap draws", 20, 10_000, 500, step=100, key="draws", bind="query-params")
-            seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
-            yardsticks = st.toggle("Yardsticks", True, key="yardsticks", bind="query-params")
-if not (base and compared and text):
+asked = ask()
+if asked is None:
     st.stop()
-spec = RsaSpec(
-    base=base,
-    compare=compared,
-    corpus=text.ref,
-    genres=text.genres,
-    measure=LABELS[measure],
-    kernel=kernel,
-    comparison=comparison,
-    items=items,
-    sample=int(words),
-    limit=text.limit,
-    standardise=standardise,
-    drop_rogue=int(rogue),
-    draws=int(draws),
-    yardsticks=yardsticks,
-    seed=int(seed),
-)
+spec, text, again = asked
 panel = st.container()
 view = st.segmented_control(
     "View", VIEWS, default=CURVES, required=True, key="view", bind="query-params", label_visibility="collapsed"
@@ -89,32 +92,18 @@ view = st.segmented_control(
 if view == TOKENS:
     token_map(spec)
     st.stop()
-if view == TEXTS:
-    spec = second_text(spec)
-spec = replace(spec, grid=view == GRID)
+study = replace(second_text(spec) if view == TEXTS else spec, grid=view == GRID)
 with panel:
     result = run_panel(
         "RSA",
-        spec,
-        lambda progress, cancel: run_study(spec, text.corpora(), progress=progress, cancel=cancel),
-        identity=(text.identity, contents(spec.base, *spec.compare)),
+        study,
+        lambda progress, cancel: run_study(study, text.corpora(), progress=progress, cancel=cancel),
+        identity=(text.identity, contents(study.base, *study.compare)),
         again=again,
     )
     if result is None:
         st.stop()
     show_headline(result)
-if result.table.empty:
-    st.stop()
-if view == GRID:
-    table, whole = "grid", lambda: charts.grid_chart(result)
-    parts = [charts.grid_chart(result, model) for model in dict.fromkeys(result.tables["grid"]["model"])]
-elif view == TEXTS:
-    table, whole = "domains", lambda: charts.domains_chart(result)
-    parts = [charts.domains_chart(result, name) for name in dict.fromkeys(result.tables["domains"]["corpus"])]
-else:
-    table, whole = "similarity", lambda: charts.similarity_chart(result)
-    parts = [whole()]
-show_charts(parts, key="figure", alt_text=result.headline)
-show_downloads(result, whole, lambda: charts.figures(result), table=table)
-show_table(result.tables[table])
-show_method(result, CAVEATS, FORMULAS)
+if len(result.table):
+    draw(result, str(view))
+    show_method(result, CAVEATS, FORMULAS)

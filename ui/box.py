@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 TASKS = {
     "masked-lm": "Masked language model",
     "parse": "Dependency parsing",
+    "pos": "Part-of-speech tagging",
     "sentiment": "Sentiment",
+    "subjectivity": "Subjectivity",
+    "question": "Question type",
     "nli": "Natural language inference",
 }
 METRICS = {"held_out_loss": "loss", "UAS": "UAS", "accuracy": "accuracy"}
@@ -19,36 +22,45 @@ LOSSES = frozenset({"held_out_loss"})
 
 
 def box_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """One row a model: reference, task, the model it was fine-tuned from, score beside its trivial baseline, size.
+    """One row a task and base: references, task, the model fine-tuned, scores beside the trivial baseline, size.
 
     Args:
         entries: As `core.models.zoo_models` gives them; an entry may lack any field but `ref`.
     """
     import pandas as pd
 
+    groups: dict[tuple[str, str, bool], list[dict[str, Any]]] = {}
+    for entry in entries:
+        key = (str(entry.get("task") or ""), str(entry.get("base") or "scratch"), "@" in str(entry["ref"]))
+        groups.setdefault(key, []).append(entry)
     rows = [
         {
-            "model": str(entry["ref"]),
-            "trained for": TASKS.get(
-                str(entry.get("task")), str(entry.get("task") or "").replace("-", " ").capitalize()
-            ),
-            "from": str(entry.get("base") or "scratch"),
-            "score": _score(entry),
-            "parameters": f"{entry['parameters'] / 1e6:.1f} M" if entry.get("parameters") else "",
+            "models": _names([str(entry["ref"]) for entry in group]),
+            "trained for": TASKS.get(task, task.replace("-", " ").capitalize()) + (", on the way" if early else ""),
+            "from": base,
+            "score": _scores(group),
+            "parameters": f"{group[0]['parameters'] / 1e6:.1f} M" if group[0].get("parameters") else "",
         }
-        for entry in entries
+        for (task, base, early), group in groups.items()
     ]
-    return pd.DataFrame(rows, columns=["model", "trained for", "from", "score", "parameters"])
+    return pd.DataFrame(rows, columns=["models", "trained for", "from", "score", "parameters"])
 
 
-def _score(entry: dict[str, Any]) -> str:
-    """Such as "accuracy .62 (.57 without looking)"; a loss keeps its unit, nats a token."""
-    score, baseline, metric = entry.get("score"), entry.get("baseline"), str(entry.get("metric", ""))
-    if not isinstance(score, int | float):
+def _names(refs: list[str]) -> str:
+    """Such as "zoo:nli-0, nli-1, nli-2"."""
+    return ", ".join([refs[0], *(ref.removeprefix("zoo:") for ref in refs[1:])])
+
+
+def _scores(group: list[dict[str, Any]]) -> str:
+    """Such as "accuracy .67 to .68 (baseline .57)"; a loss keeps its unit, nats a token."""
+    scores = [entry["score"] for entry in group if isinstance(entry.get("score"), int | float)]
+    if not scores:
         return ""
-    name = METRICS.get(metric, metric.replace("_", " "))
+    metric, baseline = str(group[0].get("metric", "")), group[0].get("baseline")
+    low, high = _number(min(scores)), _number(max(scores))
+    shown = low if low == high else f"{low} to {high}"
     beside = f" (baseline {_number(baseline)})" if isinstance(baseline, int | float) else ""
-    return f"{name} {_number(score)}{' nats' if metric in LOSSES else ''}{beside}"
+    return f"{METRICS.get(metric, metric.replace('_', ' '))} {shown}{' nats' if metric in LOSSES else ''}{beside}"
 
 
 def _number(value: float) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.corpora import GENRES
 from core.rsa import charts
-from core.rsa.spec import RsaSpec, short_names
+from core.rsa.kernels import KERNELS
+from core.rsa.rdm import COMPARISONS
+from core.rsa.spec import ITEMS, RsaSpec, short_names
 from core.rsa.tokens import TokenMapSpec, run_tokens
 from ui import controls
 from ui.downloads import show_downloads
@@ -20,6 +22,7 @@ from ui.studies import contents
 if TYPE_CHECKING:
     from core.export import Result
 
+YARDSTICKS = "Another pretraining seed of the box and random weights, for scale."
 SAME = "the same text"
 PASSAGE = (
     "Where did the captain hide the letter? The captain read the letter twice, folded it and hid it under a loose "
@@ -52,6 +55,26 @@ CAVEATS = """
 - **The band is over sentences, not over fine-tuning runs.** Another seed of the same fine-tune may lie outside it.
   The dashed yardsticks show what a different pretraining seed and random weights score.
 """
+
+
+def rsa_options(words: int) -> dict[str, Any]:
+    """Controls that most readers leave alone, as fields of the spec.
+
+    Args:
+        words: Words sampled, to begin with.
+    """
+    bound: dict[str, Any] = {"bind": "query-params"}
+    return {
+        "items": st.selectbox("Items", list(ITEMS), key="items", help="; ".join(ITEMS.values()), **bound),
+        "sample": int(st.number_input("Words sampled", 10, 20_000, words, step=100, key="words", **bound)),
+        "standardise": st.toggle("Standardise dimensions", key="standardise", **bound),
+        "drop_rogue": int(st.number_input("Rogue dimensions dropped", 0, 64, 0, key="rogue", **bound)),
+        "kernel": st.selectbox("Kernel of RSA", list(KERNELS), key="kernel", **bound),
+        "comparison": st.selectbox("Comparison of RSA", list(COMPARISONS), key="comparison", **bound),
+        "draws": int(st.number_input("Bootstrap draws", 20, 10_000, 500, step=100, key="draws", **bound)),
+        "seed": int(st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", **bound)),
+        "yardsticks": st.toggle("Yardsticks", True, key="yardsticks", help=YARDSTICKS, **bound),
+    }
 
 
 def second_text(spec: RsaSpec) -> RsaSpec:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 EVERY = 0.5  # seconds between two looks at a running job
 PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
+CANCELLED = "Cancelled. What was already computed is in the store."
 ASKED, LEFT = "studies_asked", "studies_left"
 
 
@@ -59,7 +60,8 @@ def run_panel(
     if again:
         left.discard(key)
     if key in left:
-        return _offer_again("Cancelled. What was already computed is in the store.", key)
+        _offer_again(CANCELLED, key)
+        return None
     try:
         job = jobs().ask(
             key,
@@ -70,7 +72,8 @@ def run_panel(
             most=current_limits().max_queue,
         )
     except QueueFullError as error:
-        return _offer_again(str(error), key)
+        _offer_again(plain(str(error)), key)
+        return None
     asked.add(key)
     job.ended.wait(PATIENCE)
     if not job.over:
@@ -80,7 +83,7 @@ def run_panel(
             st.caption(describe_done(job))
         return _with_failures(job.result)
     elif job.state == State.CANCELLED:
-        _offer_again("Cancelled. What was already computed is in the store.", key)
+        _offer_again(CANCELLED, key)
     else:
         show_error(job.error or RuntimeError("the study ended without a result"))
         _offer_again("", key)

@@ -55,7 +55,7 @@ def open_page(path: str, **link: str | list[str]) -> AppTest:
     return settle(app.run())
 
 
-def settle(app: AppTest, seconds: float = 120) -> AppTest:
+def settle(app: AppTest, seconds: float = 280) -> AppTest:
     """Rerun, as the browser's clock would, until no study is running."""
     until = time.monotonic() + seconds
     while any(button.label == "Cancel" for button in app.button):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("box")
 
 
 def charts(app: AppTest) -> list[dict]:
-    return [json.loads(chart.proto.spec) for chart in app.get("arrow_vega_lite_chart")]
+    return [json.loads(chart.proto.spec) for chart in app.get("vega_lite_chart")]
 
 
 def view(app: AppTest, name: str) -> AppTest:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.errors import CorpusError
+from core.errors import CorpusError, ModelError
+from core.hub_listing import Listed
 from ui.controls import TextChoice, model_problem, text_problem
 from ui.links import flag, number, one_of
 
@@ -34,6 +35,7 @@ def page() -> None:
         measure = st.selectbox("Measure", ["rsa", "cka"], key="measure", bind="query-params")
         text = controls.text_picker()
         pressed = controls.form_submitted()
+        controls.fine_tune_finder()
     st.session_state.got = (base, compared, measure, text, pressed)
 
 
@@ -46,6 +48,11 @@ def opened(**link: str | list[str]) -> AppTest:
 def got(app: AppTest) -> tuple:
     assert not app.exception
     return app.session_state.got
+
+
+def press_run(app: AppTest) -> AppTest:
+    next(button for button in app.button if button.label == "Run").click()
+    return app.run()
 
 
 def test_the_defaults(small_box: Path) -> None:
@@ -85,7 +92,7 @@ def test_what_a_link_cannot_ask_for_is_left_out_and_said(small_box: Path) -> Non
     assert all(f"`{value}`" in said for value in ("zoo:gone", "magic", "/etc/passwd", "gossip", "many"))
     assert "](http" not in said.replace("`zoo:[no](http://evil.example)`", "")
     assert len(opened().warning) == 0
-    app.button[-1].click().run()
+    press_run(app)
     assert not app.warning
 
 
@@ -100,7 +107,7 @@ def test_a_model_that_is_none_is_refused_beside_the_control(small_box: Path) -> 
 def test_no_model_is_refused_beside_the_control(small_box: Path) -> None:
     app = opened()
     app.multiselect(key="compare").set_value([])
-    app.button[-1].click().run()
+    press_run(app)
     assert got(app)[1] is None
     assert "at least one model" in app.error[0].value
 
@@ -119,6 +126,39 @@ def test_an_upload_is_read_under_its_reference() -> None:
     assert TextChoice("demo", (), 5).corpora() == {}
     with pytest.raises(CorpusError):
         TextChoice("upload:a.txt", (), 5, b"\x00\xff\xfe").corpora()
+
+
+def ask_the_hub(app: AppTest) -> AppTest:
+    next(button for button in app.button if button.label == "Ask the hub").click()
+    return app.run()
+
+
+def test_fine_tunes_of_a_hub_model_become_choices(small_box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = {"downloads": 5, "parameters": 110_000_000, "bytes": 1, "licence": ""}
+    listed = [
+        Listed("hub:a/tuned", ("glue/mnli",), gated=False, **about),
+        Listed("hub:a/gated", ("squad",), gated=True, **about),
+    ]
+    monkeypatch.setattr("core.hub_listing.list_fine_tunes", lambda base, most: listed if base == "roberta-base" else [])
+    app = ask_the_hub(opened(base="hub:roberta-base"))
+    assert "hub:a/tuned" in app.multiselect(key="compare").options
+    assert "hub:a/gated" not in app.multiselect(key="compare").options
+    assert app.dataframe[0].value["data set"].tolist() == ["mnli"]
+
+
+@pytest.mark.parametrize(
+    ("base", "said"), [("zoo:seed-0", "Only hub models"), ("hub:t5-base", "No card"), ("hub:gpt2-medium", "offline")]
+)
+def test_no_fine_tunes_is_said(base: str, said: str, small_box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def list_fine_tunes(name: str, most: int) -> list[Listed]:
+        if name == "gpt2-medium":
+            raise ModelError("The hub is offline.")
+        return []
+
+    monkeypatch.setattr("core.hub_listing.list_fine_tunes", list_fine_tunes)
+    app = ask_the_hub(opened(base=base))
+    assert not app.exception
+    assert said in app.info[0].value
 
 
 @pytest.mark.parametrize("ref", ["zoo:seed-0", "random:zoo:parse-0", "hub:bert-base-uncased", "hub:a/b@main"])

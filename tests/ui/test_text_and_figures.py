@@ -86,23 +86,30 @@ def test_nothing_is_fetched_from_elsewhere_and_strangers_are_kept_out() -> None:
 
 
 def test_the_box_as_a_table_takes_whatever_the_manifest_lacks() -> None:
+    loss = {"task": "masked-lm", "score": 4.1, "baseline": 5.4, "metric": "held_out_loss"}
+    accuracy = {"task": "nli", "base": "zoo:seed-0", "metric": "accuracy", "parameters": 1_863_427}
     table = box_table(
         [
-            {"ref": "zoo:seed-0", "task": "masked-lm", "score": 4.1, "baseline": 5.4, "metric": "held_out_loss"},
-            {"ref": "zoo:nli-0", "task": "nli", "base": "zoo:seed-0", "score": 0.62, "metric": "accuracy"},
-            {"ref": "zoo:new-0", "task": "question-answering", "parameters": 1_863_427},
+            {"ref": "zoo:seed-0", **loss},
+            {"ref": "zoo:seed-0@step-200", **loss, "score": 6.2},
+            {"ref": "zoo:nli-0", **accuracy, "score": 0.62},
+            {"ref": "zoo:nli-1", **accuracy, "score": 0.67},
+            {"ref": "zoo:new-0", "task": "question-answering"},
             {"ref": "zoo:bare"},
         ]
     )
-    assert table["score"].tolist() == ["loss 4.10 nats (baseline 5.40)", "accuracy .62", "", ""]
-    assert table["trained for"].tolist() == [
-        "Masked language model",
-        "Natural language inference",
-        "Question answering",
-        "",
+    assert table["models"].tolist() == [
+        *("zoo:seed-0", "zoo:seed-0@step-200", "zoo:nli-0, nli-1", "zoo:new-0", "zoo:bare"),
     ]
-    assert table["from"].tolist() == ["scratch", "zoo:seed-0", "scratch", "scratch"]
-    assert table["parameters"].tolist() == ["", "", "1.9 M", ""]
+    assert table["score"].tolist() == [
+        *("loss 4.10 nats (baseline 5.40)", "loss 6.20 nats (baseline 5.40)", "accuracy .62 to .67", "", ""),
+    ]
+    assert table["trained for"].tolist() == [
+        *("Masked language model", "Masked language model, on the way"),
+        *("Natural language inference", "Question answering", ""),
+    ]
+    assert table["from"].tolist() == ["scratch", "scratch", "zoo:seed-0", "scratch", "scratch"]
+    assert table["parameters"].tolist() == ["", "", "1.9 M", "", ""]
     assert len(box_table([])) == 0
 
 
