@@ -81,10 +81,10 @@ def _blanks(entry: dict[str, Any]) -> list[str]:
 
 def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
     lines = [f"- Trained on: {entry['data']}. Licence of the data: {entry['licence']}."]
-    if base is not None:
-        lines.append(f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}.")
     if entry["licence"] == NON_COMMERCIAL:
         lines.append("- That licence asks for attribution, no commercial use, and the same licence for derived work.")
+    if base is not None:
+        lines.append(f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}.")
     return [*lines, "- The file holds no text of the sources. Whoever passes it on should pass these lines on with it."]
 
 
