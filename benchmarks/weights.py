@@ -44,7 +44,8 @@ CONFIG = {
 MODELS, RANK = 200, 8
 PEAK = """
 import json, resource, sys
-from core.weights.study import WeightsSpec, run_study
+from core.weights.spec import WeightsSpec
+from core.weights.study import run_study
 result = run_study(WeightsSpec(base=sys.argv[1], models=(sys.argv[2],), permutations=1000))
 assert not result.failures, result.failures
 print(json.dumps([len(result.table), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))

@@ -12,7 +12,7 @@ from core.errors import SpecError
 from core.weights.clustering import METHODS
 from core.weights.maps import METHODS as DRAWINGS
 from core.weights.members import LABELS, read_label_table
-from core.weights.study import OF, WeightsSpec
+from core.weights.spec import OF, WeightsSpec
 from core.weights.vectors import VECTORS
 
 if TYPE_CHECKING:

@@ -110,7 +110,7 @@ def choose_listed(
     labelled: bool = False,
     a_label: int | None = None,
 ) -> list[Listed]:
-    """The first of those that pass: readable without pickle, not gated, and as asked.
+    """The first of those that pass: with safetensors, not gated, and as asked.
 
     Args:
         first: How many at most.

@@ -6,7 +6,8 @@ import streamlit as st
 
 from core.models import zoo_models
 from core.weights import clustering
-from core.weights.study import OF, WeightsSpec, run_study
+from core.weights.spec import OF, WeightsSpec
+from core.weights.study import run_study
 from core.weights.vectors import VECTORS
 from ui import controls, links, shell, weights_views
 from ui.results import show_headline, show_method

@@ -153,7 +153,6 @@ def distances_chart(result: Result) -> alt.LayerChart:
         SpecError: If there are fewer than two models.
     """
     import altair as alt
-    import pandas as pd
 
     distances = result.arrays[f"distances {result.spec['vector']}"]
     count = len(distances)
@@ -162,29 +161,12 @@ def distances_chart(result: Result) -> alt.LayerChart:
     tree = build_dendrogram(distances)
     names = short_names(result.table["model"])[tree.order]
     groups = _groups(result.table["label"], "label")[tree.order]
-    sorted_distances = distances[np.ix_(tree.order, tree.order)]
-    row, column = (axis.ravel() for axis in np.indices((count, count)))
-    cells = pd.DataFrame(
-        {
-            "x": column - 0.5,
-            "x2": column + 0.5,
-            "y": row - 0.5,
-            "y2": row + 0.5,
-            "distance": sorted_distances.ravel(),
-            "model": names[row],
-            "other": names[column],
-        }
-    )
-    cells.loc[row == column, "distance"] = np.nan
-    strip = pd.DataFrame(
-        {"x": np.arange(count) - 0.5, "x2": np.arange(count) + 0.5, "y": -0.6 - STRIP, "y2": -0.6, "group": groups}
-    )
     top = -0.7 - STRIP - TREE * count
     x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, count - 0.5], [count - 0.5, top]))
     x = alt.X("x:Q", title=None, scale=x_scale, axis=_names_axis(names, -90))
     y = alt.Y("y:Q", title=None, scale=y_scale, axis=_names_axis(names, 0))
     heat = (
-        alt.Chart(cells)
+        alt.Chart(_cells(distances[np.ix_(tree.order, tree.order)], names))
         .mark_rect()
         .encode(
             x=x,
@@ -201,30 +183,22 @@ def distances_chart(result: Result) -> alt.LayerChart:
         )
     )
     shown = _ordered(groups)
-    labels = (
-        alt.Chart(strip)
-        .mark_rect()
-        .encode(
-            x=x,
-            x2="x2:Q",
-            y=y,
-            y2="y2:Q",
-            fill=alt.Fill("group:N", title=None, scale=_palette(shown), legend=legend(shown)),
-        )
-    )
+    fill = alt.Fill("group:N", title=None, scale=_palette(shown), legend=legend(shown))
+    strip = alt.Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
         alt.Chart(_tree_lines(tree.joins, top, -0.7 - STRIP))
         .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
-    heading = f"Distances between {_vector(result)}"
     return (
-        alt.layer(heat, labels, lines)
+        alt.layer(heat, strip, lines)
         .resolve_scale(color="independent", fill="independent")
         .properties(
             width="container",
             height=min(60 + 24 * count, 620),
-            title=_title(heading, "sorted by the tree of average linkage; the strip shows labels"),
+            title=_title(
+                f"Distances between {_vector(result)}", "sorted by the tree of average linkage; the strip shows labels"
+            ),
         )
     )
 
@@ -297,6 +271,31 @@ def _padded(table: pd.DataFrame) -> tuple[Any, Any]:
     middle = [(table[axis].max() + table[axis].min()) / 2 for axis in ("x", "y")]
     reach = max(float(table[axis].max() - table[axis].min()) for axis in ("x", "y")) * 0.58 or 1.0
     return tuple(alt.Scale(domain=[centre - reach, centre + reach], nice=False) for centre in middle)  # type: ignore[return-value]
+
+
+def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
+    """Squares of the heatmap; a model's distance from itself says nothing and is left blank."""
+    import pandas as pd
+
+    row, column = (axis.ravel() for axis in np.indices(distances.shape))
+    return pd.DataFrame(
+        {
+            "x": column - 0.5,
+            "x2": column + 0.5,
+            "y": row - 0.5,
+            "y2": row + 0.5,
+            "distance": np.where(row == column, np.nan, distances.ravel()),
+            "model": np.asarray(names, dtype=object)[row],
+            "other": np.asarray(names, dtype=object)[column],
+        }
+    )
+
+
+def _strip(groups: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    place = np.arange(len(groups))
+    return pd.DataFrame({"x": place - 0.5, "x2": place + 0.5, "y": -0.6 - STRIP, "y2": -0.6, "group": groups})
 
 
 def _tree_lines(joins: ndarray, top: float, bottom: float) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from core.weights.vectors import VECTORS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.weights.study import WeightsSpec
+    from core.weights.spec import WeightsSpec
 
 SIGNIFICANT = 0.05
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}

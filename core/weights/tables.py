@@ -22,7 +22,7 @@ from core.weights.vectors import VECTORS, Features, relative_norms
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.weights.study import WeightsSpec
+    from core.weights.spec import WeightsSpec
 
 THRESHOLDS = (0.9, 0.95, 0.99)
 MOST_NEIGHBOURS = 10

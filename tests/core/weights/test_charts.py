@@ -11,7 +11,8 @@ from core.errors import SpecError
 from core.export import Result, chart_svg, report_html
 from core.weights.charts import distances_chart, figures, map_chart, neighbours_chart, short_names
 from core.weights.rank_charts import MEASURES, depth_chart, families_of, spectrum_chart
-from core.weights.study import WeightsSpec, run_study
+from core.weights.spec import WeightsSpec
+from core.weights.study import run_study
 
 
 @pytest.fixture(scope="module")

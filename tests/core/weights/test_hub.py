@@ -17,7 +17,8 @@ from core.hub_ranges import RangeFile
 from core.runner import run
 from core.weights.measuring import measure_delta
 from core.weights.opening import identify, is_remote, open_model
-from core.weights.study import WeightsSpec, collect, plan, run_study
+from core.weights.spec import WeightsSpec
+from core.weights.study import collect, plan, run_study
 from core.weights.tensors import INDEX
 from tests.core.weights.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model
 from tests.core.weights.tree_server import TreeServer, as_files

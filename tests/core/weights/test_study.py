@@ -11,7 +11,8 @@ import pytest
 from core.errors import SpecError, TaskError
 from core.runner import run
 from core.weights.measuring import kept_rank
-from core.weights.study import WeightsSpec, plan, run_study
+from core.weights.spec import WeightsSpec
+from core.weights.study import plan, run_study
 from core.weights.tables import RANK_COLUMNS
 from core.weights.vectors import VECTORS
 from tests.core.weights.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
