@@ -6,16 +6,10 @@ import argparse
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+from core.cli_run import add_run_arguments, report, show_progress
 from core.errors import SpecError
 from core.probes.spec import HEADS, PROBES, ProbeSpec
-
-if TYPE_CHECKING:
-    from core.runner import Progress
-
-WIDTH = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, default=default.draws, help="bootstrap draws (default %(default)s)")
     parser.add_argument("--epochs", type=int, default=default.epochs, help="most epochs (default %(default)s)")
     parser.add_argument("--seed", type=int, default=default.seed, help="of maps, batches, control rules, bootstrap")
-    parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
+    add_run_arguments(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -61,12 +54,12 @@ def main(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     treebank = read_treebank(spec)
     with open_executor(arguments.scheduler) as executor:
-        outputs = run(plan(spec, treebank), executor=executor, progress=_show)
+        outputs = run(plan(spec, treebank), executor=executor, progress=show_progress)
         result = collect(spec, outputs, treebank)
         stored, total = outputs.stored, len(outputs.values) + len(outputs.failures)
         if arguments.sweep:
             layers = {ref: result.best_layer(ref) for ref in result.probes}
-            swept = run(plan_sweep(spec, layers, treebank), executor=executor, progress=_show)
+            swept = run(plan_sweep(spec, layers, treebank), executor=executor, progress=show_progress)
             stored, total = stored + swept.stored, total + len(swept.values) + len(swept.failures)
             tables = {**result.tables, "sweep": collect_sweep(spec, swept, treebank)}
             result = replace(result, tables=tables, failures=result.failures | swept.failures)
@@ -76,12 +69,7 @@ def main(arguments: argparse.Namespace) -> int:
     if any(probes.heads is not None for probes in result.probes.values()):
         files.append(arguments.out / "predicted.conllu")
         files[-1].write_bytes(predicted_conllu(result))
-    print(result.headline)
-    for sentence in (*result.notices, *result.failures.values()):
-        print(f"note: {sentence}", file=sys.stderr)
-    print(f"{stored} of {total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
-    print(f"Written: {', '.join(str(path) for path in files)}")
-    return 1 if result.failures else 0
+    return report(result, files, stored, total, began)
 
 
 def _spec(arguments: argparse.Namespace) -> ProbeSpec:
@@ -113,13 +101,3 @@ def _spec(arguments: argparse.Namespace) -> ProbeSpec:
         seed=arguments.seed,
         epochs=arguments.epochs,
     )
-
-
-def _show(progress: Progress) -> None:
-    """A line that rewrites itself, where there is a terminal."""
-    if not sys.stderr.isatty():
-        return
-    filled = round(progress.fraction * WIDTH)
-    left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
-    bar = "█" * filled + "·" * (WIDTH - filled)
-    print(f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160], end="", file=sys.stderr)

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+from core.cli_run import add_run_arguments, run_and_write
 from core.rsa.kernels import KERNELS
 from core.rsa.measures import MEASURES
 from core.rsa.rdm import COMPARISONS
 from core.rsa.spec import ITEMS, RsaSpec
-
-if TYPE_CHECKING:
-    from core.runner import Progress
-
-WIDTH = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-yardsticks", action="store_true", help="leave out seed against seed and random weights")
     parser.add_argument("--grid", action="store_true", help="add every layer against every layer")
     parser.add_argument("--seed", type=int, default=default.seed, help="of sample, bootstrap and null")
-    parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
+    add_run_arguments(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -72,33 +63,8 @@ def main(arguments: argparse.Namespace) -> int:
         grid=arguments.grid,
         seed=arguments.seed,
     )
-    from core.export import write_result
     from core.rsa.charts import figures
     from core.rsa.study import collect, plan, read_corpora
-    from core.runner import open_executor, run
 
-    began = time.monotonic()
     corpora = read_corpora(spec)
-    with open_executor(arguments.scheduler) as executor:
-        outputs = run(plan(spec, corpora), executor=executor, progress=_show)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    result = collect(spec, outputs, corpora)
-    files = write_result(result, figures(result), arguments.out)
-    print(result.headline)
-    for sentence in (*result.notices, *result.failures.values()):
-        print(f"note: {sentence}", file=sys.stderr)
-    total = len(outputs.values) + len(outputs.failures)
-    print(f"{outputs.stored} of {total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
-    print(f"Written: {', '.join(str(path) for path in files)}")
-    return 1 if result.failures else 0
-
-
-def _show(progress: Progress) -> None:
-    """A line that rewrites itself, where there is a terminal."""
-    if not sys.stderr.isatty():
-        return
-    filled = round(progress.fraction * WIDTH)
-    left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
-    bar = "█" * filled + "·" * (WIDTH - filled)
-    print(f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160], end="", file=sys.stderr)
+    return run_and_write(plan(spec, corpora), lambda outputs: collect(spec, outputs, corpora), figures, arguments)

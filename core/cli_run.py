@@ -51,11 +51,15 @@ def run_and_write(
         print(file=sys.stderr)
     result = collect(outputs)
     files = write_result(result, figures(result), arguments.out, extra(result) if extra else None)
+    return report(result, files, outputs.stored, len(outputs.values) + len(outputs.failures), began)
+
+
+def report(result: Result, files: Sequence[Path], stored: int, total: int, began: float) -> int:
+    """Say what was found, what was left out, how much was stored before, what was written; the exit status."""
     print(result.headline)
     for sentence in (*result.notices, *result.failures.values()):
         print(f"note: {sentence}", file=sys.stderr)
-    total = len(outputs.values) + len(outputs.failures)
-    print(f"{outputs.stored} of {total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
+    print(f"{stored} of {total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
     print(f"Written: {', '.join(str(path) for path in files)}")
     return 1 if result.failures else 0
 

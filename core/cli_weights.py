@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from core.cli_run import add_run_arguments, run_and_write
 from core.errors import SpecError
 from core.weights.clustering import METHODS
 from core.weights.maps import METHODS as DRAWINGS
 from core.weights.members import LABELS, read_label_table
 from core.weights.spec import OF, WeightsSpec
 from core.weights.vectors import VECTORS
-
-if TYPE_CHECKING:
-    from core.runner import Progress
-
-WIDTH = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--permutations", type=int, default=default.permutations, help="default %(default)s")
     parser.add_argument("--own-bases", action="store_true", help="keep models of another base, each with its own")
     parser.add_argument("--seed", type=int, default=default.seed, help="of permutations, sketches and maps")
-    parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
+    add_run_arguments(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -59,25 +51,10 @@ def main(arguments: argparse.Namespace) -> int:
         PalimpsestError: As the study does; `core.cli` prints it.
     """
     spec = _read_spec(arguments)
-    from core.export import write_result
-    from core.runner import open_executor, run
     from core.weights.charts import figures
     from core.weights.study import collect, plan
 
-    began = time.monotonic()
-    with open_executor(arguments.scheduler) as executor:
-        outputs = run(plan(spec), executor=executor, progress=_show)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    result = collect(spec, outputs)
-    files = write_result(result, figures(result), arguments.out)
-    print(result.headline)
-    for sentence in (*result.notices, *result.failures.values()):
-        print(f"note: {sentence}", file=sys.stderr)
-    total = len(outputs.values) + len(outputs.failures)
-    print(f"{outputs.stored} of {total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
-    print(f"Written: {', '.join(str(path) for path in files)}")
-    return 1 if result.failures else 0
+    return run_and_write(plan(spec), lambda outputs: collect(spec, outputs), figures, arguments)
 
 
 def _read_spec(arguments: argparse.Namespace) -> WeightsSpec:
@@ -127,13 +104,3 @@ def _read_labels(path: Path, column: str) -> tuple[tuple[str, str], ...]:
     if chosen not in table:
         raise SpecError(f"{path} has no column {chosen!r}; it has {', '.join(table)}.")
     return tuple(table[chosen].items())
-
-
-def _show(progress: Progress) -> None:
-    """A line that rewrites itself, where there is a terminal."""
-    if not sys.stderr.isatty():
-        return
-    filled = round(progress.fraction * WIDTH)
-    left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
-    bar = "█" * filled + "·" * (WIDTH - filled)
-    print(f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160], end="", file=sys.stderr)

@@ -82,10 +82,11 @@ if view in EXPERIMENTS:
     EXPERIMENTS[view](models, text)
     st.stop()
 with panel:
+    corpora = text.corpora  # read in the worker, not here
     result = run_panel(
         "alignment",
         spec,
-        lambda progress, cancel: run_study(spec, text.corpora(), progress=progress, cancel=cancel),
+        lambda progress, cancel: run_study(spec, corpora(), progress=progress, cancel=cancel),
         identity=(text.identity, contents(*spec.models, *spec.against)),
         again=again,
     )

@@ -238,7 +238,7 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     if result.table.empty:
         return {}
     groups = set(result.tables["layers"]["group"])  # all pairs of a group may have failed
-    charts = {}
+    charts: dict[str, alt.TopLevelMixin] = {}
     if "models" in groups:
         charts |= {"methods": method_chart(result), "layers": layer_chart(result)}
     if "against" in groups:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.rsa.kernels import FloatArray, IntArray, matrix_strips, pair_totals
+from core.rsa.kernels import FloatArray, IntArray, Strip, product_totals
 from core.rsa.preparing import centred, check_pair, product_norm
 from core.statistics import sentence_labels
 
@@ -118,6 +118,11 @@ def _unbiased(x: FloatArray, y: FloatArray, single: bool | None = None) -> float
     return product_norm(x, y, single) - diagonals + whole - 2.0 * diagonals / (items - 2)
 
 
+def _strips(x: FloatArray) -> Strip:
+    """Strips of the linear kernel."""
+    return lambda start, stop: x[start:stop] @ x[start:].T
+
+
 def _weighted_rows(x: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray) -> FloatArray:
     """sum_j w_j k_ij with i itself included, for every item and draw, shape (item, draw)."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -129,7 +134,7 @@ def _biased_draws(
     x: FloatArray, y: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray
 ) -> list[FloatArray]:
     """HSIC(K, L), HSIC(K, K) and HSIC(L, L) of every draw, each of shape (draw,)."""
-    totals = pair_totals(matrix_strips(x @ x.T), matrix_strips(y @ y.T), sizes, counts, shifted=False)
+    totals = product_totals(_strips(x), _strips(y), sizes, counts, [(1, 1)])[0]
     rows = {"k": _weighted_rows(x, labels, sizes, counts), "l": _weighted_rows(y, labels, sizes, counts)}
     diagonal = {"k": np.einsum("id,id->i", x, x)[:, None], "l": np.einsum("id,id->i", y, y)[:, None]}
     weight = counts[:, labels].T
@@ -155,10 +160,8 @@ def _unbiased_draws(
     Sums over tuples of distinct indices follow from sums over all tuples by inclusion and exclusion. Under unequal
     weights this estimate moves a little (by about 1 / n) with the origin; the origin is the mean of all items.
     """
-    first, second = matrix_strips(x @ x.T), matrix_strips(y @ y.T)
-    pairs, mixed, squares = (
-        pair_totals(first, second, sizes, counts, powers, shifted=False) for powers in ((1, 1), (1, 2), (2, 2))
-    )
+    first, second = _strips(x), _strips(y)
+    pairs, mixed, squares = product_totals(first, second, sizes, counts, [(1, 1), (1, 2), (2, 2)])
     weight = counts[:, labels].T
     rows = {}
     for name, array in (("k", x), ("l", y)):

@@ -15,7 +15,7 @@ Deviations: none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +41,8 @@ QUANTITIES = ("k", "l", "kl", "kk", "ll")
 class PairTotals:
     """Weighted sums over ordered pairs of different items, one value a draw, each of shape (draw,).
 
-    `k` and `l` stand for the two matrices, less a constant each (`shift`) that keeps the sums well conditioned.
+    `k` and `l` stand for the two matrices, less a constant each (`shift`) that keeps the sums well conditioned. A sum
+    that was not asked for is 0.
     """
 
     k: FloatArray
@@ -124,12 +125,7 @@ def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
 
 
 def pair_totals(
-    first: Strip,
-    second: Strip,
-    sizes: IntArray,
-    counts: FloatArray,
-    powers: tuple[int, int] = (1, 1),
-    shifted: bool = True,
+    first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: tuple[int, int] = (1, 1)
 ) -> PairTotals:
     """Sums over ordered pairs of different items i, j of w_i**p * w_j**q times k, l, kl, kk and ll, for every draw.
 
@@ -139,28 +135,49 @@ def pair_totals(
         sizes: Items of each sentence, in order, shape (sentence,).
         counts: How often each draw holds each sentence (w of all its items), shape (draw, sentence).
         powers: p and q.
-        shifted: Whether to take a constant off each matrix, which a Pearson correlation does not see.
 
     Returns:
-        Totals of shape (draw,).
+        Totals of shape (draw,), of matrices less a constant each, which a Pearson correlation does not see.
     """
-    items = int(sizes.sum())
-    shift = (0.0, 0.0)
-    if shifted:
-        sample = min(items, BLOCK // 2)
-        shift = (float(first(0, sample).mean()), float(second(0, sample).mean()))
+    sample = min(int(sizes.sum()), BLOCK // 2)
+    shift = float(first(0, sample).mean()), float(second(0, sample).mean())
+    return _totals(first, second, sizes, counts, [powers], QUANTITIES, shift)[0]
+
+
+def product_totals(
+    first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: Sequence[tuple[int, int]]
+) -> list[PairTotals]:
+    """As `pair_totals`, for several powers in one pass, with nothing taken off and without the sums of k and l."""
+    return _totals(first, second, sizes, counts, powers, QUANTITIES[2:], (0.0, 0.0))
+
+
+def _totals(
+    first: Strip,
+    second: Strip,
+    sizes: IntArray,
+    counts: FloatArray,
+    powers: Sequence[tuple[int, int]],
+    quantities: Sequence[str],
+    shift: tuple[float, float],
+) -> list[PairTotals]:
+    """Add up strip by strip: items to sentences, sentences to draws."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    left, right = counts.astype(np.float64) ** powers[0], counts.astype(np.float64) ** powers[1]
-    totals = np.zeros((len(QUANTITIES), len(counts)))
+    raised = {power: counts.astype(np.float64) ** power for pair in powers for power in pair}
+    totals = np.zeros((len(powers), len(QUANTITIES), len(counts)))
     for begin, end in _sentence_blocks(sizes):
-        k, l = first(starts[begin], starts[end]) - shift[0], second(starts[begin], starts[end]) - shift[1]  # noqa: E741
+        k, l = first(starts[begin], starts[end]), second(starts[begin], starts[end])  # noqa: E741
+        k -= shift[0]
+        l -= shift[1]  # noqa: E741
         np.fill_diagonal(k, 0.0)
         np.fill_diagonal(l, 0.0)
         rows, columns = starts[begin:end] - starts[begin], starts[begin:-1] - starts[begin]
-        for number, product in enumerate((k, l, k * l, k * k, l * l)):
-            sums = _sum_by_sentence(product, rows, columns)
-            totals[number] += _quadratic(sums, left, right, begin, end, powers[0] == powers[1])
-    return PairTotals(totals[0], totals[1], totals[2], totals[3], totals[4], shift)
+        factors = {"k": (k,), "l": (l,), "kl": (k, l), "kk": (k, k), "ll": (l, l)}
+        for name in quantities:
+            sums = _sum_by_sentence(np.multiply(*pair) if len(pair := factors[name]) == 2 else pair[0], rows, columns)
+            for number, (p, q) in enumerate(powers):
+                share = _quadratic(sums, raised[p], raised[q], begin, end, p == q)
+                totals[number, QUANTITIES.index(name)] += share
+    return [PairTotals(**dict(zip(QUANTITIES, values, strict=True)), shift=shift) for values in totals]
 
 
 def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:

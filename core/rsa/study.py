@@ -20,10 +20,11 @@ from core.corpora import Corpus, read_corpus
 from core.errors import CorpusError
 from core.export import Result, provenance
 from core.models import fingerprint, parse_ref, tokenizer_fingerprint, zoo_folder, zoo_models
+from core.pairs import Kept, Words, identity, sample_words
 from core.rsa.headline import make_headline, make_methods
 from core.rsa.measures import MEASURES
 from core.rsa.spec import RsaSpec, corpus_name, short_name
-from core.rsa.tasks import Kept, Words, compare_layers, compare_models, identity, sample_words
+from core.rsa.tasks import compare_layers, compare_models
 from core.runner import Outputs, Task, run
 from core.store import Value
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from core.errors import CorpusError, ShapeError, SpecError
 from core.export import Result, provenance
 from core.models import describe, parse_ref
+from core.pairs import identity
 from core.rsa.preparing import centred
 from core.rsa.spec import short_names
-from core.rsa.tasks import identity
 from core.runner import Outputs, Task, run
 from core.store import Value
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+expect.set_options(timeout=120_000)  # milliseconds; a busy machine is no fault of the page
 CHARTS = "[data-testid=stVegaLiteChart]"
 SMALL = "permutations=500"
 

@@ -15,9 +15,9 @@ from core.cli import main
 from core.corpora import Corpus, Sentence
 from core.errors import CorpusError, ModelError, SpecError
 from core.export import Result
+from core.pairs import sample_words
 from core.rsa import charts, study
 from core.rsa.spec import RsaSpec, short_name, short_names
-from core.rsa.tasks import sample_words
 from core.runner import run
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
