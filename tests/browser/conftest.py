@@ -68,6 +68,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sync_api.Brow
             viewport={"width": 1280, "height": 900},
         )
         context.set_default_timeout(PATIENCE)
+        sync_api.expect.set_options(timeout=PATIENCE)
         yield context
         context.close()
 
