@@ -1,8 +1,8 @@
 """RSA, debiased CKA and the bootstrap against the obvious ways of computing them.
 
-    python -m benchmarks.rsa > benchmarks/rsa.txt
+    OMP_NUM_THREADS=1 python -m benchmarks.rsa > benchmarks/rsa.txt
 
-Times are the best of three, ratios are within one run, memory is numpy's own peak beside the inputs. The last table is
+Processor times are the best of three, memory is numpy's own peak beside the inputs. The last table is
 committed as `rsa.txt`.
 """
 
@@ -132,5 +132,6 @@ def print_bootstrap() -> None:
 
 
 if __name__ == "__main__":
+    print("Processor time on one thread (OMP_NUM_THREADS=1); ratios are within one run.\n")
     print_ratios()
     print_bootstrap()
