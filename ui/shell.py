@@ -51,7 +51,7 @@ def open_page(title: str, lead: str) -> None:
     A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its first link
     without the frame; calling st.navigation ends that, and the second run goes through app.py.
     """
-    if ROUTED not in st.session_state:
+    if not st.session_state.pop(ROUTED, False):  # set anew by app.py in every run
         navigation()
         st.rerun()
     st.title(title)
