@@ -18,7 +18,7 @@ from core.alignment.experiments import (
 )
 from core.alignment.registry import METHODS
 from core.alignment.study import METHOD_NOTE
-from core.models import zoo_models
+from core.models import describe, zoo_models
 from core.runner import run
 from ui import controls
 from ui.downloads import show_downloads
@@ -118,7 +118,10 @@ def space(result: Result) -> None:
 def check(models: tuple[str, ...], text: TextChoice) -> None:
     """The bijection check of the first model."""
     left, right = st.columns([2, 3])
-    layer = left.number_input("Layer", 0, 48, 3, key="check_layer", help="Whose states are bent; 0 = embeddings.")
+    depth = describe(models[0]).layers
+    layer = left.number_input(
+        "Layer", 0, depth, min(3, depth), key="check_layer", help="Whose states are bent; 0 = embeddings."
+    )
     names = right.multiselect(
         "Methods",
         list(METHODS),
