@@ -7,7 +7,7 @@ import streamlit as st
 from core.limits import current_limits
 from ui.errors import errors_shown
 from ui.jobs import freeze_heavy_imports
-from ui.shell import IMAGES, WIDTH, navigation, show_logo, show_sidebar
+from ui.shell import WIDTH, navigation, show_logo, show_sidebar
 
 
 @st.cache_resource(show_spinner=False)
@@ -18,7 +18,6 @@ def _start() -> None:
     freeze_heavy_imports()
 
 
-st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
 st.set_option("client.showErrorDetails", "none" if current_limits().shared else "full")
 _start()
 

@@ -40,8 +40,12 @@ PAGES = (
 
 
 def navigation() -> Page:
-    """The page asked for, among those registered."""
+    """The page asked for, among those registered.
+
+    The tab's icon is set first: streamlit would otherwise fetch a page's Material icon from another server for it.
+    """
     st.session_state[ROUTED] = True
+    st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
     return st.navigation([st.Page(entry.path, title=entry.title, icon=entry.icon) for entry in PAGES])
 
 
