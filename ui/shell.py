@@ -56,6 +56,8 @@ def open_page(title: str, lead: str) -> None:
     without the frame; calling st.navigation ends that, and the second run goes through app.py.
     """
     if not st.session_state.pop(ROUTED, False):  # set anew by app.py in every run
+        # Without an icon of its own the browser would fetch the page's Material icon from a foreign server.
+        st.set_page_config(page_icon=str(IMAGES / "mark-light.svg"))
         navigation()
         st.rerun()
     st.title(title)

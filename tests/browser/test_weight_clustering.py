@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-expect.set_options(timeout=120_000)  # milliseconds; a busy machine is no fault of the page
 CHARTS = "[data-testid=stVegaLiteChart]"
 SMALL = "permutations=500"
 
@@ -57,7 +56,7 @@ def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) 
     open_study(page, app_url, view="Neighbours", vector="Spectrum")
     expect(page.locator("h3").first).to_contain_text("spectrum")
     with page.expect_download() as started:
-        page.get_by_role("button", name="CSV").click()
+        page.get_by_role("button", name="CSV", exact=True).click()
     rows = list(csv.DictReader(io.StringIO(started.value.path().read_text(encoding="utf8"))))
     assert list(rows[0]) == ["k", "share", "chance", "p_value"]
     headline, link = page.locator("h3").first.inner_text(), page.url
