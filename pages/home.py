@@ -20,11 +20,12 @@ shell.open_page(
     "in published experiments made interactive, each with the statistics that tell signal from noise.",
 )
 
-with st.container(horizontal=True, gap="medium"):
-    for entry in shell.PAGES[1:]:
-        with st.container(border=True, width=300, height="stretch"):
-            st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
-            st.caption(entry.question)
+for number, entry in enumerate(shell.PAGES[1:]):
+    if number % 2 == 0:
+        places = st.columns(2, gap="medium")
+    with places[number % 2].container(border=True):
+        st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
+        st.caption(entry.question)
 
 st.header("A first look", anchor=False)
 if zoo_models():
@@ -39,14 +40,13 @@ if zoo_models():
     if result is not None and len(result.table):
         show_headline(result)
         show_charts([similarity_chart(result)], key="first", alt_text=result.headline)
-        st.page_link(
-            "pages/rsa.py", label="Change the models, the text or the measure", icon=":material/arrow_forward:"
-        )
+        st.page_link("pages/rsa.py", label="Change models, text or measure", icon=":material/arrow_forward:")
 
 st.header("In the box", anchor=False)
 with st.container(width=shell.PROSE):
     st.markdown(
-        "Small BERTs trained for this app, so that everything here runs without a hub and without a graphics card. "
+        "Small BERTs of some two million parameters, trained for this app, so that everything here runs without a hub "
+        "and without a graphics card. "
         "Any other model takes their place: `hub:organisation/name` or a folder on your computer."
     )
 if entries := zoo_models():

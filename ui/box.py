@@ -22,7 +22,7 @@ LOSSES = frozenset({"held_out_loss"})
 
 
 def box_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """One row a task and base: references, task, the model fine-tuned, scores beside the trivial baseline, size.
+    """One row a task and base: references, task, the model fine-tuned, scores beside the trivial baseline.
 
     Args:
         entries: As `core.models.zoo_models` gives them; an entry may lack any field but `ref`.
@@ -39,11 +39,10 @@ def box_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
             "trained for": TASKS.get(task, task.replace("-", " ").capitalize()) + (", on the way" if early else ""),
             "from": base,
             "score": _scores(group),
-            "parameters": f"{group[0]['parameters'] / 1e6:.1f} M" if group[0].get("parameters") else "",
         }
         for (task, base, early), group in groups.items()
     ]
-    return pd.DataFrame(rows, columns=["models", "trained for", "from", "score", "parameters"])
+    return pd.DataFrame(rows, columns=["models", "trained for", "from", "score"])
 
 
 def _names(refs: list[str]) -> str:

@@ -74,7 +74,7 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
                 "titleColor": faint,
                 "labelFontSize": 12,
                 "symbolOpacity": 1,
-                "layout": {"bottom": {"anchor": "start"}},
+                "layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 4}},
             },
             "text": {"color": ink},
         },

@@ -142,9 +142,9 @@ def _curves(
     x = alt.X("layer:Q", title=LAYER_TITLE, axis=alt.Axis(tickMinStep=1, format="d", grid=False, labelFlush=False))
     shown = [names[ref] for ref in compared]
     colour = alt.Color(
-        "name:N", title="Model", scale=alt.Scale(domain=shown, range=_cycled(COLOURS, shown)), legend=_legend(alt)
+        "name:N", title=None, scale=alt.Scale(domain=shown, range=_cycled(COLOURS, shown)), legend=_legend(alt)
     )
-    shape = alt.Shape("name:N", title="Model", scale=alt.Scale(domain=shown, range=_cycled(SHAPES, shown)))
+    shape = alt.Shape("name:N", title=None, scale=alt.Scale(domain=shown, range=_cycled(SHAPES, shown)))
     tooltip = [alt.Tooltip("name:N", title="Model"), alt.Tooltip("layer:Q", title="Layer")]
     for field, name in (
         ("similarity", label),
@@ -157,13 +157,13 @@ def _curves(
     base = alt.Chart(rows)
     null = rows.groupby("layer", as_index=False).agg(null_low=("null_low", "min"), null_high=("null_high", "max"))
     layers: list[Any] = [
-        alt.Chart(null.assign(kind="null, 95 %"))
+        alt.Chart(null.assign(kind="unrelated spaces, 95 % (null)"))
         .mark_area(opacity=0.35, line={"color": GREY, "strokeWidth": 1, "opacity": 0.6})
         .encode(
             x=x,
             y=alt.Y("null_low:Q", scale=y_scale, title=label, axis=alt.Axis(tickCount=6)),
             y2="null_high:Q",
-            fill=alt.Fill("kind:N", title="Unrelated spaces", scale=alt.Scale(range=[GREY]), legend=_legend(alt)),
+            fill=alt.Fill("kind:N", title=None, scale=alt.Scale(range=[GREY]), legend=_legend(alt)),
         ),
         base.mark_area(opacity=0.22).encode(
             x=x, y=alt.Y("low:Q", scale=y_scale, title=label), y2="high:Q", color=colour
@@ -198,7 +198,7 @@ def _yardstick_lines(alt: Any, yardsticks: pd.DataFrame, base: str, x: Any, y_sc
         .encode(
             x=x,
             y=alt.Y("similarity:Q", scale=y_scale, title=label),
-            strokeDash=alt.StrokeDash("kind:N", title="Yardsticks", scale=scale, legend=_legend(alt)),
+            strokeDash=alt.StrokeDash("kind:N", title=None, scale=scale, legend=_legend(alt)),
             tooltip=[
                 alt.Tooltip("kind:N", title="Yardstick"),
                 alt.Tooltip("layer:Q", title="Layer"),
@@ -294,5 +294,5 @@ def _cycled(values: tuple[str, ...], names: list[str]) -> list[str]:
 
 
 def _legend(alt: Any) -> Any:
-    """Below the chart, one column each, so that three fit beside each other on a telephone."""
-    return alt.Legend(orient="bottom", columns=1, labelLimit=170, titleLimit=170, symbolOpacity=1)
+    """Below the chart, in two columns, which a telephone has room for; the page puts legends below each other."""
+    return alt.Legend(orient="bottom", columns=2, labelLimit=170, titleLimit=170, symbolOpacity=1)
