@@ -198,7 +198,7 @@ def _yardstick_lines(alt: Any, yardsticks: pd.DataFrame, base: str, x: Any, y_sc
         .encode(
             x=x,
             y=alt.Y("similarity:Q", scale=y_scale, title=label),
-            strokeDash=alt.StrokeDash("kind:N", title=None, scale=scale, legend=_legend(alt)),
+            strokeDash=alt.StrokeDash("kind:N", title=None, scale=scale, legend=_legend(alt, line=True)),
             tooltip=[
                 alt.Tooltip("kind:N", title="Yardstick"),
                 alt.Tooltip("layer:Q", title="Layer"),
@@ -293,6 +293,7 @@ def _cycled(values: tuple[str, ...], names: list[str]) -> list[str]:
     return [values[number % len(values)] for number in range(len(names))]
 
 
-def _legend(alt: Any) -> Any:
+def _legend(alt: Any, line: bool = False) -> Any:
     """Below the chart, in two columns, which a telephone has room for; the page puts legends below each other."""
-    return alt.Legend(orient="bottom", columns=2, labelLimit=170, titleLimit=170, symbolOpacity=1)
+    stroke = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if line else {}
+    return alt.Legend(orient="bottom", columns=2, labelLimit=170, titleLimit=170, symbolOpacity=1, **stroke)
