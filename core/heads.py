@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from core.errors import ModelError
-from core.imports import import_transformers
+from core.imports import MAKING_A_MODEL, import_transformers
 
 ARC_PREFIX = "arc_head."
 HEAD_KEY = "palimpsest_head"
@@ -124,9 +124,10 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     if ending is None:
         known = ", ".join(AUTO_CLASSES)
         raise ModelError(f"{folder.name} was saved as {architecture}, without a head that is known here ({known}).")
-    model, found = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
-        folder, output_loading_info=True, **options
-    )
+    with MAKING_A_MODEL:
+        model, found = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
+            folder, output_loading_info=True, **options
+        )
     _refuse_missing(folder, found["missing_keys"])
     return model.eval().requires_grad_(False)
 
@@ -136,7 +137,8 @@ def _load_arc_parser(folder: Path, head: dict[str, Any], options: dict[str, Any]
 
     if head.get("kind") != "arc":
         raise ModelError(f"{folder.name} has a head of kind {head.get('kind')!r}; known here: arc.")
-    body, found = import_transformers().AutoModel.from_pretrained(folder, output_loading_info=True, **options)
+    with MAKING_A_MODEL:
+        body, found = import_transformers().AutoModel.from_pretrained(folder, output_loading_info=True, **options)
     _refuse_missing(folder, found["missing_keys"])
     parser = ArcParser(body, int(head["size"]))
     with safe_open(folder / "model.safetensors", framework="pt") as handle:

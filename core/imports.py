@@ -1,4 +1,4 @@
-"""The one import that two threads must not begin at once."""
+"""What two threads must not do with transformers at once: import it, and make a model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import threading
 from typing import Any
 
 _IMPORTING = threading.Lock()
+
+MAKING_A_MODEL = threading.RLock()
+"""Held while a transformers model is made or its weights are read.
+
+transformers replaces its functions for initial weights and for tied weights while it makes a model, and puts back
+what it found. Two threads that overlap put back each other's replacements: from then on no model in the process
+has tied weights or fresh ones. The draw of a random control also needs torch's global generator for itself.
+"""
 
 
 def import_transformers() -> Any:

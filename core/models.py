@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from core import checkpoints
 from core.errors import ModelError
-from core.imports import import_transformers
+from core.imports import MAKING_A_MODEL, import_transformers
 from core.limits import current_limits
 from core.references import ModelRef, parse_ref
+from core.seeding import seeded
 from core.zoo_models import read_manifest, zoo_folder
 
 __all__ = (
@@ -249,14 +250,15 @@ def _load(
     pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
     try:
         config = configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        if ref.random:
-            model = _draw(factory, config, options)
-        else:
-            model, report = factory.from_pretrained(
-                folder, config=config, use_safetensors=not pickled, weights_only=True, trust_remote_code=False,
-                local_files_only=True, output_loading_info=True, **options,
-            )  # fmt: skip
-            _check_complete(ref, report, expected)
+        with MAKING_A_MODEL:
+            if ref.random:
+                model = _draw(factory, config, options)
+            else:
+                model, report = factory.from_pretrained(
+                    folder, config=config, use_safetensors=not pickled, weights_only=True, trust_remote_code=False,
+                    local_files_only=True, output_loading_info=True, **options,
+                )  # fmt: skip
+                _check_complete(ref, report, expected)
     except ModelError:
         raise
     except Exception as error:  # the library raises whatever its many loaders raise; each is this model's fault
@@ -270,8 +272,7 @@ def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel
     """Fresh weights, the same for a configuration each time; drawn in float32 whatever they are used in."""
     import torch
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(RANDOM_SEED)
+    with seeded(RANDOM_SEED):
         maker = factory.from_config if hasattr(factory, "from_config") else factory._from_config
         drawn = maker(config, **{**options, "dtype": torch.float32})
     return drawn.to(options["dtype"])

@@ -88,6 +88,7 @@ def open_model(folder: Path) -> int:
     from transformers.utils import logging
 
     from core.heads import load_task_model
+    from core.imports import MAKING_A_MODEL
 
     level = logging.get_verbosity()
     logging.set_verbosity_error()  # a body opened without its head is reported weight by weight
@@ -95,7 +96,8 @@ def open_model(folder: Path) -> int:
     try:
         options = {"use_safetensors": True, "trust_remote_code": False}
         AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        _, found = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
+        with MAKING_A_MODEL:
+            _, found = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
         if found["missing_keys"]:
             raise ModelError(f"weights are missing: {sorted(found['missing_keys'])[0]}")
         model = load_task_model(folder)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from core.alignment.fitting import Curve, Schedule, train_bank
 from core.alignment.linear import Aligner, LinearAligner, Procrustes, Ridge, Rows, moments
 from core.errors import ShapeError
+from core.seeding import seeded
 
 HELD_OUT = 0.1  # share of the rows kept for early stopping where no validation rows are given
 
@@ -36,8 +37,7 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
     """
     if d < 2:
         raise ShapeError(f"A coupling block needs at least two dimensions to split; got {d}.")
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed):
 
         def subnet(inward: int, outward: int) -> nn.Module:
             last = nn.Linear(hidden, outward)
@@ -157,8 +157,7 @@ class Mlp(_TrainedAligner):
         return Ridge()
 
     def _network(self, d: int, seed: int) -> nn.Module:
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
+        with seeded(seed):
             return _Residual(d, self.hidden)
 
 
