@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.models import zoo_models
 from core.weights import clustering
+from core.weights.members import fine_tunes
 from core.weights.spec import OF, WeightsSpec
 from core.weights.study import run_study
 from core.weights.vectors import VECTORS
@@ -92,7 +92,7 @@ result = run_panel(
     "weights",
     spec,
     lambda progress, cancel: run_study(spec, progress=progress, cancel=cancel),
-    identity=contents(base, *(str(entry["ref"]) for entry in zoo_models() if entry.get("base"))),
+    identity=contents(base, *(str(entry["ref"]) for entry in fine_tunes())),
     again=again,
 )
 if result is None:

@@ -9,10 +9,10 @@ import streamlit as st
 
 from core.errors import PalimpsestError
 from core.hub_listing import Listed, choose_listed, list_fine_tunes
-from core.models import parse_ref, zoo_models
+from core.models import parse_ref
 from core.weights import charts, rank_charts
 from core.weights.maps import FEWEST, METHODS
-from core.weights.members import PATTERN, read_label_table
+from core.weights.members import PATTERN, fine_tunes, read_label_table
 from core.weights.study import draw
 from ui import controls, shell
 from ui.downloads import show_downloads
@@ -81,7 +81,7 @@ def models_problem(text: str) -> str | None:
 
 def fine_tunes_picker() -> tuple[str, ...] | None:
     """References and patterns; None if there is none or one cannot be used, which is said below the control."""
-    tuned = [str(entry["ref"]) for entry in zoo_models() if entry.get("base")]
+    tuned = [str(entry["ref"]) for entry in fine_tunes()]
     presets = [ref for ref in controls.model_options() if ref.startswith("hub:")]
     given = st.multiselect(
         "Fine-tunes", [EVERY, *tuned, *presets], default=[EVERY], key="models", bind="query-params",
@@ -241,12 +241,19 @@ def _one_model(result: Result, models: Sequence[str]) -> None:
         ):
             if any(entry.path == path for entry in shell.PAGES):
                 st.page_link(path, label=label, icon=":material/arrow_forward:", query_params=link)
-    families = rank_charts.families_of(result)
+    kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
+    of = kinds[0]
+    if len(kinds) > 1:
+        of = str(st.segmented_control("Of", kinds, default=of, required=True, key="spectra_of"))
+    families = rank_charts.families_of(result, of)
     show_charts(
-        [rank_charts.spectrum_chart(result, model, family, legend=not place) for place, family in enumerate(families)],
+        [
+            rank_charts.spectrum_chart(result, model, family, of, legend=not place)
+            for place, family in enumerate(families)
+        ],
         key="spectra",
         across=3,
-        alt_text=f"Singular values of the deltas of {names[model]}, by family and layer",
+        alt_text=f"Singular values of {names[model]}, by family and layer",
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from core import hub, hub_listing
 from core.errors import ModelError, SpecError
@@ -83,6 +84,11 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     return Members(tuple(found.values()), tuple(notices))
 
 
+def fine_tunes() -> list[dict[str, Any]]:
+    """The box's entries that were fine-tuned from another; a checkpoint along a pretraining run is none."""
+    return [entry for entry in zoo_models() if entry.get("base") and entry.get("task") != "masked-lm"]
+
+
 def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     """Labels by column and model, from an uploaded table: CSV or TSV with a header and a column named `model`.
 
@@ -116,7 +122,7 @@ def _expand(pattern: str, base: str) -> list[Member]:
         return [_describe(str(parse_ref(pattern)), base)]
     kind, _, name = pattern.partition(":")
     if kind == "zoo":
-        tuned = [_from_manifest(entry) for entry in zoo_models() if entry.get("base")]
+        tuned = [_from_manifest(entry) for entry in fine_tunes()]
         matches = [member for member in tuned if fnmatchcase(member.ref, pattern)]
         if not matches:
             have = ", ".join(member.ref for member in tuned[:6]) or "none"

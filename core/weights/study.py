@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import TaskError
+from core.errors import SpecError, TaskError
 from core.export import Result, provenance
+from core.limits import current_limits
 from core.models import parse_ref
 from core.runner import Outputs, Task, run
 from core.store import default_store, key_of
@@ -28,35 +29,37 @@ from core.weights.opening import identify
 from core.weights.spec import WeightsSpec
 from core.weights.vectors import VECTORS, Features, calc_distances
 
+MOST_SHARED = 40  # fine-tunes of one study on a shared instance
+
 
 def plan(spec: WeightsSpec) -> list[Task]:
     """One task a fine-tune; where weights themselves are asked for, one more a model and one for its base.
 
     Raises:
-        SpecError: If no fine-tune is named.
+        SpecError: If no fine-tune is named, or more than a shared instance compares.
         ModelError: If something is no reference.
     """
     members = _members(spec).members
+    if current_limits().shared and len(members) > MOST_SHARED:
+        raise SpecError(f"A shared instance compares up to {MOST_SHARED} fine-tunes at once, not {len(members)}.")
     identities = {ref: identify(ref) for member in members for ref in (member.base, member.ref)}
     kept = kept_rank(spec.rank)
-    tasks = []
-    if spec.of in ("delta", "both") or len(members) > 1:
-        tasks += [
-            Task.of(
-                member.ref,
-                measure_delta,
-                group=member.ref,
-                version=VERSION,
-                base=member.base,
-                model=member.ref,
-                base_identity=identities[member.base],
-                model_identity=identities[member.ref],
-                families=spec.families,
-                kept=kept,
-                seed=spec.seed,
-            )
-            for member in members
-        ]
+    tasks = [
+        Task.of(
+            member.ref,
+            measure_delta,
+            group=member.ref,
+            version=VERSION,
+            base=member.base,
+            model=member.ref,
+            base_identity=identities[member.base],
+            model_identity=identities[member.ref],
+            families=spec.families,
+            kept=kept,
+            seed=spec.seed,
+        )
+        for member in members
+    ]
     if spec.of != "delta":
         tasks += [
             Task.of(

@@ -78,6 +78,13 @@ def test_weights_themselves_have_ranks_too() -> None:
     assert "relative to the base" in sentences(app)
 
 
+def test_spectra_of_the_weights_stand_beside_those_of_the_delta() -> None:
+    app = open_page(PAGE, **LINK, of="both")
+    app.segmented_control(key="spectra_of").set_value("weights").run()
+    assert not app.exception
+    assert figures(app) == 7
+
+
 def test_what_a_link_cannot_ask_for_is_left_out() -> None:
     app = open_page(PAGE, **LINK, vector="colour", models="nonsense")
     assert not app.exception

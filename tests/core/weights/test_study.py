@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import SpecError, TaskError
 from core.runner import run
+from core.weights import study
 from core.weights.measuring import kept_rank
 from core.weights.spec import WeightsSpec
 from core.weights.study import plan, run_study
@@ -121,6 +122,19 @@ def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
     assert len(result.tables["ranks"])
     assert any("No score" in notice for notice in result.notices)
     assert result.headline.startswith("The median delta has rank")
+
+
+def test_weights_alone_of_one_model(zoo: Path) -> None:
+    result = run_study(replace(SPEC, models=("zoo:nli-0",), of="weights"))
+    assert set(result.tables["matrices"]["of"]) == {"delta", "weights"}
+    assert "median weight matrix" in result.headline
+
+
+def test_a_shared_instance_has_its_limit(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    monkeypatch.setattr(study, "MOST_SHARED", 5)
+    with pytest.raises(SpecError, match="up to 5 fine-tunes at once, not 9"):
+        plan(SPEC)
 
 
 def test_two_models_have_a_distance_and_no_score(zoo: Path) -> None:

@@ -1,0 +1,26 @@
+"""The box itself: what its real fine-tunes' weights give away, and what the original vector does not see."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.models import zoo_models
+from core.weights.members import fine_tunes
+from core.weights.spec import WeightsSpec
+from core.weights.study import run_study
+from core.weights.vectors import VECTORS
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.skipif(not zoo_models(), reason="the box has no models yet: make zoo")
+def test_neighbours_in_the_box_share_their_task() -> None:
+    result = run_study(WeightsSpec())
+    tuned = [entry for entry in fine_tunes() if entry["base"] == "zoo:seed-0"]
+    assert not result.failures
+    assert len(result.table) == len(tuned) >= 18
+    assert result.tables["matrices"].groupby("model").size().eq(36).all()
+    two = result.tables["vectors"].query("k == 2").set_index("vector")
+    assert set(two.index) == set(VECTORS)
+    assert two.loc[two["gauge_safe"], "p_value"].min() < 0.01
+    assert two["chance"].between(0.1, 0.13).all()
