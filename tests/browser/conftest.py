@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from core.models import zoo_models
+from tests.browser.server import serve
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-START_SECONDS = 120
 PATIENCE = 120_000  # milliseconds; a slow machine is no fault of the app
 
 
@@ -34,25 +27,8 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the app, which runs until the last browser test is over."""
     if not {"seed-0", "parse-0"} <= {entry["name"] for entry in zoo_models()}:
         pytest.skip("the box has no models yet: make zoo")
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("app") / "log.txt"
-    environment = {**os.environ, "PALIMPSEST_STORE": str(tmp_path_factory.mktemp("browser-store"))}
-    environment.pop("PALIMPSEST_MODE", None)
-    options = ("--server.headless=true", "--server.fileWatcherType=none", f"--server.port={port}")
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), *options]
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            _wait_until_healthy(server, f"http://localhost:{port}/_stcore/health", log)
-            yield f"http://localhost:{port}"
-        finally:
-            server.terminate()
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                server.kill()
+    with serve(tmp_path_factory.mktemp("app")) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
@@ -91,15 +67,3 @@ def page(chromium: sync_api.BrowserContext, app_url: str) -> Iterator[sync_api.P
 def _note_foreign(url: str, app_url: str, problems: list[str]) -> None:
     if url.startswith("http") and not url.startswith(app_url):
         problems.append(f"asked of another server: {url}")
-
-
-def _wait_until_healthy(server: subprocess.Popen, address: str, log: Path) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and server.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=5) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail(f"the app did not start:\n{log.read_text(encoding='utf8', errors='replace')[-2000:]}")

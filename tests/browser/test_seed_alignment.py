@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from playwright.sync_api import BrowserContext
 
+from tests.browser.server import serve
 from tests.core.alignment.conftest import WORDS, save_classifier
 from ui.alignment_views import SPACE, STUDY_VIEWS, TRAINING
 
-ROOT = Path(__file__).resolve().parents[2]
 CHART = '[data-testid="stVegaLiteChart"] svg, [data-testid="stVegaLiteChart"] canvas'
 VIEWS = tuple(view for view in STUDY_VIEWS if view != TRAINING)
 pytestmark = pytest.mark.browser
@@ -31,44 +26,27 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     rng = np.random.default_rng(0)
     text = folder / "text.txt"
     text.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(80)))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = {"port": port, "headless": "true", "fileWatcherType": "none"}
-    flags = [part for name, value in options.items() for part in (f"--server.{name}", str(value))]
-    environment = {**os.environ, "PALIMPSEST_STORE": str(folder / "store"), "OMP_NUM_THREADS": "1"}
-    server = subprocess.Popen([sys.executable, "-m", "streamlit", "run", "app.py", *flags], cwd=ROOT, env=environment)
-    try:
-        for _ in range(240):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.5)
+    with serve(folder, OMP_NUM_THREADS="1") as app:
         query = {"models": models, "text": str(text), "sentences": 80, "draws": 20, "method": ["Procrustes", "ridge"]}
-        yield f"http://127.0.0.1:{port}/seed_alignment?{urlencode(query, doseq=True)}"
-    finally:
-        server.terminate()
-        server.wait(20)
+        yield f"{app}/seed_alignment?{urlencode(query, doseq=True)}"
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (420, "light"), (420, "dark")])
-def test_every_view_is_drawn_and_fits(address: str, width: int, scheme: str) -> None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-        page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        for view in VIEWS:
-            page.goto(f"{address}&{urlencode({'view': view})}")
-            page.wait_for_selector(CHART, timeout=180_000)
-            wanted = 2 if view == SPACE else 1
-            page.wait_for_function(f"document.querySelectorAll('{CHART}').length >= {wanted}", timeout=60_000)
-            box = page.locator(CHART).first.bounding_box()
-            assert box is not None
-            assert box["height"] >= 250  # a legend below has not taken the plot's room
-            assert box["x"] + box["width"] <= width
-            assert page.evaluate("document.documentElement.scrollWidth") <= width  # never scrolls sideways
-        assert errors == []
-        browser.close()
+def test_every_view_is_drawn_and_fits(chromium: BrowserContext, address: str, width: int, scheme: str) -> None:
+    page = chromium.new_page()
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for view in VIEWS:
+        page.goto(f"{address}&{urlencode({'view': view})}")
+        page.wait_for_selector(CHART, timeout=180_000)
+        wanted = 2 if view == SPACE else 1
+        page.wait_for_function(f"document.querySelectorAll('{CHART}').length >= {wanted}", timeout=60_000)
+        box = page.locator(CHART).first.bounding_box()
+        assert box is not None
+        assert box["height"] >= 250  # a legend below has not taken the plot's room
+        assert box["x"] + box["width"] <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width  # never scrolls sideways
+    page.close()
+    assert errors == []
