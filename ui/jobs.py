@@ -160,7 +160,7 @@ class Jobs:
             if job.state is not State.WAITING or job not in self._queue:
                 return 0
             running = any(other.state is State.RUNNING for other in self._jobs.values())
-            return self._queue.index(job) + int(running)
+            return self._in_order().index(job) + int(running)
 
     def leave(self, job: Job, watcher: str = "") -> bool:
         """Cancel the job for this watcher: it stops unless somebody else has asked for it within ten seconds.
@@ -170,13 +170,25 @@ class Jobs:
         """
         with self._change:
             job.watchers.pop(watcher, None)
-            if any(self._clock() - seen < WATCHING for seen in job.watchers.values()):
+            if self._watched(job):
                 return False
             job.cancel.set()
             if job.state is State.WAITING and job in self._queue:
                 self._queue.remove(job)
                 self._end(job, State.CANCELLED)
             return True
+
+    def _watched(self, job: Job) -> bool:
+        return any(self._clock() - seen < WATCHING for seen in job.watchers.values())
+
+    def _in_order(self) -> list[Job]:
+        """First those that somebody is looking at, each group in the order in which it was asked for."""
+        return sorted(self._queue, key=lambda job: not self._watched(job))
+
+    def _take_next(self) -> Job:
+        job = self._in_order()[0]
+        self._queue.remove(job)
+        return job
 
     def _start_worker(self) -> None:
         if self._worker is None or not self._worker.is_alive():
@@ -188,7 +200,7 @@ class Jobs:
             with self._change:
                 while not self._queue:
                     self._change.wait()
-                job = self._queue.popleft()
+                job = self._take_next()
                 job.state, job.started = State.RUNNING, self._clock()
             self._run(job)
             freeze_heavy_imports()

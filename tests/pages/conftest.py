@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest, app_test
 
 from core.models import zoo_models
 
@@ -30,6 +31,17 @@ def fresh_registry() -> Iterator[None]:
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def by_navigation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run goes through app.py, as on a server after its first run.
+
+    AppTest forgets before each run that the app calls st.navigation: the page would run alone first, and ask for a
+    second run in which a click is no longer known.
+    """
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
+    monkeypatch.setattr(app_test, "PagesManager", type("Remembering", (PagesManager,), {}))
 
 
 @pytest.fixture(autouse=True)

@@ -71,6 +71,23 @@ def test_two_sessions_share_one_run() -> None:
     assert gate.runs == 1
 
 
+def test_a_job_that_somebody_looks_at_runs_before_one_that_was_left() -> None:
+    clock = Clock()
+    jobs, gate, order = Jobs(clock=clock), Gate(), []
+    running = jobs.ask("running", "", gate)
+    assert gate.begun.wait(LONG)
+    left = jobs.ask("left", "", lambda progress, cancel: order.append("left"), watcher="one")
+    seen = jobs.ask("seen", "", lambda progress, cancel: order.append("seen"), watcher="two")
+    assert (jobs.ahead(left), jobs.ahead(seen)) == (1, 2)
+    clock.now += WATCHING + 1
+    jobs.watch(seen, "two")
+    assert (jobs.ahead(left), jobs.ahead(seen)) == (2, 1)
+    gate.opened.set()
+    for job in (running, left, seen):
+        finish(job)
+    assert order == ["seen", "left"]
+
+
 def test_jobs_run_in_order_one_at_a_time_and_know_their_place() -> None:
     jobs, gates, order = Jobs(), [Gate() for _ in range(3)], []
     asked = [
