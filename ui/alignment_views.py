@@ -91,7 +91,7 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Any]]:
     if view == PAIRS:
         best = result.tables["methods"].query("group == 'models'").sort_values("nmse")["method"].iloc[0]
         return "alignment", [charts.pair_chart(result, str(best))]
-    return "alignment", [charts.method_chart(result)]
+    return "methods", [charts.method_chart(result)]
 
 
 @st.fragment

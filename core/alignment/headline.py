@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def make_headline(methods: pd.DataFrame, differences: pd.DataFrame, two_groups: bool) -> str:
-    """Which method is best, whether the invertible network beats least squares, and how the groups compare.
+def make_headline(methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame, two_groups: bool) -> str:
+    """Which method is best and where, whether the invertible network beats least squares, how the groups compare.
 
     Args:
         methods: group, method, nmse, low, high; controls included.
+        layers: group, method, layer, nmse, low, high.
         differences: group, method, other_group, other_method, difference, low, high.
         two_groups: Whether a second group was asked for.
     """
@@ -32,6 +33,7 @@ def make_headline(methods: pd.DataFrame, differences: pd.DataFrame, two_groups: 
     identity = first[first["method"] == "identity"]
     if not identity.empty:
         sentences[0] += f" (without a map {identity.iloc[0]['nmse']:.2f})"
+    sentences.append(_layer_clause(layers[(layers["group"] == "models") & (layers["method"] == best["method"])]))
     network = differences[(differences["group"] == "models") & (differences["method"] == "inn")]
     # Ridge is the stronger of the two: beating plain least squares alone may be no more than a lack of rows.
     for other in ("ridge", "ols"):
@@ -42,6 +44,17 @@ def make_headline(methods: pd.DataFrame, differences: pd.DataFrame, two_groups: 
     if two_groups:
         sentences.append(_group_clause(differences, str(best["method"])))
     return ". ".join(sentence for sentence in sentences if sentence) + "."
+
+
+def _layer_clause(rows: pd.DataFrame) -> str:
+    """At which layer the spaces are most alike and at which least; nothing of a single layer."""
+    if len(rows) < 2:
+        return ""
+    low, high = rows.loc[rows["nmse"].idxmin()], rows.loc[rows["nmse"].idxmax()]
+    return (
+        f"They are most alike in layer {low['layer']:.0f} ({_number(low)}), "
+        f"least in layer {high['layer']:.0f} ({_number(high)})"
+    )
 
 
 def _network_clause(row: pd.Series) -> str:

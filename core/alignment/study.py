@@ -132,7 +132,7 @@ def collect(spec: AlignSpec, outputs: Outputs, corpora: Mapping[str, Corpus] | N
     return Result(
         study="align",
         spec=spec.plain(),
-        headline=make_headline(tables["methods"], tables["differences"], bool(spec.against)),
+        headline=make_headline(tables["methods"], tables["layers"], tables["differences"], bool(spec.against)),
         tables=tables,
         arrays=arrays,
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
@@ -159,8 +159,9 @@ def _name(group: str, source: str, target: str, part: str) -> str:
 
 
 def _parse(name: str) -> tuple[str, str, str, str]:
-    """(group, source, target, part) of a task's name; references hold ':' but no ': '."""
-    group, pair, part = name.split(": ")
+    """(group, source, target, part) of a task's name; a folder's name may hold ': ', the ends do not."""
+    group, _, rest = name.partition(": ")
+    pair, _, part = rest.rpartition(": ")
     source, target = pair.split(" → ")
     return group, source, target, part
 
@@ -242,6 +243,7 @@ def _bands(spec: AlignSpec, noise: Mapping) -> tuple[pd.DataFrame, pd.DataFrame,
     empty = ["group", "method", "nmse", "low", "high"]
     layer_table = pd.concat(by_layer, ignore_index=True) if by_layer else pd.DataFrame(columns=[*empty, "layer"])
     names = ["group", "method", "other_group", "other_method", "difference", "low", "high"]
+    overall.sort(key=lambda row: (list(spec.groups).index(row["group"]), row["nmse"]))
     return layer_table, pd.DataFrame(overall, columns=empty), pd.DataFrame(differences, columns=names)
 
 

@@ -24,7 +24,7 @@ from core.alignment.experiments import (
 )
 from core.alignment.headline import make_headline
 from core.alignment.spec import AlignSpec
-from core.alignment.study import COLUMNS, run_study
+from core.alignment.study import COLUMNS, _name, _parse, run_study
 from core.errors import ModelError, SpecError
 from core.runner import run
 from tests.core.alignment.conftest import LABELLED
@@ -92,6 +92,9 @@ def methods_table(**errors: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+NO_LAYERS = pd.DataFrame(columns=["group", "method", "layer", "nmse", "low", "high"])
+
+
 def difference(value: float, width: float, other: str = "ols") -> pd.DataFrame:
     row = {"group": "models", "method": "inn", "other_group": "models", "other_method": other}
     return pd.DataFrame([{**row, "difference": value, "low": value - width, "high": value + width}])
@@ -102,7 +105,9 @@ def difference(value: float, width: float, other: str = "ols") -> pd.DataFrame:
     [(-0.1, 0.05, "beats closed-form"), (0.1, 0.05, "it is worse"), (0.01, 0.05, "a band that holds 0")],
 )
 def test_the_headline_says_plainly_whether_the_network_wins(value: float, width: float, said: str) -> None:
-    headline = make_headline(methods_table(identity=2.0, ols=0.5, inn=0.5 + value), difference(value, width), False)
+    headline = make_headline(
+        methods_table(identity=2.0, ols=0.5, inn=0.5 + value), NO_LAYERS, difference(value, width), False
+    )
     assert said in headline
     assert "without a map 2.00" in headline
 
@@ -110,12 +115,26 @@ def test_the_headline_says_plainly_whether_the_network_wins(value: float, width:
 def test_the_network_is_held_against_ridge_where_there_is_one() -> None:
     """Plain least squares may only lack rows; ridge is the stronger opponent."""
     both = pd.concat([difference(-0.1, 0.05), difference(0.01, 0.05, "ridge")])
-    headline = make_headline(methods_table(ols=0.5, inn=0.4), both, False)
+    headline = make_headline(methods_table(ols=0.5, inn=0.4), NO_LAYERS, both, False)
     assert "does not beat closed-form least squares (ridge)" in headline
 
 
+def test_the_headline_says_which_layers_are_most_and_least_alike() -> None:
+    rows = [
+        {"group": "models", "method": "ols", "layer": n, "nmse": e, "low": e, "high": e}
+        for n, e in enumerate((0.3, 0.1, 0.6))
+    ]
+    headline = make_headline(methods_table(ols=0.5), pd.DataFrame(rows), difference(0.1, 0.05), False)
+    assert "most alike in layer 1 (0.100 [0.100, 0.100]), least in layer 2 (0.600 [0.600, 0.600])" in headline
+
+
+def test_a_folder_may_hold_the_separators_of_names() -> None:
+    name = _name("models", "path:/a: b/c", "zoo:seed-1", "closed forms")
+    assert _parse(name) == ("models", "path:/a: b/c", "zoo:seed-1", "closed forms")
+
+
 def test_without_any_pair_the_headline_says_so() -> None:
-    assert "No pair" in make_headline(methods_table(identity=2.0), pd.DataFrame(columns=["group"]), False)
+    assert "No pair" in make_headline(methods_table(identity=2.0), NO_LAYERS, pd.DataFrame(columns=["group"]), False)
 
 
 @pytest.mark.parametrize(
