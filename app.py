@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.cores import share_cores
 from core.limits import current_limits
 from ui.errors import errors_shown
 from ui.jobs import freeze_heavy_imports
@@ -12,7 +13,8 @@ from ui.shell import WIDTH, navigation, show_logo, show_sidebar
 
 @st.cache_resource(show_spinner=False)
 def _start() -> None:
-    """Once a process: the imports that every page needs, then out of the garbage collector's sight."""
+    """Once a process: each task its share of the cores; what every page imports, out of the collector's sight."""
+    share_cores()
     import altair  # noqa: F401
 
     freeze_heavy_imports()

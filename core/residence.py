@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
+SMALL_PARAMETERS = 10_000_000  # collected in its own time: a search through all objects takes longer than the model
 LOOK_UP_SECONDS = 0.25  # how often someone who waits hears of a cancelled run
 
 _turn = threading.RLock()
@@ -66,8 +67,9 @@ def release_model() -> None:
     if not _turn.acquire(blocking=False):
         return
     try:
-        if _resident:
-            _resident.clear()
+        large = any(loaded.info.parameters > SMALL_PARAMETERS for loaded in _resident.values())
+        _resident.clear()
+        if large:
             gc.collect()  # modules refer to each other in circles
     finally:
         _turn.release()

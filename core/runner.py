@@ -17,6 +17,7 @@ from concurrent.futures import CancelledError as LostError
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.cores import TASKS_AT_ONCE, shared_cores
 from core.errors import CancelledError, SpecError
 from core.store import Store, Value, decode, default_store
 from core.tasks import Ledger, Outcome, Task, opened_ledger, perform, span, stop_here, tick
@@ -26,7 +27,6 @@ __all__ = ["Outputs", "Progress", "Task", "open_executor", "run", "span", "tick"
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0  # how long a cancelled run waits for tasks to reach their next tick
 CONNECT_SECONDS = 5
-THREADS = 2
 AGAIN = "Run again: what was finished is kept."
 
 
@@ -215,9 +215,10 @@ def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
         with _connect(address) as client:
             yield ClusterExecutor(client)
         return
-    pool = ThreadPoolExecutor(THREADS, thread_name_prefix="palimpsest")
+    pool = ThreadPoolExecutor(TASKS_AT_ONCE, thread_name_prefix="palimpsest")
     try:
-        yield pool
+        with shared_cores():
+            yield pool
     finally:
         # A run has waited for its tasks; one that was cancelled does not wait for one that never ticks.
         pool.shutdown(wait=False, cancel_futures=True)

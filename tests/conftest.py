@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.cores import share_cores
+
+share_cores()  # before anything imports torch
 os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"

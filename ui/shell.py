@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from core.cores import available_cores
 from core.limits import current_limits
 
 IMAGES = Path(__file__).parent / "images"
@@ -93,10 +93,10 @@ def device_name() -> str:
         from core.models import choose_device
 
         device = choose_device()
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = available_cores()
     if device != "cpu":
         return {"cuda": "Graphics card (CUDA)", "mps": "Apple GPU (MPS)"}.get(device, device)
-    return f"CPU, {threads} core{'s' if threads > 1 else ''}"
+    return f"CPU, {cores} core{'s' if cores > 1 else ''}"
 
 
 def _may_have_gpu() -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from core.errors import ShapeError
 
 FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
 MUCH = 1_000_000_000  # multiplications: n = 1,000 with d = 768 stays below, n = 2,000 does not
 ROUNDING = 1e-13  # a dimension that varies by less than this share of its size does not vary
 
@@ -57,7 +58,7 @@ def centred(vectors: ArrayLike) -> FloatArray:
     return result
 
 
-def product_norm(x: FloatArray, y: FloatArray, single: bool | None = None) -> float:
+def product_norm(x: FloatArray | SingleArray, y: FloatArray | SingleArray, single: bool | None = None) -> float:
     """Sum over all pairs of items of both linear kernels' product: |X^T Y|^2, or <XX^T, YY^T>, whichever is smaller.
 
     Args:
@@ -71,8 +72,8 @@ def product_norm(x: FloatArray, y: FloatArray, single: bool | None = None) -> fl
         single = items * width * min(items, width) > MUCH
     if single:
         same = y is x  # one array on both sides: the product is symmetric, and BLAS computes half of it
-        x = x.astype(np.float32)
-        y = x if same else y.astype(np.float32)
+        x = x.astype(np.float32, copy=False)
+        y = x if same else y.astype(np.float32, copy=False)
     if width <= items:
         product = (x.T @ y).astype(np.float64, copy=False)
         return float(np.vdot(product, product))

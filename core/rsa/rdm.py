@@ -31,7 +31,7 @@ from core.rsa.kernels import (
     strips,
     upper_triangle,
 )
-from core.rsa.preparing import check_pair, product_norm
+from core.rsa.preparing import SingleArray, check_pair, product_norm
 from core.statistics import average_ranks, sentence_labels
 
 COMPARISONS = {
@@ -110,6 +110,7 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
     if comparison == "pearson" and rows_x is not None and rows_y is not None:
         gram_x, gram_y = _Gram.of(rows_x), _Gram.of(rows_y)
         own = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
+        gram_x, gram_y = gram_x.single(), gram_y.single()  # once, not for every permutation
         return np.array([_gram_correlation(gram_x, gram_y.reordered(order), own, True) for order in permutations])
     k, l = _matrices(first, second, kernel, comparison)  # noqa: E741
     items = len(k)
@@ -181,7 +182,7 @@ class _Gram:
     Taking the mean row out first keeps every sum well conditioned when all vectors point nearly the same way.
     """
 
-    centred: FloatArray  # c, rows less their mean, (item, d_model)
+    centred: FloatArray | SingleArray  # c, rows less their mean, (item, d_model)
     offset: FloatArray  # a, inner product of c with the mean row, (item,); sums to 0, as c does
     diagonal: FloatArray  # K_ii, (item,)
 
@@ -191,6 +192,9 @@ class _Gram:
         centred = rows - mean
         offset = centred @ mean
         return cls(centred, offset, np.einsum("id,id->i", centred, centred) + 2.0 * offset)
+
+    def single(self) -> _Gram:
+        return _Gram(self.centred.astype(np.float32), self.offset, self.diagonal)
 
     def reordered(self, order: IntArray) -> _Gram:
         return _Gram(self.centred[order], self.offset[order], self.diagonal[order])
