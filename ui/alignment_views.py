@@ -142,7 +142,7 @@ def stitching(models: tuple[str, ...], text: TextChoice) -> None:
     """Sentiment models of different seeds, stitched at every layer; the page's own models have no head for a task."""
     bases = {str(entry["ref"]): str(entry.get("base")) for entry in zoo_models() if entry.get("task") == "sentiment"}
     first = [ref for ref, base in bases.items() if base == "zoo:seed-0"][:1]
-    others = [ref for ref, base in bases.items() if base != "zoo:seed-0"][:2]
+    others = [ref for ref, base in bases.items() if base != "zoo:seed-0"][:1]
     refs = controls.models_picker(
         "Models with one task's head",
         key="stitch",

@@ -57,9 +57,9 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
     table = _test(result)
     if table.empty:
         raise SpecError("There is no pair to draw.")
-    order = [METHODS[name].label for name in result.spec["methods"]]
+    order, ceiling = [METHODS[name].label for name in result.spec["methods"]], _ceiling(table)
     y = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=160))
-    x = alt.X("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, _ceiling(table)], clamp=True))
+    x = alt.X("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, ceiling], clamp=True))
     boxes = (
         alt.Chart(table)
         .mark_boxplot(extent="min-max", size=14, opacity=0.55, rule={"color": GREY}, median={"color": GREY})
@@ -86,7 +86,8 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
             ],
         )
     )
-    title = headed(alt, "Error by method", "boxes: pairs and layers; diamonds: mean; lines: 95 % band")
+    beyond = f"; above {ceiling:.1f} at the edge" if (table["nmse"] > ceiling).any() else ""
+    title = headed(alt, "Error by method", f"boxes: pairs and layers; diamonds: mean; lines: 95 % band{beyond}")
     return alt.layer(boxes, _chance(alt), bands, points).properties(title=title, width="container", height=HEIGHT)
 
 

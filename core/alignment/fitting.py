@@ -1,5 +1,7 @@
 """Gradient training of one small network a layer, all layers side by side, with early stopping a layer.
 
+All layers go through one batched product: the networks' parameters are stacked and `torch.vmap` runs them together,
+which takes the processor two thirds of the time of one after another (`benchmarks/alignment.py`).
 Each layer's network sees its own rows; the loss is the sum over layers of the mean squared error divided by the
 target's variance, so that no layer's learning depends on another's. A layer's parameters are those of its best
 validation error, and training ends when no layer has improved for `patience` checks.
@@ -7,13 +9,13 @@ validation error, and training ends when no layer has improved for `patience` ch
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
 
 from core.runner import tick
 
@@ -47,56 +49,56 @@ def train_bank(
     held_x: Float[Tensor, "layer row d"],
     held_y: Float[Tensor, "layer row d"],
     schedule: Schedule,
-    apply: Callable[[nn.Module, Tensor], Tensor],
 ) -> Curve:
     """Train `bank[layer]` to map `x[layer]` to `y[layer]`, in place; returns the training curves.
 
     Args:
-        bank: One network a layer.
+        bank: One network a layer, all of one shape; each maps rows to rows.
         x, y: Paired training rows, already centred and scaled to a target variance of about 1.
         held_x, held_y: Validation rows, the same way.
-        apply: How a network maps rows (FrEIA's return a pair).
     """
     generator = torch.Generator().manual_seed(schedule.seed)
-    parameters = [p for p in bank.parameters() if p.requires_grad]
-    optimizer = torch.optim.Adam(parameters, lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
+    weights, buffers = stack_module_state(list(bank))
+    parameters = [weight for weight in weights.values() if weight.requires_grad]
+    optimizer = torch.optim.Adam(parameters, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True)
+
+    def errors_of(rows: Tensor, targets: Tensor) -> Float[Tensor, " layer"]:
+        mapped = vmap(lambda w, b, one: functional_call(bank[0], (w, b), (one,)))(weights, buffers, rows)
+        return ((mapped - targets) ** 2).mean((1, 2))
+
     layers, rows = x.shape[:2]
     best = torch.full((layers,), float("inf"))
-    kept = [{name: value.clone() for name, value in network.state_dict().items()} for network in bank]
+    kept = {name: weight.detach().clone() for name, weight in weights.items()}
     steps, training, validation = [], [], []
     stale = 0
     running = torch.zeros(layers)
     for step in range(schedule.steps + 1):
         if step % schedule.check_every == 0:
-            with torch.inference_mode():
-                errors = torch.stack(
-                    [((apply(network, held_x[i]) - held_y[i]) ** 2).mean() for i, network in enumerate(bank)]
-                )
+            with torch.no_grad():
+                errors = errors_of(held_x, held_y)
             steps.append(step)
             validation.append(errors.numpy().copy())
             training.append((running / schedule.check_every).numpy().copy() if step else np.full(layers, np.nan))
             running.zero_()
             improved = errors < best * (1 - 1e-4)
             stale = 0 if bool(improved.any()) else stale + 1
-            for i in torch.nonzero(improved).flatten().tolist():
-                best[i] = errors[i]
-                kept[i] = {name: value.clone() for name, value in bank[i].state_dict().items()}
+            best[improved] = errors[improved]
+            for name, weight in weights.items():
+                kept[name][improved] = weight.detach()[improved]
             tick(step / max(1, schedule.steps))
             if stale >= schedule.patience or step == schedule.steps:
                 break
         for group in optimizer.param_groups:
             group["lr"] = _rate(schedule, step)
         chosen = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
-        losses = torch.stack(
-            [((apply(network, x[i, chosen]) - y[i, chosen]) ** 2).mean() for i, network in enumerate(bank)]
-        )
+        losses = errors_of(x[:, chosen], y[:, chosen])
         losses.sum().backward()
         torch.nn.utils.clip_grad_norm_(parameters, 10.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         running += losses.detach()
-    for network, state in zip(bank, kept, strict=True):
-        network.load_state_dict(state)
+    for layer, network in enumerate(bank):
+        network.load_state_dict({name: weight[layer] for name, weight in (kept | buffers).items()})
     return Curve(np.asarray(steps), np.stack(training), np.stack(validation))
 
 

@@ -72,10 +72,6 @@ class _TrainedAligner(Aligner):
     def _network(self, d: int, seed: int) -> nn.Module:
         raise TypeError(f"{type(self).__name__} does not say what it trains")
 
-    @staticmethod
-    def _apply(network: nn.Module, rows: Tensor) -> Tensor:
-        return network(rows)
-
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit on paired training rows, stopping early on the validation rows.
 
@@ -98,7 +94,7 @@ class _TrainedAligner(Aligner):
         self.bank = nn.ModuleList([self._network(d, self.schedule.seed * 1000 + layer) for layer in range(layers)])
         rows = [self._scaled(self.start.transform(x)), self._scaled(y)]
         rows += [self._scaled(self.start.transform(validation[0])), self._scaled(validation[1])]
-        self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule, self._apply)
+        self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule)
         self.bank.double()  # trained in float32, applied in float64: the inverse is then exact to rounding
         return self
 
@@ -106,7 +102,7 @@ class _TrainedAligner(Aligner):
         """Source rows into the target space."""
         rows = self._scaled(self.start.transform(x)).double()
         with torch.inference_mode():
-            mapped = torch.stack([self._apply(network, rows[i]) for i, network in enumerate(self.bank)])
+            mapped = torch.stack([network(rows[i]) for i, network in enumerate(self.bank)])
         return self._unscaled(mapped)
 
     def _scaled(self, y: np.ndarray) -> Tensor:
@@ -133,18 +129,25 @@ class Inn(_TrainedAligner):
         return Procrustes(scale=True)
 
     def _network(self, d: int, seed: int) -> nn.Module:
-        return coupling_network(d, self.blocks, self.hidden, seed)
-
-    @staticmethod
-    def _apply(network: nn.Module, rows: Tensor) -> Tensor:
-        return network(rows, jac=False)[0]
+        return _Rows(coupling_network(d, self.blocks, self.hidden, seed))
 
     def inverse_transform(self, y: Rows) -> Rows:
         """Target rows back into the source space, exactly."""
         rows = self._scaled(y).double()
         with torch.inference_mode():
-            back = torch.stack([network(rows[i], rev=True, jac=False)[0] for i, network in enumerate(self.bank)])
+            back = torch.stack([network(rows[i], rev=True) for i, network in enumerate(self.bank)])
         return self.start.inverse_transform(self._unscaled(back))
+
+
+class _Rows(nn.Module):
+    """An invertible network that returns the rows alone, without its Jacobian."""
+
+    def __init__(self, network: SequenceINN) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, rows: Tensor, rev: bool = False) -> Tensor:
+        return self.network(rows, rev=rev, jac=False)[0]
 
 
 class Mlp(_TrainedAligner):
