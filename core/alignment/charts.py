@@ -117,7 +117,8 @@ def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
         x=x, y=alt.Y("low:Q", title=ERROR_TITLE), y2="high:Q", color=colour
     )
     lines = base.mark_line(point=True, clip=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    title = headed(alt, f"Error by layer, {GROUPS[group]}", "0: the target exactly; 1: no better than its mean")
+    which = f", {GROUPS[group]}" if result.spec["against"] else ""
+    title = headed(alt, f"Error by layer{which}", "0: the target exactly; 1: no better than its mean")
     return alt.layer(bands, lines, _chance(alt, vertical=False)).properties(title=title, width="container", height=TALL)
 
 
