@@ -3,7 +3,7 @@
 Rows are made up: two random bases of spaces that correlate from .98 downwards, in the shape of a pair of models. Times
 are of the processor (this process, all its threads), which a busy machine changes less than the clock. `lstsq` and
 scikit-learn's CCA are timed on one layer and multiplied up; the CCA finds its components one by one and is timed on a
-few, which favours it, since later ones take longer. Training is timed on a few steps of one layer and multiplied up.
+few, which favours it, since later ones take longer. Training is timed on a few steps and multiplied up.
 """
 
 from __future__ import annotations
@@ -81,21 +81,21 @@ def closed_forms() -> None:
 
 
 def training_cost(width: int, steps: int) -> float:
-    """Seconds to fit the network of one layer for so many steps, its start included."""
+    """Seconds to fit the networks of all layers for so many steps, their starts included."""
     from core.alignment.fitting import Schedule
     from core.alignment.nonlinear import Inn
 
-    x, y = pair(1, 2_000, width)
+    x, y = pair(LAYERS, 2_000, width)
     held = (x[:, :200], y[:, :200])
     inn = Inn(schedule=Schedule(steps=steps, check_every=1_000))
     return timed(lambda: inn.fit(x, y, held).start.weight)[0]
 
 
 def training() -> None:
-    """1,000 steps of the invertible network for all layers of a pair, from a few steps of one layer."""
+    """1,000 steps of the invertible network for all layers of a pair, from a few of them."""
     training_cost(8, 2)  # the first steps of a process import and allocate
     for width in WIDTHS:
-        cost = max(training_cost(width, STEPS) - training_cost(width, 0), 0.0) / STEPS * 1_000 * LAYERS
+        cost = max(training_cost(width, STEPS) - training_cost(width, 0), 0.0) / STEPS * 1_000
         show(f"invertible network, d = {width}, 1,000 steps", cost)
 
 
