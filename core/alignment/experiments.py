@@ -250,11 +250,11 @@ def _stitch_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
     if mapped.empty:
         return f"The models reach {100 * home:.0f} % by themselves."
     text = (
-        f"Stitched at the middle layer, {METHODS[mapped.idxmax()].label} keeps {100 * mapped.max():.0f} % accuracy of "
-        f"the {100 * home:.0f} % that the models reach by themselves"
+        f"Stitched at the middle layer, models reach {100 * mapped.max():.0f} % accuracy with "
+        f"{METHODS[mapped.idxmax()].label}; whole they reach {100 * home:.0f} %"
     )
     if "identity" in middle:
-        text += f"; without a map it is {100 * middle['identity']:.0f} %"
+        text += f", and stitched without a map {100 * middle['identity']:.0f} %"
     return text + "."
 
 
