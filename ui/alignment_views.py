@@ -9,6 +9,7 @@ import streamlit as st
 from core.alignment import charts, experiment_charts
 from core.alignment.attention_study import AttentionSpec, collect_attention, plan_attention
 from core.alignment.experiments import (
+    CHECKED_LAYER,
     CheckSpec,
     StitchSpec,
     collect_check,
@@ -120,7 +121,7 @@ def check(models: tuple[str, ...], text: TextChoice) -> None:
     left, right = st.columns([2, 3])
     depth = describe(models[0]).layers
     layer = left.number_input(
-        "Layer", 0, depth, min(3, depth), key="check_layer", help="Whose states are bent; 0 = embeddings."
+        "Layer", 0, depth, min(CHECKED_LAYER, depth), key="check_layer", help="Whose states are bent; 0 = embeddings."
     )
     names = right.multiselect(
         "Methods",

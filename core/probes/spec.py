@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
 
+from core.checks import whole_between
 from core.errors import SpecError
 from core.models import parse_ref
 
@@ -85,11 +86,11 @@ class ProbeSpec:
         if any(isinstance(layer, bool) or not isinstance(layer, int) or layer < 0 for layer in self.layers):
             raise SpecError(f"layers are whole numbers from 0 (embeddings) upward, got {self.layers}.")
         object.__setattr__(self, "layers", tuple(sorted(set(self.layers))))
-        _between("rank", self.rank, 1, MOST_RANK)
-        _between("limit", self.limit, 1, MOST_SENTENCES)
-        _between("draws", self.draws, 20, MOST_DRAWS)
-        _between("epochs", self.epochs, 1, 200)
-        _between("seed", self.seed, 0, 2**31 - 1)
+        whole_between("rank", self.rank, 1, MOST_RANK)
+        whole_between("limit", self.limit, 1, MOST_SENTENCES)
+        whole_between("draws", self.draws, 20, MOST_DRAWS)
+        whole_between("epochs", self.epochs, 1, 200)
+        whole_between("seed", self.seed, 0, 2**31 - 1)
 
     @property
     def given_splits(self) -> bool:
@@ -115,8 +116,3 @@ def short_name(ref: str) -> str:
     kind, _, name = rest.partition(":")
     short = PurePath(name).name if kind in ("hub", "path") else name
     return f"{'untrained ' if random else ''}{short or rest}"
-
-
-def _between(name: str, value: int, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise SpecError(f"{name} must be a whole number from {least:,} to {most:,}, got {value!r}.")

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
 
+from core.checks import whole_between
 from core.errors import SpecError
 from core.models import parse_ref
 from core.rsa.kernels import KERNELS
@@ -78,11 +79,11 @@ class RsaSpec:
         _among("comparison", self.comparison, COMPARISONS)
         _among("items", self.items, ITEMS)
         ranked = self.measure == "rsa" and self.comparison != "pearson"
-        _between("sample", self.sample, 10, MOST_RANKED if ranked else MOST_ITEMS)
-        _between("limit", self.limit, 2, MOST_RANKED if ranked and self.items != "words" else 100_000)
-        _between("drop_rogue", self.drop_rogue, 0, 64)
-        _between("draws", self.draws, 20, MOST_DRAWS)
-        _between("seed", self.seed, 0, 2**31 - 1)
+        whole_between("sample", self.sample, 10, MOST_RANKED if ranked else MOST_ITEMS)
+        whole_between("limit", self.limit, 2, MOST_RANKED if ranked and self.items != "words" else 100_000)
+        whole_between("drop_rogue", self.drop_rogue, 0, 64)
+        whole_between("draws", self.draws, 20, MOST_DRAWS)
+        whole_between("seed", self.seed, 0, 2**31 - 1)
         if not self.corpus:
             raise SpecError("Choose a corpus: demo is in the box.")
 
@@ -126,8 +127,3 @@ def corpus_name(ref: str, genres: tuple[str, ...]) -> str:
 def _among(name: str, value: str, known: dict[str, str]) -> None:
     if value not in known:
         raise SpecError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
-
-
-def _between(name: str, value: int, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise SpecError(f"{name} must be a whole number from {least:,} to {most:,}, got {value!r}.")
