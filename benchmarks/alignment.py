@@ -19,7 +19,7 @@ from core.alignment.linear import Ols, Procrustes, Ridge, moments
 
 LAYERS, ROWS, WIDTH = 7, 5_000, 384
 CORRELATIONS = (0.98, 0.85, 0.7)  # the components that scikit-learn is timed on; the others are below .6
-STEPS = 10  # of the network
+STEPS = 30  # of the networks
 WIDTHS = (128, 384, 768)
 
 
@@ -80,23 +80,26 @@ def closed_forms() -> None:
     show("ridge of 17 penalties from the moments", timed(lambda: Ridge().fit_moments(known, held).weight)[0])
 
 
-def training_cost(width: int, steps: int) -> float:
-    """Seconds to fit the networks of all layers for so many steps, their starts included."""
+def training_cost(width: int, steps: int, layers: int) -> float:
+    """Seconds to fit the networks of so many layers for so many steps, their starts included."""
     from core.alignment.fitting import Schedule
     from core.alignment.nonlinear import Inn
 
-    x, y = pair(LAYERS, 2_000, width)
+    x, y = pair(layers, 2_000, width)
     held = (x[:, :200], y[:, :200])
     inn = Inn(schedule=Schedule(steps=steps, check_every=1_000))
     return timed(lambda: inn.fit(x, y, held).start.weight)[0]
 
 
 def training() -> None:
-    """1,000 steps of the invertible network for all layers of a pair, from a few of them."""
-    training_cost(8, 2)  # the first steps of a process import and allocate
+    """1,000 steps of the invertible networks of all layers, together and one after another, from a few of them."""
+    training_cost(8, 2, 1)  # the first steps of a process import and allocate
     for width in WIDTHS:
-        cost = max(training_cost(width, STEPS) - training_cost(width, 0), 0.0) / STEPS * 1_000
-        show(f"invertible network, d = {width}, 1,000 steps", cost)
+        together, alone = (
+            max(training_cost(width, STEPS, layers) - training_cost(width, 0, layers), 0.0) / STEPS * 1_000
+            for layers in (LAYERS, 1)
+        )
+        show(f"invertible network, d = {width}, 1,000 steps; in turn", together, alone * LAYERS)
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """Gradient training of one small network a layer, all layers side by side, with early stopping a layer.
 
 All layers go through one batched product: the networks' parameters are stacked and `torch.vmap` runs them together,
-which takes the processor two thirds of the time of one after another (`benchmarks/alignment.py`).
+which at d = 128 takes two thirds of the processor time of one after another (`benchmarks/alignment.py`);
+two pairs then train on two cores at once, which they did not one layer after another.
 Each layer's network sees its own rows; the loss is the sum over layers of the mean squared error divided by the
 target's variance, so that no layer's learning depends on another's. A layer's parameters are those of its best
 validation error, and training ends when no layer has improved for `patience` checks.
