@@ -24,7 +24,7 @@ from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, tex
 
 Report = Callable[[str], None]
 STAGES = ("text", "pretrain", "finetune", "parser", "manifest")
-SNAPSHOTS = (200, 800, 3200)  # steps of seed 0 that are kept, log-spaced
+SNAPSHOTS = (0, 50, 200, 800, 3200)  # steps of seed 0 that are shipped: its initialisation, then log-spaced
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def prepare_text(plan: Plan, report: Report) -> None:
     Raises:
         RecipeError: If the text is missing, unknown or too short, or the folder cannot be written.
     """
-    from zoo.recipe.tokenizer import save_tokenizer, train_tokenizer
+    from zoo.recipe.tokenizer import read_tokenizer, save_tokenizer, train_tokenizer
 
     settings = pretraining(plan, 0)
     paragraphs = read_paragraphs(plan.text, plan.dataset)
@@ -108,9 +108,10 @@ def prepare_text(plan: Plan, report: Report) -> None:
         return
     if any((plan.work / f"seed-{seed}").exists() for seed in range(plan.seeds)) and found is not None:
         raise RecipeError(f"{plan.work} holds seeds trained on another text; remove it or name another with --work.")
-    report(f"text: {len(paragraphs):,} paragraphs; training the tokenizer")
+    report(f"text: {len(paragraphs):,} paragraphs; reading or training the tokenizer")
     training, held_out = split_held_out(paragraphs)
-    tokenizer = train_tokenizer(training, settings.vocabulary)
+    kept = plan.out / "tokenizer" / "tokenizer.json"  # a second training would give another vocabulary
+    tokenizer = read_tokenizer(kept) if kept.is_file() else train_tokenizer(training, settings.vocabulary)
     try:
         save_tokenizer(tokenizer, plan.work / "tokenizer")
         for name, part in (("train", training), ("held", held_out)):

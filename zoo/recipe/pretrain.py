@@ -139,6 +139,8 @@ def pretrain(
     step = _resume(work, model, optimizer, settings)
     encoder = torch.compile(model.roformer) if compile_graph else model.roformer
     began, first = time.monotonic(), step
+    if step == 0 and 0 in settings.keep_steps:
+        _save(work / "step-0.safetensors", _weights(model), {})
     model.train()
     while step < settings.steps:
         ids = torch.from_numpy(_batch(windows, settings, step).astype(np.int64))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from core.errors import RecipeError
 from zoo.recipe.text import CLS, SEP, SPECIALS
 
 MODEL_MAX_LENGTH = 512
@@ -28,6 +29,18 @@ def train_tokenizer(paragraphs: Iterable[str], vocabulary: int) -> Tokenizer:
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", SEP), ("[CLS]", CLS))
     tokenizer.decoder = decoders.WordPiece()
     return tokenizer
+
+
+def read_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer that is in the box already.
+
+    Raises:
+        RecipeError: If the file is not a tokenizer.
+    """
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise RecipeError(f"{path} is not a tokenizer ({error}); restore it or delete it to train another.") from error
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
