@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.cores import share_cores
 from core.limits import current_limits
+from core.runs.cores import share_cores
 from ui.errors import errors_shown
 from ui.jobs import freeze_heavy_imports
 from ui.shell import WIDTH, navigation, show_logo, show_sidebar

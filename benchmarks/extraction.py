@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from core import forward
 from core.models import LoadedModel, load_model
+from core.vectors import forward
 
 SENTENCES = 96
 ROUNDS = 3
@@ -75,7 +75,7 @@ def one_at_a_time(loaded: LoadedModel, sentences: list[tuple[str, ...]]) -> None
 
 
 def in_batches(loaded: LoadedModel, sentences: list[tuple[str, ...]]) -> None:
-    """What core.activations does for sentences that are not stored: cut, batch, run, pool."""
+    """What core.vectors.activations does for sentences that are not stored: cut, batch, run, pool."""
     for _ in forward.read_sentences(loaded, forward.cut_sentences(loaded.tokenizer, sentences)):
         continue
 

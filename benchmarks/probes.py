@@ -19,7 +19,7 @@ import torch
 
 from core.probes import training
 from core.probes.training import ProbeData, train_bank
-from core.trees import heads_from_edges, random_tree_edges, tree_distances
+from core.text.trees import heads_from_edges, random_tree_edges, tree_distances
 
 LAYERS, D_MODEL, RANK, SENTENCES, DEV = 7, 384, 64, 1_000, 100
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import diskcache
 import numpy as np
 
-from core.store import Store, key_of
+from core.runs.store import Store, key_of
 
 ENTRIES = 1_200
 SHAPE = (7, 15, 128)  # layer word d_model: one sentence through a model of the box

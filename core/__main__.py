@@ -1,9 +1,9 @@
-"""`python -m core`: see core/cli.py."""
+"""`python -m core`: see core/commands/main.py."""
 
 import sys
 
-from core.cli import main
-from core.cores import share_cores
+from core.commands.main import main
+from core.runs.cores import share_cores
 
 share_cores()
 sys.exit(main())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.parsing import available_pipelines
 from core.probes.spec import HEADS, PROBES, ProbeSpec
 from core.probes.study import ProbeResult, run_study
+from core.text.parsing import available_pipelines
 from ui import controls, links, shell
 from ui.probe_views import CAVEATS, FORMULAS, ranks_view, scores_view, sentence_view
 from ui.results import show_headline, show_method

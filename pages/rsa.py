@@ -8,7 +8,7 @@ from dataclasses import replace
 import altair as alt
 import streamlit as st
 
-from core.export import Result
+from core.results.export import Result
 from core.rsa import charts
 from core.rsa.kernels import KERNELS
 from core.rsa.measures import MEASURES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cores import share_cores
+from core.runs.cores import share_cores
 
 share_cores()  # before anything imports torch
 os.environ.setdefault("HF_HUB_OFFLINE", "0")

@@ -20,7 +20,7 @@ from core.alignment.experiments import (
 from core.alignment.registry import METHODS
 from core.alignment.study import METHOD_NOTE
 from core.models import describe, zoo_models
-from core.runner import run
+from core.runs.runner import run
 from ui import controls
 from ui.downloads import show_downloads
 from ui.results import show_charts, show_headline, show_method, show_table
@@ -28,7 +28,7 @@ from ui.run_panel import run_panel
 from ui.studies import contents
 
 if TYPE_CHECKING:
-    from core.export import Result
+    from core.results.export import Result
     from ui.controls import TextChoice
 
 FORMULAS = {

@@ -25,7 +25,7 @@ def box_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """One row a task and base: references, task, the model fine-tuned, scores beside the trivial baseline.
 
     Args:
-        entries: As `core.models.zoo_models` gives them; an entry may lack any field but `ref`.
+        entries: as `core.models.zoo_models` gives them; an entry may lack any field but `ref`.
     """
     import pandas as pd
 

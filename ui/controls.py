@@ -11,12 +11,12 @@ from typing import Any
 
 import streamlit as st
 
-from core.corpora import FORMS, GENRES, Corpus, corpus_from_bytes
 from core.errors import PalimpsestError
-from core.hub import PRESETS
-from core.hub_text import parse_hub_ref
 from core.limits import MEGABYTE, current_limits
 from core.models import locate, parse_ref, zoo_models
+from core.models.hub import PRESETS
+from core.text.corpora import FORMS, GENRES, Corpus, corpus_from_bytes
+from core.text.datasets import parse_hub_ref
 from ui.links import Rule, forget_messages, number, one_of
 from ui.text import plain, quote
 
@@ -42,7 +42,7 @@ class TextChoice:
     """What the text controls hold: a CorpusRef, how many sentences, and the upload if that is the text.
 
     Attributes:
-        ref: A CorpusRef as `core.corpora` reads it; `upload:NAME` for an upload.
+        ref: A CorpusRef as `core.text.corpora` reads it; `upload:NAME` for an upload.
         genres: Genres kept; all where empty.
         limit: The most sentences to use.
         upload: Content of the uploaded file.
@@ -104,7 +104,7 @@ def fine_tune_finder(*, base_key: str = "base") -> None:
 
 
 def _find_fine_tunes(base_key: str) -> None:
-    from core.hub_listing import list_fine_tunes
+    from core.models.hub_listing import list_fine_tunes
 
     st.session_state[NOT_FOUND] = ""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.export import Result, chart_png, chart_svg, report_html, table_csv, table_parquet
+from core.results.export import Result, chart_png, chart_svg, report_html, table_csv, table_parquet
 
 if TYPE_CHECKING:
     import altair as alt

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import CancelledError, PalimpsestError
 
 if TYPE_CHECKING:
-    from core.runner import Progress
+    from core.runs.runner import Progress
 
 KEPT = 16  # finished jobs that stay; older ones are found again in the store
 WATCHING = 10.0  # seconds after which a session that has not asked counts as gone

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.export import chart_svg
 from core.probes import charts, sentence_charts
 from core.probes.sentences import conllu_block, draw_sentence, predicted_conllu, ranked_sentences, read_text
 from core.probes.spec import short_name
 from core.probes.sweep import run_sweep
 from core.probes.tables import LABELS
+from core.results.export import chart_svg
 from ui.downloads import show_downloads
 from ui.figures import paired_colours, show_charts, themed
 from ui.results import show_headline, show_table

@@ -12,7 +12,7 @@ from ui.text import plain
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.export import Result
+    from core.results.export import Result
 
 __all__ = ["show_charts", "show_headline", "show_method", "show_table"]
 

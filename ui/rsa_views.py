@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.corpora import GENRES
 from core.rsa import charts
 from core.rsa.kernels import KERNELS
 from core.rsa.rdm import COMPARISONS
 from core.rsa.spec import ITEMS, RsaSpec, short_names
 from core.rsa.tokens import TokenMapSpec, run_tokens
+from core.text.corpora import GENRES
 from ui import controls
 from ui.downloads import show_downloads
 from ui.results import show_charts, show_headline, show_method
@@ -20,7 +20,7 @@ from ui.run_panel import run_panel
 from ui.studies import contents
 
 if TYPE_CHECKING:
-    from core.export import Result
+    from core.results.export import Result
 
 YARDSTICKS = "Another pretraining seed of the box and random weights, for scale."
 SAME = "the same text"

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from core.limits import current_limits
-from core.store import key_of
+from core.runs.store import key_of
 from ui.errors import show_error
 from ui.jobs import Job, Jobs, QueueFullError, State, Work
 from ui.text import plain
 
 if TYPE_CHECKING:
-    from core.export import Result
-    from core.runner import Progress
+    from core.results.export import Result
+    from core.runs.runner import Progress
 
 EVERY = 0.5  # seconds between two looks at a running job
 PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar

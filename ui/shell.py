@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from core.cores import available_cores
 from core.limits import current_limits
+from core.runs.cores import available_cores
 
 IMAGES = Path(__file__).parent / "images"
 PROSE = 720  # pixels: lines of some ninety letters
@@ -73,7 +73,7 @@ def show_logo() -> None:
 
 def show_sidebar() -> None:
     """Where the numbers are computed, where they are kept, and who else is here."""
-    from core.store import default_store
+    from core.runs.store import default_store
 
     info = default_store().info()
     with st.sidebar, st.container(key="facts", gap="xxsmall"):
@@ -115,7 +115,7 @@ def in_bytes(count: int) -> str:
 def _store_help() -> str:
     if current_limits().shared:
         return "What was computed once is read from here by everybody."
-    from core.store import default_store
+    from core.runs.store import default_store
 
     return f"What was computed once is read from here: {default_store().info().folder}"
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.hub_listing import Listed, choose_listed, list_fine_tunes
 from core.models import parse_ref
+from core.models.hub_listing import Listed, choose_listed, list_fine_tunes
 from core.weights import charts, rank_charts
 from core.weights.maps import FEWEST, METHODS
 from core.weights.members import PATTERN, fine_tunes, read_label_table
@@ -23,7 +23,7 @@ from ui.text import plain
 if TYPE_CHECKING:
     import numpy as np
 
-    from core.export import Result
+    from core.results.export import Result
 
 EVERY = "zoo:*-*"
 MOST_MODELS = 200

@@ -11,11 +11,11 @@ from core.alignment.attention import align_attention
 from core.alignment.registry import METHODS
 from core.alignment.spec import AlignSpec
 from core.alignment.study import CITATIONS
-from core.corpora import read_corpus
-from core.export import Result, provenance
-from core.pairs import identity
-from core.runner import Outputs, Task
+from core.results.export import Result, provenance
+from core.runs.runner import Outputs, Task
 from core.statistics import interval
+from core.text.corpora import read_corpus
+from core.vectors.pairs import identity
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from core.export import Result
+    from core.results.export import Result
 
 HEIGHT = 320
 TALL = 440  # with a legend of several rows below, which takes its room from the height

@@ -13,9 +13,9 @@ import numpy as np
 from core.alignment.protocol import split_of
 from core.alignment.registry import METHODS, make_aligner
 from core.errors import ShapeError
-from core.pairs import Words
-from core.runner import span, tick
-from core.store import Value
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.vectors.pairs import Words
 
 BLOCKS = (0, 1, 2, 4)
 GAIN = 1.5  # weights of the random network over their usual size: bent enough that least squares leaves an error
@@ -40,7 +40,7 @@ def check_bijection(
         ModelError: If the model cannot be loaded.
         ShapeError: If the layer does not exist.
     """
-    from core.activations import extract
+    from core.vectors.activations import extract
 
     with span(0.0, 0.3):
         activations = extract(model, sentences, items=items)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from core.export import Result
+    from core.results.export import Result
 
 LOWEST = 1e-6  # errors below are drawn here: rounding
 

@@ -19,13 +19,13 @@ from core.alignment.registry import METHODS
 from core.alignment.spec import AlignSpec
 from core.alignment.stitching import Labelled, stitch_pair
 from core.alignment.study import CITATIONS
-from core.corpora import read_corpus
 from core.errors import CorpusError
-from core.export import Result, provenance
 from core.models import parse_ref, zoo_folder
-from core.pairs import identity
-from core.runner import Outputs, Task
+from core.results.export import Result, provenance
+from core.runs.runner import Outputs, Task
 from core.statistics import interval, sentence_counts
+from core.text.corpora import read_corpus
+from core.vectors.pairs import identity
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from core.runner import tick
+from core.runs.runner import tick
 
 
 @dataclass(frozen=True)

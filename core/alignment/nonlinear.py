@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from core.alignment.fitting import Curve, Schedule, train_bank
 from core.alignment.linear import Aligner, LinearAligner, Procrustes, Ridge, Rows, moments
 from core.errors import ShapeError
-from core.seeding import seeded
+from core.models.making import seeded
 
 HELD_OUT = 0.1  # share of the rows kept for early stopping where no validation rows are given
 

@@ -18,9 +18,9 @@ from core.alignment.protocol import split_of
 from core.alignment.registry import METHODS, make_aligner
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
-from core.pairs import Words
-from core.runner import span, tick
-from core.store import Value
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.vectors.pairs import Words
 
 Labelled = tuple[tuple[str, str], ...]
 

@@ -19,12 +19,12 @@ from core.alignment.protocol import bootstrap_pairs, pooled_nmse
 from core.alignment.registry import METHODS
 from core.alignment.spec import AlignSpec
 from core.alignment.tasks import align_layers, align_pair
-from core.corpora import Corpus, read_corpus
-from core.export import Result, provenance
-from core.pairs import identity
-from core.runner import Outputs, Task, run
+from core.results.export import Result, provenance
+from core.runs.runner import Outputs, Task, run
+from core.runs.store import Value
 from core.statistics import interval
-from core.store import Value
+from core.text.corpora import Corpus, read_corpus
+from core.vectors.pairs import identity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +149,7 @@ def run_study(spec: AlignSpec, corpora: Mapping[str, Corpus] | None = None, **op
     Args:
         spec: The study.
         corpora: Corpora already read, by CorpusRef.
-        options: For `core.runner.run`: store, executor, progress, cancel.
+        options: For `core.runs.runner.run`: store, executor, progress, cancel.
     """
     return collect(spec, run(plan(spec, corpora), **options), corpora)
 

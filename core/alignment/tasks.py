@@ -8,9 +8,9 @@ from core.alignment.linear import LinearAligner, moments
 from core.alignment.protocol import score, split_of
 from core.alignment.registry import METHODS, make_aligner
 from core.errors import ShapeError
-from core.pairs import Words, extract_pair
-from core.runner import span, tick
-from core.store import Value
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.vectors.pairs import Words, extract_pair
 
 LEAST_ROWS = 20  # of each part of the split
 SHOWN = 120  # rows kept for the picture of the space

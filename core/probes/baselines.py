@@ -16,7 +16,7 @@ import numpy as np
 
 from core.errors import ShapeError
 from core.probes.scores import Gold, SentenceScores, score_depths, score_distances
-from core.trees import tree_depths, tree_distances
+from core.text.trees import tree_depths, tree_distances
 
 
 def linear_chain(gold: Gold) -> SentenceScores:

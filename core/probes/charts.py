@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from core.export import Result
+    from core.results.export import Result
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
 from core.errors import CorpusError
 from core.probes.scores import Gold
 from core.probes.spec import ProbeSpec
-from core.trees import tree_depths, tree_distances
+from core.text.corpora import Corpus, Sentence, is_punctuation, parse_corpus, read_corpus
+from core.text.trees import tree_depths, tree_distances
 
 PARTS = ("train", "dev", "test")
 FEWEST = {"train": 20, "dev": 2, "test": 2}
@@ -140,8 +140,8 @@ def _read(ref: str, limit: int | None, genres: Sequence[str], corpora: Mapping[s
 
 def _readable(spec: ProbeSpec, sentences: Sequence[tuple[str, ...]]) -> tuple[np.ndarray, list[str]]:
     """Which sentences every model reads whole. A model that cannot be found fails in its own task, not here."""
-    from core.activations import fitting
     from core.errors import ModelError
+    from core.vectors.activations import fitting
 
     mask = np.ones(len(sentences), dtype=bool)
     notices = []

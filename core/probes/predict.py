@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 
 from core.errors import ShapeError
 from core.probes.scores import candidates, group_by_length, spanning_trees
-from core.trees import heads_from_edges, spanning_tree, tree_depths, tree_distances, tree_edges
+from core.text.trees import heads_from_edges, spanning_tree, tree_depths, tree_distances, tree_edges
 
 if TYPE_CHECKING:
     from torch import Tensor

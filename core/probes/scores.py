@@ -103,7 +103,7 @@ def spanning_trees(
 ) -> Int[np.ndarray, "tree edge two"]:
     """Minimum spanning trees over the kept words of many matrices of one size, grown together.
 
-    The same trees as `core.trees.spanning_tree`, ties included: the nearer pair of words wins, then the one
+    The same trees as `core.text.trees.spanning_tree`, ties included: the nearer pair of words wins, then the one
     farther left.
 
     Returns:

@@ -25,8 +25,8 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
         CorpusError: If there is no word in it, or a sentence is too long to draw.
         ModelError: If the parser is not there.
     """
-    from core.conllu import Sentence, is_punctuation
-    from core.parsing import parse_sentences, tokenize
+    from core.text.conllu import Sentence, is_punctuation
+    from core.text.parsing import parse_sentences, tokenize
 
     sentences = tokenize("".join(character if character.isprintable() else " " for character in text))
     if not sentences:
@@ -51,7 +51,7 @@ def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree) -> Se
         CorpusError: If the model cannot read the sentence whole.
         ModelError: If the model cannot be loaded.
     """
-    from core.activations import fitting
+    from core.vectors.activations import fitting
 
     probes = result.probes.get(model)
     if probes is None or probes.distance_maps is None or layer not in probes.layers:

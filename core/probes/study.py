@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.corpora import Corpus, read_corpus
 from core.errors import CorpusError, ModelError, SpecError
-from core.export import Result, provenance
 from core.models import describe
 from core.probes.data import Tree, Treebank, as_tree, read_treebank
 from core.probes.headline import CITATIONS, make_headline, make_methods, make_notices
 from core.probes.spec import ProbeSpec
 from core.probes.tables import difference_rows, draw_weights, make_table
 from core.probes.tasks import identity, score_baselines, score_parser, train_probes
-from core.runner import Outputs, Task, run
+from core.results.export import Result, provenance
+from core.runs.runner import Outputs, Task, run
+from core.text.corpora import Corpus, read_corpus
 
 if TYPE_CHECKING:
-    from core.store import Value
+    from core.runs.store import Value
 
 VERSION = 1  # of the mathematics; raised when the numbers of a spec change
 BASELINES, PARSER, CONTROL = "baselines", "parser", "control: "
@@ -151,7 +151,7 @@ def run_study(spec: ProbeSpec, corpora: Mapping[str, Corpus] | None = None, **op
     Args:
         spec: The study.
         corpora: Corpora already read (an upload), by CorpusRef.
-        options: For `core.runner.run`: store, executor, progress, cancel.
+        options: For `core.runs.runner.run`: store, executor, progress, cancel.
     """
     treebank = read_treebank(spec, corpora)
     return collect(spec, run(plan(spec, treebank), **options), treebank)
@@ -183,7 +183,7 @@ def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
 
 def _parser_task(spec: ProbeSpec, treebank: Treebank) -> list[Task]:
     """Score the parser on the test sentences if they have gold heads, else on the box's hand-checked ones."""
-    from core.parsing import pipeline_fingerprint
+    from core.text.parsing import pipeline_fingerprint
 
     trees = list(treebank.parts["test"])
     if treebank.gold_heads is not None:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.corpora import Corpus
 from core.errors import SpecError
-from core.export import Result, provenance
 from core.models import describe
 from core.probes.data import Treebank, read_treebank
 from core.probes.headline import CITATIONS, make_methods
@@ -21,8 +19,10 @@ from core.probes.spec import ProbeSpec, short_name
 from core.probes.study import VERSION, as_arguments
 from core.probes.tables import as_scores, draw_weights
 from core.probes.tasks import identity, train_probes
-from core.runner import Outputs, Task, run
+from core.results.export import Result, provenance
+from core.runs.runner import Outputs, Task, run
 from core.statistics import interval
+from core.text.corpora import Corpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,7 @@ def run_sweep(
         spec: The study that the sweep belongs to: its sentences, seed, epochs and draws.
         layers: Model -> layer.
         corpora: Corpora already read (an upload), by CorpusRef.
-        options: For `core.runner.run`.
+        options: For `core.runs.runner.run`.
 
     Returns:
         A result whose table is that of `collect_sweep`.

@@ -18,7 +18,7 @@ from core.statistics import interval, sentence_counts
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.store import Value
+    from core.runs.store import Value
 
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}

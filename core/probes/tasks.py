@@ -1,8 +1,8 @@
 """The pure tasks of a probe study: train and score one model's probes, score baselines, score the parser.
 
 A task's arguments hold everything that its numbers depend on: references for loading, fingerprints for the key, the
-sentences themselves. Vectors come from `core.activations`, which stores them a sentence at a time; here they are
-read a chunk of sentences at a time and held once, in half precision where nothing is lost by it.
+sentences themselves. Vectors come from `core.vectors.activations`, which stores them a sentence at a time; here
+they are read a chunk of sentences at a time and held once, in half precision where nothing is lost by it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from core.probes.control import control_heads
 from core.probes.data import Tree, gold_of
 from core.probes.predict import predict_depths, predict_distances, predicted_trees
 from core.probes.scores import Gold, SentenceScores, score_depths, score_distances
-from core.runner import span, tick
-from core.store import Value
+from core.runs.runner import span, tick
+from core.runs.store import Value
 
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
 LARGEST_HALF = 65_504.0
@@ -127,7 +127,7 @@ def score_parser(words: Words, heads: Heads, keep: Keep, pipeline: str, pipeline
     Raises:
         ModelError: If the parser is not there.
     """
-    from core.parsing import parse_sentences
+    from core.text.parsing import parse_sentences
 
     gold = gold_of([Tree(*rows) for rows in zip(words, heads, keep, strict=True)])
     parses = [parse.heads for parse in parse_sentences(words, pipeline)]
@@ -143,7 +143,7 @@ def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[in
     A word of which the model's tokenizer leaves nothing stands at the origin, so that sentences stay whole; a notice
     counts them.
     """
-    from core.activations import extract
+    from core.vectors.activations import extract
 
     info = describe(model)
     chosen = list(layers) or list(range(info.layers + 1))

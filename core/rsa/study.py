@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.corpora import Corpus, read_corpus
 from core.errors import CorpusError
-from core.export import Result, provenance
 from core.models import fingerprint, parse_ref, tokenizer_fingerprint, zoo_folder, zoo_models
-from core.pairs import Kept, Words, identity, sample_words
+from core.results.export import Result, provenance
 from core.rsa.headline import make_headline, make_methods
 from core.rsa.measures import MEASURES
 from core.rsa.spec import RsaSpec, corpus_name, short_name
 from core.rsa.tasks import compare_layers, compare_models
-from core.runner import Outputs, Task, run
-from core.store import Value
+from core.runs.runner import Outputs, Task, run
+from core.runs.store import Value
+from core.text.corpora import Corpus, read_corpus
+from core.vectors.pairs import Kept, Words, identity, sample_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ def run_study(spec: RsaSpec, corpora: Mapping[str, Corpus] | None = None, **opti
     Args:
         spec: The study.
         corpora: Corpora already read, by CorpusRef.
-        options: For `core.runner.run`: store, executor, progress, cancel.
+        options: For `core.runs.runner.run`: store, executor, progress, cancel.
     """
     texts = read_corpora(spec, corpora)
     return collect(spec, run(plan(spec, texts), **options), texts)

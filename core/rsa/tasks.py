@@ -1,18 +1,18 @@
 """The pure tasks of the RSA study: two models on the same items, layer by layer or every layer against every layer.
 
 A task's arguments hold everything that its numbers depend on: references for loading, fingerprints for the key,
-the words themselves. Vectors come from `core.activations`, which stores them a sentence at a time.
+the words themselves. Vectors come from `core.vectors.activations`, which stores them a sentence at a time.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from core.pairs import Kept, Words, extract_pair
 from core.rsa.measures import Options, compare, score
 from core.rsa.preparing import prepare
-from core.runner import tick
-from core.store import Value
+from core.runs.runner import tick
+from core.runs.store import Value
+from core.vectors.pairs import Kept, Words, extract_pair
 
 
 def compare_models(

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import CorpusError, ShapeError, SpecError
-from core.export import Result, provenance
 from core.models import describe, parse_ref
-from core.pairs import identity
+from core.results.export import Result, provenance
 from core.rsa.preparing import centred
 from core.rsa.spec import short_names
-from core.runner import Outputs, Task, run
-from core.store import Value
+from core.runs.runner import Outputs, Task, run
+from core.runs.store import Value
+from core.vectors.pairs import identity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,7 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Val
         ModelError: If the model cannot be loaded.
         CorpusError: If the passage is longer than the model reads.
     """
-    from core.activations import extract
+    from core.vectors.activations import extract
 
     if not model_identity:
         describe(model)  # raises the reason that planning met
@@ -189,7 +189,7 @@ def collect(spec: TokenMapSpec, outputs: Outputs) -> Result:
 
 
 def run_tokens(spec: TokenMapSpec, **options: Any) -> Result:
-    """Plan, run and collect; options are those of `core.runner.run`."""
+    """Plan, run and collect; options are those of `core.runs.runner.run`."""
     return collect(spec, run(plan(spec), **options))
 
 
@@ -199,7 +199,7 @@ def passage_words(text: str) -> tuple[str, ...]:
     Raises:
         CorpusError: If there are too few or too many.
     """
-    from core.parsing import tokenize_lines
+    from core.text.parsing import tokenize_lines
 
     lines = [line for line in text.splitlines() if line.strip()]
     words = tuple(word for sentences in tokenize_lines(lines, split=False) for words in sentences for word in words)

@@ -16,8 +16,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.runner import span, tick
-from core.store import Value, default_store, key_of
+from core.runs.runner import span, tick
+from core.runs.store import Value, default_store, key_of
 from core.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.weights.families import find_slots
 from core.weights.opening import is_remote, open_model

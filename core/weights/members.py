@@ -15,9 +15,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from core import hub, hub_listing
 from core.errors import ModelError, SpecError
-from core.models import parse_ref, zoo_models
+from core.models import hub, hub_listing, parse_ref, zoo_models
 
 LABELS = ("task", "data", "base", "table")
 PATTERN = re.compile(r"[*?\[]")

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core import checkpoints, hub, hub_listing
 from core.errors import ModelError
-from core.hub_ranges import RangeFile
-from core.models import fingerprint, locate, parse_ref
+from core.models import checkpoints, fingerprint, hub, hub_listing, locate, parse_ref
+from core.models.hub_ranges import RangeFile
 from core.weights.tensors import INDEX, Checkpoint, open_checkpoint, open_folder, read_index, weight_files
 
 

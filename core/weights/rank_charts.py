@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from core.export import Result
+    from core.results.export import Result
 
 GREY = "#8C8C8C"
 COLOUR, OTHER = "#0072B2", "#D55E00"

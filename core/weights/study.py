@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from core.errors import SpecError, TaskError
-from core.export import Result, provenance
 from core.limits import current_limits
 from core.models import parse_ref
-from core.runner import Outputs, Task, run
-from core.store import default_store, key_of
+from core.results.export import Result, provenance
+from core.runs.runner import Outputs, Task, run
+from core.runs.store import default_store, key_of
 from core.weights import headline, maps, tables
 from core.weights.measuring import VERSION, kept_rank, measure_delta, measure_weights, unpack_features
 from core.weights.members import Member, Members, find_members
@@ -133,7 +133,7 @@ def collect(spec: WeightsSpec, outputs: Outputs) -> Result:
 
 
 def run_study(spec: WeightsSpec, **run_kwargs: Any) -> Result:
-    """Plan, run and collect; see `core.runner.run` for what may be passed on."""
+    """Plan, run and collect; see `core.runs.runner.run` for what may be passed on."""
     return collect(spec, run(plan(spec), **run_kwargs))
 
 

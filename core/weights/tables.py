@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from core.store import Value
+from core.runs.store import Value
 from core.weights.clustering import chance_information, cluster_models, score_clusters
 from core.weights.members import Member
 from core.weights.neighbours import Prediction, calc_neighbour_shares, predict_labels

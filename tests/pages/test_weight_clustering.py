@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import hub, hub_listing, hub_ranges
-from core.hub_listing import Listed
+from core.models import hub, hub_listing, hub_ranges
+from core.models.hub_listing import Listed
 from tests.core.weights.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
 from tests.core.weights.tree_server import TreeServer, as_files
 from tests.pages.conftest import open_page, sentences, settle

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.errors import CorpusError, ModelError
-from core.hub_listing import Listed
+from core.models.hub_listing import Listed
 from ui.controls import TextChoice, model_problem, text_problem
 from ui.links import flag, number, one_of
 
@@ -139,7 +139,8 @@ def test_fine_tunes_of_a_hub_model_become_choices(small_box: Path, monkeypatch: 
         Listed("hub:a/tuned", ("glue/mnli",), gated=False, **about),
         Listed("hub:a/gated", ("squad",), gated=True, **about),
     ]
-    monkeypatch.setattr("core.hub_listing.list_fine_tunes", lambda base, most: listed if base == "roberta-base" else [])
+    known = {"roberta-base": listed}
+    monkeypatch.setattr("core.models.hub_listing.list_fine_tunes", lambda base, most: known.get(base, []))
     app = ask_the_hub(opened(base="hub:roberta-base"))
     assert "hub:a/tuned" in app.multiselect(key="compare").options
     assert "hub:a/gated" not in app.multiselect(key="compare").options
@@ -155,7 +156,7 @@ def test_no_fine_tunes_is_said(base: str, said: str, small_box: Path, monkeypatc
             raise ModelError("The hub is offline.")
         return []
 
-    monkeypatch.setattr("core.hub_listing.list_fine_tunes", list_fine_tunes)
+    monkeypatch.setattr("core.models.hub_listing.list_fine_tunes", list_fine_tunes)
     app = ask_the_hub(opened(base=base))
     assert not app.exception
     assert said in app.info[0].value

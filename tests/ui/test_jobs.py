@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from core.errors import CancelledError, ModelError
-from core.runner import Progress
+from core.runs.runner import Progress
 from ui.jobs import WATCHING, Job, Jobs, QueueFullError, State
 
 LONG = 10.0  # seconds; nothing here should ever take that long

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.errors import CancelledError, ModelError
-from core.runner import Progress
+from core.runs.runner import Progress
 from ui.jobs import Job
 from ui.run_panel import describe_done, describe_progress, describe_queue, jobs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.errors import RecipeError
-from core.zoo_models import file_digest, read_manifest
+from core.models.zoo import file_digest, read_manifest
 from tests.zoo.made_up import SETTINGS, write_task
 from zoo.recipe import pretrain
 from zoo.recipe.baselines import TextBaselines

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.conllu import Sentence
 from core.errors import RecipeError
-from core.parsing import parse_sentences
-from core.trees import validate_heads
+from core.text.conllu import Sentence
+from core.text.parsing import parse_sentences
+from core.text.trees import validate_heads
 from zoo.recipe import parser
 from zoo.recipe.parser import QUICK, ParserTraining, read_treebank, train_parser, upos_table
 

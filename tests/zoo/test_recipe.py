@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from core.zoo_models import find_problems, read_manifest
+from core.models.zoo import find_problems, read_manifest
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
 from zoo.recipe import __main__ as recipe

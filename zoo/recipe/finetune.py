@@ -20,8 +20,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.errors import RecipeError
-from core.heads import HEAD_KEY, ArcParser
-from core.zoo_models import file_digest
+from core.models.heads import HEAD_KEY, ArcParser
+from core.models.zoo import file_digest
 from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
 from zoo.recipe.checkpoints import read_record, write_model
 from zoo.recipe.scores import METRICS, forward, majority_baseline, score_model

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RecipeError
-from core.zoo_models import MANIFEST, file_digest
+from core.models.zoo import MANIFEST, file_digest
 from zoo.recipe.checkpoints import TOKENIZER_FILES, read_record, write_json
 
 HASHED = ("model.safetensors", "config.json", *TOKENIZER_FILES)

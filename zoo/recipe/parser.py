@@ -23,8 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.conllu import Sentence, read_conllu
 from core.errors import CorpusError, RecipeError
+from core.text.conllu import Sentence, read_conllu
 
 if TYPE_CHECKING:
     from spacy.language import Language

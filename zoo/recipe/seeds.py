@@ -48,7 +48,7 @@ def publish_seed(
     Raises:
         RecipeError: As `finish_seed`.
     """
-    from core.zoo_models import file_digest
+    from core.models.zoo import file_digest
 
     digest = file_digest(checkpoint) if checkpoint.is_file() else ""
     done = read_record(out)

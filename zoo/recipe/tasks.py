@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from core.conllu import read_conllu
 from core.errors import CorpusError, RecipeError
+from core.text.conllu import read_conllu
 
 Kind = Literal["sequence", "words", "arcs", "span"]
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from core.alignment.fitting import Schedule, train_bank
-from core.seeding import seeded
+from core.models.making import seeded
 
 
 def test_a_bank_trains_as_each_of_its_networks_would_alone() -> None:

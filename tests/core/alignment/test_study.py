@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core import cli
 from core.alignment.attention import align_attention
 from core.alignment.attention_study import AttentionSpec, collect_attention, plan_attention
 from core.alignment.charts import curve_chart, figures, layer_chart, pair_chart, space_chart
@@ -25,8 +24,9 @@ from core.alignment.experiments import (
 from core.alignment.headline import make_headline
 from core.alignment.spec import AlignSpec
 from core.alignment.study import COLUMNS, _name, _parse, run_study
+from core.commands import main as cli
 from core.errors import ModelError, SpecError
-from core.runner import run
+from core.runs.runner import run
 from tests.core.alignment.conftest import LABELLED
 
 METHODS = ("identity", "shuffled", "procrustes", "ols", "ridge")

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from core.probes.training import ProbeData
-from core.trees import heads_from_edges, random_tree_edges, tree_depths, tree_distances
+from core.text.trees import heads_from_edges, random_tree_edges, tree_depths, tree_distances
 
 
 def random_heads(rng: np.random.Generator, shortest: int = 5, longest: int = 16) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import ShapeError
 from core.probes.control import RULES, control_heads, control_rule
-from core.trees import validate_heads
+from core.text.trees import validate_heads
 
 
 def test_every_sentence_gets_a_tree_rooted_in_its_first_word() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import ShapeError
 from core.probes.predict import predict_depths, predict_distances, predicted_tree, shallowest, view_sentence
-from core.trees import tree_depths, tree_distances, validate_heads
+from core.text.trees import tree_depths, tree_distances, validate_heads
 from tests.core.probes.planted import orthonormal_rows, planted_vectors, random_heads
 
 RNG = np.random.default_rng(0)

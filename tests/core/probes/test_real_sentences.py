@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from core.activations import extract
-from core.corpora import read_corpus
 from core.probes.baselines import linear_chain, random_trees
 from core.probes.data import as_tree, gold_of
 from core.probes.scores import Gold, score, score_depths, score_distances
 from core.probes.training import ProbeData, train_bank
+from core.text.corpora import read_corpus
+from core.vectors.activations import extract
 from tests.core.probes.slow_training import train_slowly
 from tests.core.probes.test_scores import random_predictions, slow_scores
 

@@ -19,7 +19,7 @@ from core.probes.scores import (
     score_distances,
     spanning_trees,
 )
-from core.trees import spanning_tree, tree_depths, tree_distances
+from core.text.trees import spanning_tree, tree_depths, tree_distances
 from tests.core.probes.planted import random_heads
 
 

@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core import cli
-from core.conllu import read_conllu
-from core.corpora import corpus_from_bytes
+from core.commands import main as cli
 from core.errors import CorpusError, ModelError, ShapeError, SpecError
 from core.probes import charts, sentence_charts, tasks
 from core.probes.data import part_of, read_treebank
@@ -22,6 +20,8 @@ from core.probes.spec import ProbeSpec, short_name
 from core.probes.study import CONTROL, ProbeResult, plan, run_study
 from core.probes.sweep import run_sweep, sweep_ranks
 from core.probes.tables import CHAIN, COLUMNS, RANDOM
+from core.text.conllu import read_conllu
+from core.text.corpora import corpus_from_bytes
 from tests.core.probes.planted import random_heads
 from tests.core.tiny_models import LAYERS, TEXT, save_tiny
 

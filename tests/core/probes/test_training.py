@@ -11,7 +11,7 @@ from core.probes import training
 from core.probes.predict import predict_depths, predict_distances
 from core.probes.scores import Gold, score, score_depths, score_distances
 from core.probes.training import ProbeData, train_bank
-from core.trees import tree_depths, tree_distances
+from core.text.trees import tree_depths, tree_distances
 from tests.core.probes.planted import orthonormal_rows, planted_data, random_heads
 
 

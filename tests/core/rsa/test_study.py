@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cli import main
-from core.corpora import Corpus, Sentence
+from core.commands.main import main
 from core.errors import CorpusError, ModelError, SpecError
-from core.export import Result
-from core.pairs import sample_words
+from core.results.export import Result
 from core.rsa import charts, study
 from core.rsa.spec import RsaSpec, short_name, short_names
-from core.runner import run
+from core.runs.runner import run
+from core.text.corpora import Corpus, Sentence
+from core.vectors.pairs import sample_words
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 ROOT = Path(__file__).parents[3]
@@ -297,7 +297,7 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
     # A second run, in a process of its own: the same table, nothing computed, nothing heavy imported.
     probe = (
-        "import sys; from core.cli import main; status = main(sys.argv[1:]); "
+        "import sys; from core.commands.main import main; status = main(sys.argv[1:]); "
         "print({'torch', 'transformers', 'spacy', 'sklearn', 'scipy.stats'} & set(sys.modules)); sys.exit(status)"
     )
     again = subprocess.run(

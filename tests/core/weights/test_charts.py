@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import SpecError
-from core.export import Result, chart_svg, report_html
+from core.results.export import Result, chart_svg, report_html
 from core.weights.charts import distances_chart, figures, map_chart, neighbours_chart, short_names
 from core.weights.rank_charts import MEASURES, depth_chart, families_of, spectrum_chart
 from core.weights.spec import WeightsSpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core import checkpoints
 from core.errors import ModelError
+from core.models import checkpoints
 from core.weights.families import ARCHITECTURES, Slot, family_order, find_slots
 from tests.core.weights.small_zoo import LAYERS, bert_names
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import cli, hub, hub_errors, hub_listing, hub_ranges
+from core.commands import main as cli
 from core.errors import ModelError
-from core.hub_listing import choose_listed, list_fine_tunes, look_up
-from core.hub_ranges import RangeFile
-from core.runner import run
+from core.models import hub, hub_errors, hub_listing, hub_ranges
+from core.models.hub_listing import choose_listed, list_fine_tunes, look_up
+from core.models.hub_ranges import RangeFile
+from core.runs.runner import run
 from core.weights.measuring import measure_delta
 from core.weights.opening import identify, is_remote, open_model
 from core.weights.spec import WeightsSpec

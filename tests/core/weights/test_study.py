@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.errors import SpecError, TaskError
-from core.runner import run
+from core.runs.runner import run
 from core.weights import study
 from core.weights.measuring import kept_rank
 from core.weights.spec import WeightsSpec

@@ -1,0 +1,63 @@
+"""`python -m core zoo list|verify`: what is in the box, and whether it is whole."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from core.errors import ModelError
+from core.models.zoo import find_problems, read_manifest, zoo_folder
+
+COLUMNS = ("ref", "base", "task", "steps", "metric", "score", "baseline", "parameters", "sha256")
+RIGHT = {"steps", "score", "baseline", "parameters"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `zoo`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="action")
+    listing = actions.add_parser("list", help="the models in the box as a table")
+    listing.add_argument("--json", action="store_true", help="the manifest's entries as JSON")
+    actions.add_parser("verify", help="check every file's hash and open every model")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """List or verify; 1 if a model is damaged."""
+    folder = zoo_folder()
+    entries = read_manifest(folder)
+    if not entries:
+        raise ModelError(f"There are no models in {folder}: no manifest.json. Make them with `make zoo`.")
+    if arguments.action == "list":
+        print(json.dumps(entries, indent=2) if arguments.json else table(entries))
+        return 0
+    problems = find_problems(folder, entries, lambda ref: print(f"checked {ref}", file=sys.stderr))
+    for problem in problems:
+        print(f"{problem.ref}: {problem.sentence}")
+    broken = len({problem.ref for problem in problems})
+    print(f"{len(entries) - broken} of {len(entries)} models are whole.")
+    return 1 if problems else 0
+
+
+def table(entries: list[dict[str, Any]]) -> str:
+    """The manifest as lines of aligned columns, a header first."""
+    rows = [COLUMNS, *(tuple(_cell(entry, column) for column in COLUMNS) for entry in entries)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(COLUMNS))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column in RIGHT else cell.ljust(width)
+            for cell, width, column in zip(row, widths, COLUMNS, strict=True)
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _cell(entry: dict[str, Any], column: str) -> str:
+    value = entry.get(column)
+    if value is None:
+        return "-"
+    if column == "sha256":
+        return str(value)[:12]
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return f"{value:,}" if column in RIGHT and isinstance(value, int) else str(value)

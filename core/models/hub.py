@@ -1,0 +1,221 @@
+"""Models from the Hugging Face hub: one commit, the model's own files and no others, every failure in a sentence.
+
+The order is the policy: ask the hub for the commit and the list of files (one request, a few seconds at most),
+refuse what is too large, read and check config.json, and only then fetch weights and tokenizer, at that commit.
+The commit that a name led to is written beside the files, so that the same name works offline later.
+
+Deviations: files are asked for one by one, not through snapshot_download, whose listing of the tree has no time-out
+in huggingface_hub 2: a silent server would hang the app. What is fetched is the same: named files at one commit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import core.models.checkpoints as checkpoints
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.hub_errors import BOX, TIMEOUT, explain, failures, is_unreachable
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the hub is asked again
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A public model that the forms offer even offline: reference, what it is, and its base and data set if tuned."""
+
+    ref: str
+    label: str
+    base: str = ""
+    data: str = ""
+
+
+PRESETS: tuple[Preset, ...] = (
+    Preset("hub:bert-base-uncased", "BERT base (uncased)"),
+    Preset("hub:yoshitomo-matsubara/bert-base-uncased-mnli", "BERT base, MNLI", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:textattack/bert-base-uncased-MNLI", "BERT base, MNLI (TextAttack)", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:csarron/bert-base-uncased-squad-v1", "BERT base, SQuAD 1.1", "hub:bert-base-uncased", "SQuAD 1.1"),
+    Preset("hub:deepset/bert-base-uncased-squad2", "BERT base, SQuAD 2.0", "hub:bert-base-uncased", "SQuAD 2.0"),
+    *(Preset(f"hub:google/multiberts-seed_{seed}", f"MultiBERTs, seed {seed}") for seed in range(25)),
+    Preset("hub:roberta-base", "RoBERTa base"),
+    Preset("hub:gpt2-medium", "GPT-2 medium"),
+    Preset("hub:t5-base", "T5 base"),
+)
+
+
+def download(name: str, revision: str | None = None) -> Path:
+    """Folder of a hub model at one commit, downloaded unless it is there already.
+
+    Args:
+        name: "model" or "organisation/model".
+        revision: Branch, tag or commit; None for the main branch.
+
+    Raises:
+        ModelError: Offline and not downloaded earlier, silent hub, unknown, gated, rate-limited, too large,
+            no weights that may be read, or refused by the loading policy; each says which and what to do.
+    """
+    pinned = revision is not None and COMMIT.fullmatch(revision) is not None
+    earlier = _earlier(name, revision or "main") if pinned or _is_offline() else None
+    if earlier:
+        return earlier
+    if _is_offline():
+        raise _refusal(None, name, revision)
+    try:
+        commit, files = _resolve(name, revision)
+    except failures() as error:
+        earlier = _earlier(name, revision or "main") if is_unreachable(error) else None
+        if earlier:
+            return earlier
+        raise _refusal(error, name, revision) from error
+    try:
+        folder = _fetch(name, commit, checkpoints.CONFIG).parent
+        checkpoints.read_config(folder)
+        for file in _wanted(name, commit, files):
+            _fetch(name, commit, file)
+    except failures() as error:
+        raise _refusal(error, name, revision) from error
+    checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
+    _remember(name, revision or "main", commit)
+    return folder
+
+
+def _resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
+    """(commit, sizes of the files in bytes) of a model; a commit that was downloaded is not asked about again."""
+    key = (_endpoint(), name, revision)
+    with _resolved_lock:
+        known = _resolved.get(key)
+    if known and time.monotonic() - known[0] < RESOLVED_FOR:
+        return known[1], known[2]
+    info = _api().model_info(name, revision=revision, timeout=TIMEOUT, files_metadata=True)
+    files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
+    if info.sha is None or not COMMIT.fullmatch(info.sha):
+        raise ModelError(f"The hub at {_endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
+    with _resolved_lock:
+        _resolved[key] = (time.monotonic(), info.sha, files)
+    return info.sha, files
+
+
+def _wanted(name: str, commit: str, files: dict[str, int]) -> list[str]:
+    """The weights and tokenizer files to fetch, after the checks of format and size.
+
+    Raises:
+        ModelError: If there are no weights that may be read here, or more than this instance allows.
+    """
+    limits = current_limits()
+    if checkpoints.SAFETENSORS in files:
+        weights = [checkpoints.SAFETENSORS]
+    elif checkpoints.SAFETENSORS_INDEX in files:
+        weights = _shards(name, commit, checkpoints.SAFETENSORS_INDEX)
+    elif checkpoints.PICKLED in files or checkpoints.PICKLED_INDEX in files:
+        if limits.shared:
+            raise ModelError(
+                f"{name} has pickled weights only (.bin), which a shared instance does not open: choose a model with "
+                "safetensors, or run Palimpsest on your own computer."
+            )
+        whole = checkpoints.PICKLED in files
+        weights = [checkpoints.PICKLED] if whole else _shards(name, commit, checkpoints.PICKLED_INDEX)
+    else:
+        raise ModelError(f"{name} has no PyTorch weights on the hub (safetensors or .bin): choose another model.")
+    numbers = sum(files.get(file, 0) for file in weights) // 4  # float32, or a lower bound for shorter formats
+    if numbers > limits.max_parameters:
+        raise ModelError(
+            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this instance allows "
+            f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
+        )
+    return weights + [file for file in checkpoints.TOKENIZER_FILES if file in files]
+
+
+def _shards(name: str, commit: str, index: str) -> list[str]:
+    path = _fetch(name, commit, index)
+    return checkpoints.shard_names(json.loads(path.read_text(encoding="utf8")), f"{name}/{index}")
+
+
+def _fetch(name: str, commit: str, file: str) -> Path:
+    """One file at one commit, from the cache where it is there already."""
+    from huggingface_hub import hf_hub_download
+
+    path = hf_hub_download(
+        name, file, revision=commit, endpoint=_endpoint(), cache_dir=_cache(), token=_token(), etag_timeout=TIMEOUT
+    )
+    return Path(path)
+
+
+def _api() -> HfApi:
+    from huggingface_hub import HfApi
+
+    return HfApi(endpoint=_endpoint(), token=_token())
+
+
+def _endpoint() -> str:
+    """Where the hub is: read at each call, because huggingface_hub reads the variable only when it is imported."""
+    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
+
+
+def _cache() -> Path:
+    from huggingface_hub import constants
+
+    home = os.environ.get("HF_HOME")
+    folder = os.environ.get("HF_HUB_CACHE") or (Path(home) / "hub" if home else constants.HF_HUB_CACHE)
+    return Path(folder).expanduser()
+
+
+def _token() -> bool | None:
+    """None: the user's own, if they logged in. Strangers on a shared instance never borrow its owner's."""
+    return False if current_limits().shared else None
+
+
+def _is_offline() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
+
+
+def _repository(name: str) -> Path:
+    """Where huggingface_hub keeps a model: refs/ hold commits, snapshots/ a folder a commit."""
+    return _cache() / f"models--{name.replace('/', '--')}"
+
+
+def _remember(name: str, revision: str, commit: str) -> None:
+    if COMMIT.fullmatch(revision):
+        return
+    path = _repository(name) / "refs" / revision
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    partial.write_text(commit, encoding="utf8")
+    partial.replace(path)
+
+
+def _earlier(name: str, revision: str) -> Path | None:
+    """Folder of an earlier download of this revision, if it is there and complete."""
+    note = _repository(name) / "refs" / revision
+    if COMMIT.fullmatch(revision):
+        commit = revision
+    elif note.is_file():
+        commit = note.read_text(encoding="utf8").strip()
+    else:
+        return None
+    folder = _repository(name) / "snapshots" / commit
+    try:
+        config = checkpoints.read_config(folder)
+        checkpoints.count_parameters(checkpoints.weight_files(folder))
+        checkpoints.tokenizer_hash(folder, config)
+    except ModelError:
+        return None  # cut short by whatever ended it: the hub is asked again
+    return folder
+
+
+def _refusal(error: Exception | None, name: str, revision: str | None) -> ModelError:
+    return ModelError(explain(error, name, revision, _endpoint(), _cache()))
+
+
+_resolved: dict[tuple[str, str, str | None], tuple[float, str, dict[str, int]]] = {}
+_resolved_lock = threading.Lock()

@@ -1,0 +1,328 @@
+"""From a reference to a model: its folder, what it is, its fingerprint, and the loaded thing itself.
+
+A model is known by its content (`fingerprint`), never by its name. It is read under the policy of `checkpoints`:
+safetensors first, `.bin` only as plain tensors, no code from a model ever, and weights that are missing are an error,
+because transformers would fill them with random numbers and say nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import core.models.checkpoints as checkpoints
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.making import MAKING_A_MODEL, import_transformers, seeded
+from core.models.references import ModelRef, parse_ref
+from core.models.zoo import read_manifest, zoo_folder
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+RANDOM_SEED = 748_112_903  # nobody's: with 0, the control would be what a model trained from seed 0 began as
+RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
+DTYPES = ("float32", "bfloat16")
+EXPECTED_MISSING = re.compile(r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)")  # unused or computed, never learned
+HEADS = (
+    *("ForMaskedLM", "ForPreTraining", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration"),
+    *("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"),
+)
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a model is, from its configuration and the header of its weights alone.
+
+    Attributes:
+        architecture: Class named in the configuration, such as "BertForMaskedLM".
+        layers: Blocks (of the encoder, where there are two stacks); hidden states are one more.
+        parameters: Numbers in the saved weights.
+        family: "encoder", "decoder" or "encoder-decoder".
+    """
+
+    ref: str
+    fingerprint: str
+    architecture: str
+    model_type: str
+    layers: int
+    d_model: int
+    heads: int
+    vocabulary: int
+    parameters: int
+    family: str
+
+
+@dataclass
+class LoadedModel:
+    """A model ready to run: in evaluation mode, without gradients, on its device."""
+
+    info: ModelInfo
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    device: str
+
+
+def zoo_models() -> list[dict[str, Any]]:
+    """Entries of the box's manifest, in its order; none where there is no manifest."""
+    return read_manifest()
+
+
+def locate(ref: str | ModelRef) -> Path:
+    """Folder that holds the model's config.json, tokenizer and weights; a hub model is downloaded first.
+
+    Raises:
+        ModelError: If it is not there, damaged, or the hub or the policy refuses it.
+    """
+    ref = parse_ref(ref)
+    if ref.kind == "hub":
+        import core.models.hub as hub
+
+        return hub.download(ref.name, ref.revision)
+    if ref.kind == "path":
+        folder = Path(ref.name)
+        if not folder.is_dir():
+            raise ModelError(f"{folder} is not a folder: give the folder that holds the model's {checkpoints.CONFIG}.")
+        return folder
+    folder = zoo_folder() / "models" / ref.name
+    if not folder.is_dir():
+        there = sorted(path.name for path in folder.parent.glob("*") if path.is_dir())
+        raise ModelError(
+            f"The box has no model {ref.name!r}"
+            + (f"; it has {', '.join(there)}." if there else ": restore it with `git checkout -- zoo`.")
+        )
+    return folder
+
+
+def fingerprint(ref: str | ModelRef) -> str:
+    """sha256 hex of what the model computes with: the content of its weights and its configuration.
+
+    The same files under another name have the same fingerprint. `random:` has that of its configuration and seed.
+
+    Raises:
+        ModelError: As `describe`.
+    """
+    return describe(ref).fingerprint
+
+
+def tokenizer_fingerprint(ref: str | ModelRef) -> str:
+    """sha256 hex of the model's tokenizer files.
+
+    Raises:
+        ModelError: If there are none.
+    """
+    ref = parse_ref(ref)
+    folder = locate(ref)
+    with _Restoring(ref):
+        return checkpoints.tokenizer_hash(folder, checkpoints.read_config(folder))
+
+
+def describe(ref: str | ModelRef) -> ModelInfo:
+    """Sizes and fingerprint of a model, from config.json and the weights' headers; torch is not imported.
+
+    Raises:
+        ModelError: If a file is missing or damaged, or the policy or this instance's limits refuse the model.
+    """
+    ref = parse_ref(ref)
+    folder = locate(ref)
+    with _Restoring(ref):
+        config = checkpoints.read_config(folder)
+        files = checkpoints.weight_files(folder)
+        parameters = checkpoints.count_parameters(files)
+        hashes = [checkpoints.content_hash(path) for path in files]
+    _check_manifest(ref, hashes)
+    limits = current_limits()
+    if parameters > limits.max_parameters:
+        raise ModelError(
+            f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, and this instance allows "
+            f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
+        )
+    if checkpoints.is_pickled(files) and limits.shared:
+        raise ModelError(
+            f"{ref} has pickled weights only (.bin), which a shared instance does not open: choose another."
+        )
+    identity = ["random", RANDOM_VERSION, RANDOM_SEED] if ref.random else hashes
+    layers, width, heads = checkpoints.sizes(config)
+    return ModelInfo(
+        ref=str(ref),
+        fingerprint=hashlib.sha256(json.dumps([identity, checkpoints.config_hash(config)]).encode()).hexdigest(),
+        architecture=(config.get("architectures") or ["?"])[0],
+        model_type=config["model_type"],
+        layers=layers,
+        d_model=width,
+        heads=heads,
+        vocabulary=int(config.get("vocab_size", 0)),
+        parameters=parameters,
+        family=checkpoints.ARCHITECTURES[config["model_type"]].family,
+    )
+
+
+def choose_device() -> str:
+    """ "cuda" where there is one, else "mps", else "cpu"."""
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def load_model(
+    ref: str | ModelRef, *, device: str | None = None, attentions: bool = False, dtype: str = "float32"
+) -> LoadedModel:
+    """The model without its head, and its tokenizer.
+
+    Args:
+        device: "cpu", "cuda", "mps"; None chooses.
+        attentions: Whether attention probabilities will be asked for (eager attention, slower).
+        dtype: "float32" or "bfloat16".
+
+    Raises:
+        ModelError: If it cannot be found, read or trusted, or lacks weights other than an unused pooler.
+    """
+    return _load(parse_ref(ref), import_transformers().AutoModel, device, attentions, dtype, EXPECTED_MISSING)
+
+
+def load_with_head(
+    ref: str | ModelRef, *, device: str | None = None, attentions: bool = False, dtype: str = "float32"
+) -> LoadedModel:
+    """The whole task model that the configuration names, head included: for filling masks and for stitching.
+
+    Raises:
+        ModelError: As `load_model`; also if the configuration names no task model or weights of its head are missing.
+    """
+    transformers = import_transformers()
+    name = describe(ref).architecture
+    if not name.endswith(HEADS) or not hasattr(transformers, name):
+        raise ModelError(
+            f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of {', '.join(HEADS)}."
+        )
+    return _load(parse_ref(ref), getattr(transformers, name), device, attentions, dtype, EXPECTED_MISSING)
+
+
+def load_tokenizer(ref: str | ModelRef) -> PreTrainedTokenizerFast:
+    """The model's fast tokenizer.
+
+    Raises:
+        ModelError: If it cannot be read or is not a fast one.
+    """
+    tokenizers = import_transformers().AutoTokenizer
+    ref = parse_ref(ref)
+    folder = locate(ref)
+    with _Restoring(ref):
+        checkpoints.read_config(folder)
+    _be_quiet()
+    try:
+        tokenizer = tokenizers.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
+        raise ModelError(
+            f"The tokenizer of {ref} cannot be read ({_first_line(error)}): save it again beside the model."
+        ) from error
+    if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
+        raise ModelError(f"The tokenizer of {ref} is not a fast one, so words cannot be found: save a tokenizer.json.")
+    return cast("PreTrainedTokenizerFast", tokenizer)
+
+
+def _load(
+    ref: ModelRef, factory: Any, device: str | None, attentions: bool, dtype: str, expected: re.Pattern[str]
+) -> LoadedModel:
+    import torch
+
+    configs = import_transformers().AutoConfig
+
+    if dtype not in DTYPES:
+        raise ModelError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
+    info = describe(ref)
+    folder = locate(ref)
+    tokenizer = load_tokenizer(ref)
+    number = getattr(torch, dtype)
+    options: dict[str, Any] = {"dtype": number, **({"attn_implementation": "eager"} if attentions else {})}
+    pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
+    try:
+        config = configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        with MAKING_A_MODEL:
+            if ref.random:
+                model = _draw(factory, config, options)
+            else:
+                model, report = factory.from_pretrained(
+                    folder, config=config, use_safetensors=not pickled, weights_only=True, trust_remote_code=False,
+                    local_files_only=True, output_loading_info=True, **options,
+                )  # fmt: skip
+                _check_complete(ref, report, expected)
+    except ModelError:
+        raise
+    except Exception as error:  # the library raises whatever its many loaders raise; each is this model's fault
+        raise _unreadable(ref, error) from error
+    model.requires_grad_(False)
+    chosen = device or choose_device()
+    return LoadedModel(info, model.eval().to(chosen), tokenizer, chosen)
+
+
+def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel:
+    """Fresh weights, the same for a configuration each time; drawn in float32 whatever they are used in."""
+    import torch
+
+    with seeded(RANDOM_SEED):
+        maker = factory.from_config if hasattr(factory, "from_config") else factory._from_config
+        drawn = maker(config, **{**options, "dtype": torch.float32})
+    return drawn.to(options["dtype"])
+
+
+def _check_complete(ref: ModelRef, report: dict[str, Any], expected: re.Pattern[str]) -> None:
+    missing = sorted(name for name in report["missing_keys"] if not expected.search(name))
+    misfits = sorted(str(entry) for entry in report.get("mismatched_keys", ()))
+    if missing or misfits:
+        what = f"lacks {len(missing)} weights ({', '.join(missing[:3])})" if missing else f"has misfits ({misfits[0]})"
+        raise ModelError(
+            f"{ref} {what}, which would be random numbers: choose a model whose weights fit its configuration."
+        )
+
+
+def _unreadable(ref: ModelRef, error: Exception) -> ModelError:
+    restore = _restore(ref) or "get it again, or choose another"
+    return ModelError(f"The weights of {ref} cannot be loaded ({_first_line(error)}): {restore}.")
+
+
+def _check_manifest(ref: ModelRef, hashes: list[str]) -> None:
+    """A model of the box must be the one that the manifest describes, where the manifest says its hash."""
+    if ref.kind != "zoo":
+        return
+    for entry in zoo_models():
+        wanted = entry.get("files", {}).get(checkpoints.SAFETENSORS) if entry.get("name") == ref.name else None
+        if wanted and wanted not in hashes:
+            path = zoo_folder() / "models" / ref.name / checkpoints.SAFETENSORS
+            raise ModelError(f"{path} is not the file that the manifest describes: {_restore(ref)}.")
+
+
+def _restore(ref: ModelRef) -> str:
+    return f"restore it with `git checkout -- zoo/models/{ref.name}`" if ref.kind == "zoo" else ""
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
+def _be_quiet() -> None:
+    """No bars and no advice on the terminal: what the user must know is an error or a notice of ours."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+class _Restoring:
+    """Adds to an error about a file of the box how to get the file back."""
+
+    def __init__(self, ref: ModelRef) -> None:
+        self.ref = ref
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ModelError) and self.ref.kind == "zoo":
+            problem = str(error).split(": ")[0]
+            raise ModelError(f"{problem}: {_restore(self.ref)}.") from error

@@ -1,0 +1,42 @@
+"""What two threads must not do with transformers at once: import it, make a model, draw its first weights."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_IMPORTING = threading.Lock()
+
+MAKING_A_MODEL = threading.RLock()
+"""Held while a transformers model is made or its weights are read.
+
+transformers replaces its functions for initial weights and for tied weights while it makes a model, and puts back
+what it found. Two threads that overlap put back each other's replacements: from then on no model in the process
+has tied weights or fresh ones. The draw of a random control also needs torch's global generator for itself.
+"""
+
+
+def import_transformers() -> Any:
+    """The transformers module. Its lazy import breaks when two threads need it first at once, so one goes in."""
+    with _IMPORTING:
+        import transformers
+
+        for name in ("AutoConfig", "AutoModel", "AutoTokenizer"):
+            getattr(transformers, name)
+    return transformers
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """A block whose draws on the CPU depend on the seed alone, whatever other threads make meanwhile.
+
+    Initial weights are drawn from the global generator; it is left as it was found. Use it for the making of a
+    module, not for its training: no other thread makes a model while the block lasts.
+    """
+    import torch
+
+    with MAKING_A_MODEL, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,130 @@
+"""The box of trained models: its folder, its manifest, and whether every file is as it was made.
+
+Nothing here imports torch or transformers but `open_model`, which the check of the models needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model that is not as the manifest says: `sentence` names the file and how to restore it."""
+
+    ref: str
+    sentence: str
+
+
+def zoo_folder() -> Path:
+    """Folder of the box: `PALIMPSEST_ZOO`, or `zoo/` beside `core/`."""
+    return Path(os.environ.get("PALIMPSEST_ZOO") or Path(__file__).resolve().parents[2] / "zoo")
+
+
+def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
+    """Entries of the manifest, one a model, in its order; [] if there is no manifest.
+
+    Raises:
+        ModelError: If the manifest is there and cannot be read.
+    """
+    path = (folder or zoo_folder()) / MANIFEST
+    if not path.is_file():
+        return []
+    try:
+        entries = json.loads(path.read_text(encoding="utf8"))["models"]
+        return [dict(entry) for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} cannot be read ({error}). {_restore(path)}") from error
+
+
+def find_problems(
+    folder: Path, entries: list[dict[str, Any]], tick: Callable[[str], None] = lambda ref: None
+) -> list[Problem]:
+    """Check every file's sha256 and open every model; an empty list says that all is well.
+
+    Args:
+        folder: The box.
+        entries: Its manifest's entries.
+        tick: Called with each model's ref when it has been checked.
+    """
+    problems = []
+    for entry in entries:
+        damaged = [
+            Problem(str(entry["ref"]), sentence)
+            for name, digest in sorted(entry["files"].items())
+            if (sentence := _check_file(folder / "models" / str(entry["name"]) / name, str(digest)))
+        ]
+        if not damaged:
+            sentence = _check_opens(folder / "models" / str(entry["name"]), int(entry["parameters"]))
+            damaged = [Problem(str(entry["ref"]), sentence)] if sentence else []
+        problems += damaged
+        tick(str(entry["ref"]))
+    return problems
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's content, in hex."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def open_model(folder: Path) -> int:
+    """Open a model's body with AutoModel and the model with its own head; returns its number of parameters.
+
+    Raises:
+        ModelError: If weights are missing or the head is unknown; others as transformers raises them.
+    """
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    from core.models.heads import load_task_model
+    from core.models.making import MAKING_A_MODEL
+
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()  # a body opened without its head is reported weight by weight
+    logging.disable_progress_bar()
+    try:
+        options = {"use_safetensors": True, "trust_remote_code": False}
+        AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        with MAKING_A_MODEL:
+            _, found = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
+        if found["missing_keys"]:
+            raise ModelError(f"weights are missing: {sorted(found['missing_keys'])[0]}")
+        model = load_task_model(folder)
+    finally:
+        logging.set_verbosity(level)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _check_file(path: Path, digest: str) -> str | None:
+    if not path.is_file():
+        return f"{path} is missing. {_restore(path)}"
+    try:
+        found = file_digest(path)
+    except OSError as error:
+        return f"{path} cannot be read ({error}). {_restore(path)}"
+    return None if found == digest else f"{path} is damaged: its sha256 is not the manifest's. {_restore(path)}"
+
+
+def _check_opens(folder: Path, parameters: int) -> str | None:
+    try:
+        found = open_model(folder)
+    except (ModelError, OSError, ValueError, RuntimeError) as error:
+        return f"{folder} does not open ({error}). {_restore(folder)}"
+    if found != parameters:
+        return f"{folder} opens with {found} parameters where the manifest says {parameters}. {_restore(folder)}"
+    return None
+
+
+def _restore(path: Path) -> str:
+    return f"Restore it with `git checkout -- {path}`, or make it again with `make zoo`."

@@ -1,0 +1,209 @@
+"""What leaves the app: tables, figures and a one-file report, the same from a page and from the command line.
+
+A `Result` is what every study's `collect` returns: tidy tables, arrays that charts need, one headline
+sentence, and enough provenance (versions, fingerprints, spec) to run the study again.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import PalimpsestError
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+VERSIONED = ("torch", "transformers", "numpy", "scipy", "scikit-learn", "spacy", "altair", "streamlit")
+PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a study.
+
+    Attributes:
+        study: Name of the study ("rsa", "probe", "weights", "align").
+        spec: What was asked for, as plain JSON values.
+        headline: One sentence made from the numbers.
+        tables: Tidy tables by name; the first is the main one and becomes `table.csv`.
+        arrays: Arrays that charts need and tables do not hold.
+        notices: Sentences that a reader of the numbers must see.
+        failures: Sentence by task, for what could not be computed.
+        provenance: Versions and fingerprints.
+        methods: A methods paragraph, ready to paste.
+        citations: References, one a line.
+    """
+
+    study: str
+    spec: dict[str, Any]
+    headline: str
+    tables: dict[str, pd.DataFrame]
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    failures: dict[str, str] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    methods: str = ""
+    citations: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The main table."""
+        return next(iter(self.tables.values()))
+
+
+class ExportError(PalimpsestError):
+    """A result could not be written."""
+
+
+def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str, Any]:
+    """Versions of what computed the numbers, fingerprints of what they were computed on.
+
+    Args:
+        model_refs: References whose weights' fingerprints are recorded.
+        corpus: A `core.text.corpora.Corpus`, or None for a study of weights alone.
+
+    Raises:
+        ModelError: If a reference cannot be found.
+    """
+    from core.models import fingerprint
+
+    packages = {name: metadata.version(name) for name in VERSIONED}
+    record: dict[str, Any] = {
+        "versions": {"python": platform.python_version(), **packages},
+        "fingerprints": {str(ref): fingerprint(ref) for ref in model_refs},
+    }
+    if corpus is not None:
+        record["corpus"] = {
+            "ref": corpus.ref,
+            "sentences": len(corpus.sentences),
+            "words": sum(len(sentence.words) for sentence in corpus.sentences),
+            "fingerprint": corpus.fingerprint,
+        }
+    return record
+
+
+def table_csv(table: pd.DataFrame) -> bytes:
+    """The table as CSV, UTF-8, a header line, full precision."""
+    return table.to_csv(index=False).encode("utf8")
+
+
+def table_parquet(table: pd.DataFrame) -> bytes:
+    """The table as Parquet."""
+    buffer = io.BytesIO()
+    table.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def chart_svg(chart: alt.TopLevelMixin) -> bytes:
+    """The chart as SVG, on white, rendered without a browser."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(json.dumps(_on_white(chart)))).encode("utf8")
+
+
+def chart_png(chart: alt.TopLevelMixin) -> bytes:
+    """The chart as PNG, on white, at twice the screen's resolution."""
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_png(json.dumps(_on_white(chart)), scale=PNG_SCALE))
+
+
+def result_json(result: Result) -> bytes:
+    """Spec, headline, notices, failures, provenance, methods and every table, as JSON."""
+    record = {
+        "study": result.study,
+        "spec": result.spec,
+        "headline": result.headline,
+        "notices": list(result.notices),
+        "failures": result.failures,
+        "provenance": result.provenance,
+        "methods": result.methods,
+        "citations": list(result.citations),
+        "tables": {name: json.loads(table.to_json(orient="records")) for name, table in result.tables.items()},
+    }
+    return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf8")
+
+
+def write_result(
+    result: Result, figures: Mapping[str, alt.TopLevelMixin], out: Path, extra: Mapping[str, bytes] | None = None
+) -> list[Path]:
+    """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and `extra` files.
+
+    The first figure is `figure.svg`; the others carry their names.
+
+    Returns:
+        The files written, in order.
+
+    Raises:
+        ExportError: If the folder cannot be made or written.
+    """
+    files = {"result.json": result_json(result)}
+    for number, (name, table) in enumerate(result.tables.items()):
+        files["table.csv" if number == 0 else f"{name}.csv"] = table_csv(table)
+    for number, (name, chart) in enumerate(figures.items()):
+        files["figure.svg" if number == 0 else f"{name}.svg"] = chart_svg(chart)
+    files |= extra or {}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (out / name).write_bytes(content)
+    except OSError as error:
+        reason = f"The result could not be written to {out}: {error.strerror}. Choose another --out."
+        raise ExportError(reason) from error
+    return [out / name for name in files]
+
+
+def report_html(result: Result, figures: Mapping[str, alt.TopLevelMixin]) -> bytes:
+    """One file with everything: headline, figures, tables, spec, methods, citations, versions.
+
+    Every text is escaped; figures are embedded as SVG images, so nothing in the file runs or loads.
+    """
+    parts = [f"<h1>Palimpsest: {html.escape(result.study)}</h1>"]
+    parts.append(f"<p class=headline>{html.escape(result.headline)}</p>")
+    parts += [f"<p class=notice>{html.escape(text)}</p>" for text in result.notices]
+    parts += [f"<p class=notice>{html.escape(f'{name}: {text}')}</p>" for name, text in result.failures.items()]
+    for name, chart in figures.items():
+        image = base64.b64encode(chart_svg(chart)).decode("ascii")
+        parts.append(f'<figure><img alt="{html.escape(name)}" src="data:image/svg+xml;base64,{image}"></figure>')
+    parts += ["<h2>Methods</h2>", f"<p>{html.escape(result.methods)}</p>", "<h2>References</h2>", "<ul>"]
+    parts += [f"<li>{html.escape(reference)}</li>" for reference in result.citations]
+    parts.append("</ul>")
+    for name, table in result.tables.items():
+        parts.append(f"<h2>{html.escape(name)}</h2>")
+        parts.append(table.to_html(index=False, escape=True, border=0, float_format="%.4f"))
+    for title, record in (("Spec", result.spec), ("Provenance", result.provenance)):
+        text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
+        parts += [f"<h2>{title}</h2>", f"<pre>{html.escape(text)}</pre>"]
+    page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Palimpsest report</title>{_STYLE}<body>'
+    return (page + "\n".join(parts) + "</body></html>\n").encode("utf8")
+
+
+_STYLE = """<style>
+body { font: 16px/1.5 Georgia, serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+.headline { font-size: 1.25rem; } .notice { border-left: 4px solid #d55e00; padding-left: .75rem; }
+img { max-width: 100%; } pre { background: #f4f2ec; padding: 1rem; overflow-x: auto; }
+table { border-collapse: collapse; font: 13px/1.4 monospace; display: block; overflow-x: auto; }
+td, th { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; }
+</style>"""
+
+
+def _on_white(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """A page's charts stretch and are transparent; a file's have a width and a white background."""
+    spec = chart.to_dict()
+    spec["background"] = "white"
+    spec["padding"] = 12
+    if spec.get("width") == "container":
+        spec["width"] = 640
+    return spec

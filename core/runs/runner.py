@@ -1,0 +1,298 @@
+"""Run a study's tasks on any executor: what is stored is not run again, what fails is named, the rest goes on.
+
+The executor is a `concurrent.futures.Executor`: a pool of two threads, or the Dask cluster at an address, through
+distributed's own executor. There is no engine of our own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError as LostError
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.errors import CancelledError, SpecError
+from core.runs.cores import TASKS_AT_ONCE, shared_cores
+from core.runs.store import Store, Value, decode, default_store
+from core.runs.tasks import Ledger, Outcome, Task, opened_ledger, perform, span, stop_here, tick
+
+__all__ = ["Outputs", "Progress", "Task", "open_executor", "run", "span", "tick"]
+
+POLL_SECONDS = 0.2
+GRACE_SECONDS = 5.0  # how long a cancelled run waits for tasks to reach their next tick
+CONNECT_SECONDS = 5
+AGAIN = "Run again: what was finished is kept."
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: tasks `done` of `total` (`stored` of them were there already), seconds so far and to go.
+
+    `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until there is something
+    to go by.
+    """
+
+    done: int
+    total: int
+    stored: int
+    fraction: float
+    note: str
+    seconds: float
+    remaining: float | None
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Values by task name, in the tasks' order; a sentence for each task that failed; how many were not run again."""
+
+    values: dict[str, Value]
+    failures: dict[str, str]
+    stored: int
+    seconds: float
+
+
+@dataclass
+class _Work:
+    """A run in progress. Tasks with the same key are one piece of work."""
+
+    ledger: Ledger
+    by_key: dict[str, list[Task]]
+    began: float = field(default_factory=time.monotonic)
+    values: dict[str, Value] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
+    bugs: list[BaseException] = field(default_factory=list)
+
+    def settle(self, key: str, future: Future[Outcome]) -> None:
+        """Take over what a future brought."""
+        name = self.by_key[key][0].name
+        error = LostError() if future.cancelled() else future.exception()
+        if isinstance(error, (BrokenExecutor, LostError)):
+            self.failures[key] = f"{name} failed: its worker was lost ({type(error).__name__}). {AGAIN}"
+            return
+        if type(error).__name__ == "KilledWorker":  # distributed's: it has tried on several workers
+            self.failures[key] = f"{name} failed: every worker that tried it died, perhaps out of memory. {AGAIN}"
+            return
+        if error is not None:
+            error.add_note(f"in the task {name!r}")
+            self.bugs.append(error)
+            return
+        outcome = future.result()
+        if isinstance(outcome.value, bytes):  # from another process, which has a store of its own
+            self.values[key] = decode(outcome.value)
+            if key not in self.ledger.store:
+                self.ledger.store.put(key, self.values[key])
+        elif outcome.value is not None:
+            self.values[key] = outcome.value
+        else:
+            self.failures[key] = outcome.failure or f"{name} failed: it was cancelled. {AGAIN}"
+        if outcome.stored:
+            self.stored.add(key)
+
+    def progress(self) -> Progress:
+        """Where things stand."""
+        total = sum(len(tasks) for tasks in self.by_key.values())
+        ended = self.values.keys() | self.failures.keys()
+        done = sum(len(self.by_key[key]) for key in ended)
+        stored = sum(len(self.by_key[key]) for key in self.stored)
+        running = {key: part for key, part in list(self.ledger.fractions.items()) if key not in ended}
+        at_work = sum(running.values()) + len(ended) - len(self.stored)
+        seconds = time.monotonic() - self.began
+        left = len(self.by_key) - len(ended) - sum(running.values())
+        remaining = seconds * left / at_work if seconds > 0.5 and at_work > 0.02 else None
+        fraction = 1.0 - left / len(self.by_key) if self.by_key else 1.0
+        return Progress(done, total, stored, fraction, self.ledger.note, seconds, 0.0 if left <= 0 else remaining)
+
+    def outputs(self) -> Outputs:
+        """The end result, by name."""
+        tasks = [task for together in self.by_key.values() for task in together]
+        return Outputs(
+            {task.name: self.values[task.key] for task in tasks if task.key in self.values},
+            {task.name: self.failures[task.key] for task in tasks if task.key in self.failures},
+            sum(task.key in self.stored for task in tasks),
+            time.monotonic() - self.began,
+        )
+
+
+def run(
+    tasks: Sequence[Task],
+    *,
+    store: Store | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Outputs:
+    """Bring every task's value: from the store, or by running it and storing it.
+
+    Args:
+        tasks: With distinct names.
+        store: Where to look and to keep; the default store without it.
+        executor: Where to run; `open_executor()` without it.
+        progress: Called in this thread at the start, a few times a second and at the end.
+        cancel: Set it, from any thread, to end the run at the next tick of its tasks.
+
+    Returns:
+        Values by task name. A task that raised a PalimpsestError, or whose worker died, is in `failures` instead.
+
+    Raises:
+        CancelledError: If `cancel` was set before the end. What was finished is in the store.
+        StoreError: If there is no store.
+        ValueError: If two tasks have one name. That, like any other error that is raised here, is a bug; a bug in
+            a task is raised after the other tasks have ended.
+    """
+    if len({task.name for task in tasks}) < len(tasks):
+        raise ValueError("two tasks have the same name")
+    by_key: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_key.setdefault(task.key, []).append(task)
+    ledger = Ledger(uuid.uuid4().hex, store or default_store(), cancel)
+    work = _Work(ledger, by_key)
+    work.values = ledger.store.get_many(by_key)
+    work.stored = set(work.values)
+    report = progress or (lambda _: None)
+    report(work.progress())
+    missing = [together[0] for key, together in by_key.items() if key not in work.values]
+    if missing:
+        with contextlib.ExitStack() as stack:
+            chosen = executor or stack.enter_context(open_executor())
+            stack.enter_context(opened_ledger(ledger))
+            _run_missing(work, missing, chosen, report)
+        report(work.progress())
+    if work.bugs:
+        raise work.bugs[0]
+    return work.outputs()
+
+
+def _run_missing(work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None]) -> None:
+    """Submit the tasks and wait for them, reporting as they go."""
+    futures: dict[Future[Outcome], str] = {}
+    if isinstance(executor, ClusterExecutor):
+        executor.place(missing)
+    try:
+        for task in missing:
+            try:
+                futures[executor.submit(perform, task, work.ledger.identifier)] = task.key
+            except BrokenExecutor:
+                work.failures[task.key] = f"{task.name} failed: the workers are gone. {AGAIN}"
+        pending = set(futures)
+        while pending:
+            finished, pending = wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+            for future in finished:
+                work.settle(futures[future], future)
+            if work.ledger.stopped():
+                raise CancelledError("The run was cancelled; what was computed until then is kept.")
+            report(work.progress())
+    finally:
+        # Also where `report` raised: leave nothing running that nobody waits for.
+        unfinished = {future for future in futures if not future.done()}
+        if unfinished:
+            work.ledger.stop.set()
+            if isinstance(executor, ClusterExecutor):
+                executor.stop(work.ledger.identifier)
+            running = {future for future in unfinished if not future.cancel()}
+            wait(running, timeout=GRACE_SECONDS)
+
+
+@contextlib.contextmanager
+def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
+    """The place where tasks run: two threads of this process, or a Dask cluster.
+
+    Args:
+        scheduler: A Dask scheduler's address (`tcp://host:8786`); `PALIMPSEST_SCHEDULER` without it, and where
+            that is not set either, threads.
+
+    Raises:
+        SpecError: If dask is not installed, or nothing useful answers at the address.
+    """
+    address = scheduler or os.environ.get("PALIMPSEST_SCHEDULER", "").strip()
+    if address:
+        with _connect(address) as client:
+            yield ClusterExecutor(client)
+        return
+    pool = ThreadPoolExecutor(TASKS_AT_ONCE, thread_name_prefix="palimpsest")
+    try:
+        with shared_cores():
+            yield pool
+    finally:
+        # A run has waited for its tasks; one that was cancelled does not wait for one that never ticks.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+class ClusterExecutor(Executor):
+    """A Dask cluster: distributed's own executors, one for each group of tasks, so that a group stays together.
+
+    A group prefers its workers and goes elsewhere when they are gone, or when others have nothing to do. A task
+    whose worker dies is run again by the scheduler, on another.
+    """
+
+    def __init__(self, client: Any) -> None:
+        """`client`: a connected distributed.Client."""
+        self._client = client
+        self._workers: dict[str, list[str]] = {}
+
+    def place(self, tasks: Sequence[Task]) -> None:
+        """Decide which workers each group of these tasks prefers: shares in proportion, the largest group first."""
+        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        sizes: dict[str, int] = {}
+        for task in tasks:
+            sizes[task.group] = sizes.get(task.group, 0) + 1
+        load = dict.fromkeys(workers, 0.0)
+        for group in sorted(sizes, key=lambda name: -sizes[name]):
+            share = max(1, round(len(workers) * sizes[group] / len(tasks)))
+            chosen = sorted(workers, key=load.__getitem__)[:share]
+            for worker in chosen:
+                load[worker] += sizes[group] / share
+            self._workers[group] = chosen
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See concurrent.futures.Executor. A Task as first argument goes where `place` put its group."""
+        group = args[0].group if args and isinstance(args[0], Task) else ""
+        workers = self._workers.get(group)
+        where = {"workers": workers, "allow_other_workers": True} if workers else {}
+        return self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs)
+
+    def stop(self, identifier: str) -> None:
+        """Tell every worker that a run was cancelled; one that does not answer soon ends its task in vain."""
+        call = threading.Thread(
+            target=self._client.run, args=(stop_here, identifier), kwargs={"on_error": "ignore"}, daemon=True
+        )
+        call.start()
+        call.join(GRACE_SECONDS)
+
+
+@contextlib.contextmanager
+def _connect(address: str) -> Iterator[Any]:
+    """A client of the scheduler at `address` that has at least one worker."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise SpecError(
+            f"To run on the scheduler {address} install dask: pip install 'dask[distributed]'; "
+            "or leave the scheduler out to run here."
+        ) from error
+    # Made in two steps, so that there is something to close when connecting fails: a client that is left to the
+    # garbage collector closes itself whenever that runs, and may then wait for a lock that its own thread holds.
+    client: Any = Client.__new__(Client)
+    try:
+        try:
+            client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise SpecError(
+                f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
+                "and `dask scheduler` starts one. Leave it out to run here."
+            ) from error
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError as error:
+            raise SpecError(
+                f"The scheduler at {address} has no workers; start one with `dask worker {address}`."
+            ) from error
+        yield client
+    finally:
+        client.close()

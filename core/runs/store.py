@@ -1,0 +1,333 @@
+"""The store: what was computed once, on disk, under the sha256 of what it was computed from.
+
+diskcache keeps the books (SQLite); what it keeps is ours: safetensors bytes with a checksum, never Python objects,
+in neither direction. What is damaged, half-written or foreign is a miss and is computed again. A full disk is a
+warning. The size is limited, and what was used longest ago leaves first, one entry at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import sqlite3
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import diskcache
+
+from core.errors import StoreError
+from core.runs import files
+from core.runs.encoding import Value, decode, encode, key_of
+from core.runs.flight import CacheLocks, Flight, SingleFlight
+
+__all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "decode", "default_store", "encode", "key_of"]
+
+SIZE_LIMIT = 2 * 2**30  # bytes
+MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
+LOCK_SECONDS = 20.0
+INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
+READ_BATCH = 256  # entries read in one transaction
+WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
+MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
+TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
+
+_OPEN: dict[tuple[int, Path, int], Store] = {}
+_OPENING = threading.Lock()
+
+
+class StoreWarning(UserWarning):
+    """Something could not be kept; the result itself is fine."""
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """Where the store lies, how many entries it has, and its size and size limit in bytes."""
+
+    folder: Path
+    entries: int
+    bytes: int
+    size_limit: int
+
+
+class _Disk(diskcache.Disk):
+    """Bytes under string keys. The row of a value holds its checksum, and a small value itself; a large one is a file.
+
+    Keys that are not strings and values that are not bytes are refused, where diskcache would serialize the objects;
+    so are entries of any mode but ours, where it would bring objects to life.
+    """
+
+    written: list[str]  # by the transaction at hand, of which there is one at a time
+
+    def put(self, key: Any) -> tuple[str, bool]:
+        if type(key) is not str:
+            raise TypeError(f"keys of the store are strings, not {type(key).__name__}")
+        return key, True
+
+    def get(self, key: Any, raw: Any) -> str:
+        if type(key) is not str or not raw:
+            raise TypeError("a key that this store does not write")
+        return key
+
+    def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, str | None, bytes]:
+        if type(value) is not bytes or read:
+            raise TypeError(f"the store keeps bytes, not {type(value).__name__}")
+        if len(value) < self.min_file_size:
+            return 0, MODE_SAFETENSORS, None, files.checksum(value) + value
+        filename = files.new_filename()
+        path = f"{self._directory}/{filename}"
+        files.write_whole(path, value)
+        self.written.append(path)
+        return len(value), MODE_SAFETENSORS, filename, files.checksum(value)
+
+    def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
+        # OSError is the one thing that diskcache takes for a miss.
+        if mode != MODE_SAFETENSORS or read or type(value) is not bytes:
+            raise OSError(f"an entry of mode {mode}, which this store neither writes nor reads")
+        if filename is not None:
+            return files.read_checked(self._directory, filename, value)
+        if files.checksum(value[4:]) != value[:4]:
+            raise OSError("a damaged entry")
+        return value[4:]
+
+    def remove(self, file_path: str) -> None:
+        # diskcache would remove the folder too, which another writer may be about to use.
+        files.remove([f"{self._directory}/{file_path}"])
+
+
+class _Cache(diskcache.Cache):
+    """diskcache's cache, evicting after the commit: before it, freed pages still count and too much would go."""
+
+    def _cull(self, now: float, sql: Any, cleanup: Any, limit: int | None = None) -> None:
+        if limit is not None:
+            super()._cull(now, sql, cleanup, limit)
+
+    def read_many(self, keys: list[str]) -> list[tuple[str, bytes]]:
+        """Those of the keys that are there and sound. Two statements for all, where `get` needs three for each."""
+        for key in keys:
+            self.disk.put(key)
+        marks = ",".join("?" * len(keys))
+        rows = self._sql(
+            f"SELECT rowid, key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({marks})", keys
+        ).fetchall()
+        found = []
+        for rowid, key, *place in rows:
+            with contextlib.suppress(OSError):
+                found.append((rowid, key, self.disk.fetch(*place, read=False)))
+        if found:
+            with contextlib.suppress(sqlite3.OperationalError):  # a full disk can be read from all the same
+                rowids = ",".join(str(rowid) for rowid, _, _ in found)
+                self._sql(f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),))
+        return [(key, payload) for _, key, payload in found]
+
+    def trim(self) -> None:
+        """Evict, one at a time, until the size is within the limit; the newest entry stays."""
+        for _ in range(len(self) - 1):
+            if self.volume() <= self.size_limit:
+                return
+            with self._transact() as (sql, cleanup):
+                self._cull(time.time(), sql, cleanup, limit=self.cull_limit)
+
+
+class Store:
+    """A folder of values by key, shared by threads and processes of one machine (not over a network file system)."""
+
+    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT, lock_seconds: float = LOCK_SECONDS) -> None:
+        """Open the store, or make it.
+
+        Args:
+            folder: Where it lies; made, readable by its owner only, if it is not there.
+            size_limit: Bytes on disk above which what was used longest ago is thrown away.
+            lock_seconds: After how long a computing process that gives no sign of life is taken for dead.
+
+        Raises:
+            StoreError: If the folder cannot be made or written.
+        """
+        self.folder = Path(folder)
+        self._values_folder = self.folder / "values"
+        self.size_limit = size_limit
+        self.notices: list[str] = []
+        self._guard = threading.Lock()
+        self._open_values()
+        locks = self._open("locks", eviction_policy="none", size_limit=2**30)
+        self._flights = SingleFlight(CacheLocks(locks, TROUBLE, self._say), lock_seconds)
+
+    def __contains__(self, key: str) -> bool:
+        try:
+            return key in self._values
+        except TROUBLE as error:
+            self._recover(error)
+            return False
+
+    def get(self, key: str) -> Value | None:
+        """The value under `key`; None where there is none, or where it is damaged."""
+        return self.get_many([key]).get(key)
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, Value]:
+        """Those of `keys` that are stored, in the order asked for. Damaged entries are left out."""
+        found: dict[str, Value] = {}
+        remaining = iter(dict.fromkeys(keys))
+        while batch := list(islice(remaining, READ_BATCH)):
+            payloads = dict(self._read(batch))
+            for key in filter(payloads.__contains__, batch):
+                with contextlib.suppress(OSError):
+                    found[key] = decode(payloads[key])
+        return found
+
+    def put(self, key: str, value: Value) -> bool:
+        """Keep `value` under `key`. False, with a notice, if it is too large or the disk is full."""
+        return self.put_many({key: value})
+
+    def put_many(self, items: Mapping[str, Value]) -> bool:
+        """Keep every value under its key. False, with a notice, if not all could be kept.
+
+        Raises:
+            TypeError: If a value is not made of arrays and JSON.
+        """
+        kept, batch, size = True, [], 0
+        for key, value in items.items():
+            payload = encode(value)
+            batch.append((key, payload))
+            size += len(payload)
+            if size >= WRITE_BATCH_BYTES:
+                kept &= self._write(batch)
+                batch, size = [], 0
+        return self._write(batch) and kept
+
+    @contextlib.contextmanager
+    def lock(self, key: str, waiting: Callable[[], None] | None = None) -> Iterator[Flight]:
+        """Hold `key` alone among all threads and processes of this store. See core.runs.flight.SingleFlight.hold."""
+        with self._flights.hold(key, waiting) as flight:
+            yield flight
+
+    def get_or_compute(
+        self, key: str, compute: Callable[[], Value], waiting: Callable[[], None] | None = None
+    ) -> tuple[Value, bool]:
+        """The value under `key`, computed if need be; of several who ask at once, one computes.
+
+        Args:
+            key: What `key_of` makes of everything that the value depends on.
+            compute: Makes the value. What it raises goes to the caller; the next who waits then computes.
+            waiting: Called a few times a second while another computes; may raise to give up.
+
+        Returns:
+            The value, the same whether computed or read, and whether it was there already.
+        """
+        value = self.get(key)
+        if value is not None:
+            return value, True
+        with self.lock(key, waiting) as flight:
+            value = self.get(key)  # look again: whoever held the lock has put it there
+            if value is None and flight.payload is not None:
+                value = decode(flight.payload)
+            if value is not None:
+                return value, True
+            payload = encode(compute())
+            if not self._write([(key, payload)]):
+                flight.payload = payload
+        return decode(payload), False
+
+    def info(self) -> StoreInfo:
+        """Folder, number of entries, and bytes on disk."""
+        try:
+            return StoreInfo(self.folder, len(self._values), self._values.volume(), self.size_limit)
+        except TROUBLE as error:
+            raise StoreError(f"The store in {self.folder} cannot be read ({error}); empty that folder.") from error
+
+    def clear(self) -> None:
+        """Throw everything away, what was set aside as damaged included."""
+        try:
+            self._values.clear()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it warns of each file that a crash left behind, and removes it
+                self._values.check(fix=True)
+            for path in self.folder.glob("*.damaged-*"):
+                shutil.rmtree(path)
+        except TROUBLE as error:
+            raise StoreError(f"The store in {self.folder} cannot be emptied ({error}); remove that folder.") from error
+
+    def _read(self, keys: list[str]) -> list[tuple[str, bytes]]:
+        try:
+            return self._values.read_many(keys)
+        except TROUBLE as error:
+            self._recover(error)
+            return []
+
+    def _write(self, batch: list[tuple[str, bytes]]) -> bool:
+        fitting = [(key, payload) for key, payload in batch if len(payload) < self.size_limit]
+        if len(fitting) < len(batch):
+            largest = max(len(payload) for _, payload in batch)
+            self._say(
+                f"A result of {largest / 2**20:,.1f} MiB is larger than the store's limit of "
+                f"{self.size_limit / 2**20:,.1f} MiB and is not kept; raise PALIMPSEST_STORE_BYTES."
+            )
+        values, written = self._values, list[str]()
+        try:
+            try:
+                with values.transact():
+                    values.disk.written = written
+                    for key, payload in fitting:
+                        values.set(key, payload)
+            except BaseException:
+                files.remove(written)  # rolled back: they belong to no row
+                raise
+            values.trim()
+        except TROUBLE as error:
+            self._recover(error)
+            return False
+        return len(fitting) == len(batch)
+
+    def _say(self, text: str) -> None:
+        if text not in self.notices:
+            self.notices = [*self.notices[-19:], text]
+        warnings.warn(text, StoreWarning, stacklevel=4)
+
+    def _recover(self, error: Exception) -> None:
+        """After trouble: say what it was; where the books are damaged or gone, begin new ones."""
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "full" in str(error):
+            self._say(
+                f"The disk is full: results are shown but not kept in {self.folder}. "
+                "Free some space, or empty the store with `python -m core store clear`."
+            )
+            return
+        with self._guard:
+            same = self._books == files.identity(self._values_folder)  # else another has begun new ones
+            if same and type(error) is sqlite3.DatabaseError:
+                files.set_aside(self._values_folder, error, self._say)
+            elif same:
+                self._say(f"The store in {self.folder} does not answer ({error}); results are shown but not kept.")
+                return
+            with contextlib.suppress(StoreError):
+                self._open_values()
+
+    def _open_values(self) -> None:
+        self._values = self._open("values", eviction_policy="least-recently-used", size_limit=self.size_limit)
+        self._books = files.identity(self._values_folder)
+
+    def _open(self, name: str, **settings: Any) -> _Cache:
+        settings |= {"disk": _Disk, "cull_limit": 1, "disk_min_file_size": INLINE_BYTES}
+        return files.open_books(self.folder / name, lambda folder: _Cache(str(folder), **settings), self._say)
+
+
+def default_store() -> Store:
+    """The store of this process: in `PALIMPSEST_STORE`, or in the user's cache folder.
+
+    `PALIMPSEST_STORE_BYTES` sets its size limit. Asked again, it is the same object.
+
+    Raises:
+        StoreError: If the folder cannot be used, or the limit is not a number of bytes.
+    """
+    folder = files.named_folder("PALIMPSEST_STORE") or files.user_cache_folder()
+    size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
+    which = (os.getpid(), folder, size_limit)
+    with _OPENING:
+        if which not in _OPEN:
+            _OPEN[which] = Store(folder, size_limit)
+        return _OPEN[which]

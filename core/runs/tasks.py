@@ -1,0 +1,194 @@
+"""Tasks: pure functions with plain arguments, and how one is carried out wherever it lands.
+
+A task's key is made of its function's name, a version that its author raises when the mathematics changes, and its
+arguments; what is stored under that key is not computed again. Inside a task, `tick` reports how far it is and is
+where cancelling takes effect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from core.errors import CancelledError, PalimpsestError
+from core.runs.store import Store, Value, default_store, encode, key_of
+
+
+@dataclass(frozen=True)
+class Task:
+    """One pure, module-level function with its arguments.
+
+    `name` is what a reader sees ("seed-0: rsa"); `group` says which tasks share a model and should stay together;
+    `arguments` are pairs of name and plain value (str, int, float, bool, None and tuples of them).
+    """
+
+    name: str
+    function: Callable[..., Value]
+    arguments: tuple[tuple[str, Hashable], ...] = ()
+    group: str = ""
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        if "<" in self.function.__qualname__:
+            raise TypeError(f"{self.function.__qualname__} is not a module-level function; a task's must be")
+
+    @classmethod
+    def of(
+        cls, name: str, function: Callable[..., Value], *, group: str = "", version: int = 1, **arguments: Any
+    ) -> Task:
+        """A task with arguments given by name; their order does not matter, and lists become tuples."""
+        plain = tuple((key, _frozen(arguments[key])) for key in sorted(arguments))
+        return cls(name, function, plain, group, version)
+
+    @cached_property
+    def key(self) -> str:
+        """sha256 of function name, version and arguments. Neither `name` nor `group` changes what is computed.
+
+        Raises:
+            TypeError: If an argument is not a plain value.
+        """
+        function = f"{self.function.__module__}.{self.function.__qualname__}"
+        return key_of("task", function, self.version, self.arguments)
+
+    def compute(self) -> Value:
+        """Call the function."""
+        return self.function(**dict(self.arguments))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one task: a value (or its bytes, from another process), a failure, or neither if cancelled."""
+
+    value: Value | bytes | None = None
+    stored: bool = False
+    failure: str = ""
+
+
+@dataclass
+class Ledger:
+    """One run as its tasks in this process see it: where to store, how far they are, whether to stop."""
+
+    identifier: str
+    store: Store
+    cancel: threading.Event | None
+    stop: threading.Event = field(default_factory=threading.Event)
+    pid: int = field(default_factory=os.getpid)
+    fractions: dict[str, float] = field(default_factory=dict)  # by task key
+    note: str = ""
+
+    def stopped(self) -> bool:
+        """Whether the user cancelled, or the run ended without waiting for this task."""
+        return self.stop.is_set() or (self.cancel is not None and self.cancel.is_set())
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in which run the current code is: `tick` finds it without being handed anything."""
+
+    identifier: str
+    ledger: Ledger | None
+    task: Task
+    low: float = 0.0
+    high: float = 1.0
+
+    def check(self) -> None:
+        """Raise if the run was cancelled."""
+        if self.ledger.stopped() if self.ledger else self.identifier in _STOPPED:
+            raise CancelledError("The run was cancelled; what was computed until then is kept.")
+
+
+_PLACE: ContextVar[_Place | None] = ContextVar("palimpsest_place", default=None)
+WAITING = "waiting"  # how a note begins that only says that somebody else is at work
+_LEDGERS: dict[str, Ledger] = {}  # the runs that this process started
+_STOPPED: deque[str] = deque(maxlen=1000)  # runs of other processes that were cancelled
+
+
+def tick(fraction: float, note: str = "") -> None:
+    """Say how far the current task is; call it between steps of at most a second or so.
+
+    Args:
+        fraction: Between 0 and 1, of the task or of the innermost `span`.
+        note: What is being done, in a few words.
+
+    Raises:
+        CancelledError: If the run was cancelled. Let it pass.
+
+    Outside a run, and in threads that a task started itself, it does nothing.
+    """
+    place = _PLACE.get()
+    if place is None:
+        return
+    if place.ledger is not None:
+        part = place.low + (place.high - place.low) * min(max(fraction, 0.0), 1.0)
+        place.ledger.fractions[place.task.key] = part
+        if not (note.startswith(WAITING) and place.ledger.note):  # what somebody is doing says more
+            place.ledger.note = f"{place.task.name}: {note}" if note else place.task.name
+    place.check()
+
+
+@contextlib.contextmanager
+def span(low: float, high: float) -> Iterator[None]:
+    """Inside the block, `tick(0)` to `tick(1)` mean `low` to `high` of what they meant outside."""
+    place = _PLACE.get()
+    if place is None:
+        yield
+        return
+    width = place.high - place.low
+    token = _PLACE.set(replace(place, low=place.low + width * low, high=place.low + width * high))
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
+def perform(task: Task, identifier: str) -> Outcome:
+    """Carry out one task of the run `identifier`, in whatever thread or process this is.
+
+    In the process that started the run the caller's store is used; in any other one that process's own, and the
+    value returns as safetensors bytes. A PalimpsestError becomes a failure; any other error is a bug and is raised.
+    """
+    ledger = _LEDGERS.get(identifier)
+    if ledger is not None and ledger.pid != os.getpid():
+        ledger = None  # a forked child: it has the parent's ledger, but nobody reads it here
+    place = _Place(identifier, ledger, task)
+    token = _PLACE.set(place)
+    try:
+        place.check()
+        store = ledger.store if ledger else default_store()
+        value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
+        return Outcome(value if ledger else encode(value), stored)
+    except CancelledError:
+        return Outcome()
+    except PalimpsestError as error:
+        return Outcome(failure=f"{task.name} failed: {error}")
+    except MemoryError:
+        return Outcome(failure=f"{task.name} failed: the memory is not enough; use fewer sentences or a smaller model.")
+    finally:
+        _PLACE.reset(token)
+
+
+@contextlib.contextmanager
+def opened_ledger(ledger: Ledger) -> Iterator[Ledger]:
+    """Make a run known to its tasks for the length of the block, and stop what still runs at the end."""
+    _LEDGERS[ledger.identifier] = ledger
+    try:
+        yield ledger
+    finally:
+        ledger.stop.set()
+        del _LEDGERS[ledger.identifier]
+
+
+def stop_here(identifier: str) -> None:
+    """In a worker process: let every task of that run end at its next tick."""
+    _STOPPED.append(identifier)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, (list, tuple)) else value

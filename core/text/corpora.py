@@ -1,0 +1,310 @@
+"""CorpusRef in, sentences of words out, with heads where the corpus has them.
+
+A CorpusRef is one string, the same in forms, links, the command line and reports:
+`demo` (in the box) · `demo:fiction,news` (two of its genres) · `demo-gold` (its hand-checked trees) · a path ending
+in `.txt` or `.conllu`, also with `.gz` (not in shared mode) · `hub:NAME[/CONFIG][#SPLIT][:COLUMN]`.
+
+Words are the unit: CoNLL-U gives them, plain text is cut by spaCy's English rules (once; the store keeps them).
+What is left out (sentences too long, everything after a cap) is said in the notices, never dropped in silence.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import itertools
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from core.errors import CorpusError
+from core.limits import Limits, current_limits
+from core.models.zoo import zoo_folder
+from core.text.conllu import NO_HEADS, Sentence, is_punctuation, read_conllu
+from core.text.datasets import parse_hub_ref, stream_rows
+
+__all__ = [
+    "GENRES",
+    "Corpus",
+    "Sentence",
+    "corpus_from_bytes",
+    "is_punctuation",
+    "parse_corpus",
+    "read_conllu",
+    "read_corpus",
+]
+
+GENRES = (
+    "news",
+    "fiction",
+    "dialogue",
+    "instructions",
+    "science",
+    "email",
+    "reviews",
+    "questions",
+    "legal",
+    "technical",
+)
+FORMS = "demo, demo:GENRE,GENRE, demo-gold, a path ending in .txt or .conllu (or .gz), or hub:NAME"
+LONGEST_SENTENCE = 512  # words; longer ones are lists or tables, and a distance matrix grows with the square
+HUB_SENTENCES = 1_000  # of a hub data set, when no number is asked for
+_SUFFIXES = (".txt", ".conllu", ".txt.gz", ".conllu.gz")
+_LONGEST_LINE = 4 * 2**20  # bytes; beyond it the file is no text
+_START = 8192  # bytes at the start of a file that show whether it is text
+_CHUNK = 256  # lines that are cut into words, and stored, together
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Sentences, where they came from, and what the reader should know about them.
+
+    Attributes:
+        ref: The CorpusRef; `upload:NAME` for an upload.
+        sentences: In the corpus's order.
+        notices: One sentence each, for the user.
+    """
+
+    ref: str
+    sentences: tuple[Sentence, ...]
+    notices: tuple[str, ...] = ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """sha256 over words, heads, genres, tags and labels; where they were read from does not matter."""
+        content = [[s.words, s.heads, s.genre, s.upos, s.xpos, s.deprel] for s in self.sentences]
+        return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
+
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each sentence."""
+        return tuple(sentence.words for sentence in self.sentences)
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether every sentence has a tree."""
+        return bool(self.sentences) and all(sentence.heads is not None for sentence in self.sentences)
+
+
+def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) -> Corpus:
+    """Sentences of a corpus.
+
+    Args:
+        ref: A CorpusRef, see the module's first lines.
+        limit: At most so many sentences, from the front; None for all that the instance allows (a hub data set
+            then gives 1,000). The demo corpora's genres take turns from the front, so any limit holds them all.
+        genres: Keep these genres only (demo corpora, or CoNLL-U with `# genre = NAME`).
+
+    Raises:
+        CorpusError: If the reference is of no known form, or the corpus is missing, empty, or not what it says.
+    """
+    limits = current_limits()
+    base, _, named = ref.strip().partition(":")
+    if base in ("demo", "demo-gold"):
+        path = zoo_folder() / "corpus" / ("demo.txt" if base == "demo" else "demo-gold.conllu")
+        if not path.is_file():
+            raise CorpusError(f"The demo corpus is missing ({path}). Restore it with `git checkout zoo/corpus`.")
+        named_genres = tuple(part.strip() for part in named.split(",") if part.strip())
+        wanted = _genres(named_genres, genres)
+        with path.open("rb") as handle:
+            source = _demo(handle) if base == "demo" else _from_file(handle, path.name)
+            return _collect(ref.strip(), source, limit, wanted, limits)
+    if base == "hub":
+        hub = parse_hub_ref(ref.strip())
+        count = HUB_SENTENCES if limit is None else limit
+        return _collect(ref.strip(), _from_hub(hub), count, tuple(genres), limits)
+    if ref.strip().lower().endswith(_SUFFIXES):
+        return _read_path(ref.strip(), limit, tuple(genres), limits)
+    raise CorpusError(f"{ref[:100]!r} is not a corpus. There are: {FORMS}.")
+
+
+def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpus:
+    """Sentences of an uploaded `.txt` or `.conllu` file (also `.gz`), its size capped packed and unpacked.
+
+    Raises:
+        CorpusError: If the file is too large, of another kind, empty, or not what it says.
+    """
+    limits = current_limits()
+    short = Path(name.replace("\\", "/")).name[:100]
+    if not short.lower().endswith(_SUFFIXES):
+        raise CorpusError(
+            f"{short} cannot be read: upload a file that ends in .txt or .conllu (or .txt.gz, .conllu.gz)."
+        )
+    if len(data) > limits.max_upload_bytes:
+        raise CorpusError(f"{short} is larger than {_megabytes(limits)} MB, the most that can be uploaded here.")
+    source = _from_file(io.BytesIO(data), short, limits.max_upload_bytes)
+    return _collect(f"upload:{short}", source, limit, (), limits)
+
+
+def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
+    """The same sentences with a parser's trees, tags and labels in place of whatever they had.
+
+    A notice says whose parses they are and how good that parser is known to be: they are parses, not gold.
+
+    Raises:
+        ModelError: If there is no such pipeline.
+    """
+    from core.text.parsing import BOX, CLEARNLP_NOTICE, box_scores, parse_sentences
+
+    parses = parse_sentences(corpus.words, pipeline)
+    sentences = tuple(
+        replace(sentence, heads=parse.heads, upos=parse.upos, xpos=parse.xpos, deprel=parse.deprel)
+        for sentence, parse in zip(corpus.sentences, parses, strict=True)
+    )
+    if pipeline == BOX:
+        uas = box_scores().get("uas")
+        known = f" (UAS {uas:.1f} % on UD English EWT dev)" if uas else ""
+        notice = f"Trees are parses by the parser in the box{known}, not gold."
+    else:
+        notice = f"Trees are parses, not gold. {CLEARNLP_NOTICE.format(pipeline=pipeline)}"
+    return replace(corpus, sentences=sentences, notices=(*corpus.notices, notice))
+
+
+def _megabytes(limits: Limits) -> str:
+    return f"{limits.max_upload_bytes / 2**20:g}"
+
+
+def _genres(named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
+    """Genres named in the reference and asked for beside it; both, where both are given."""
+    for genre in (*named, *asked):
+        if genre not in GENRES:
+            raise CorpusError(f"{genre!r} is not a genre of the demo corpus. There are: {', '.join(GENRES)}.")
+    both = tuple(genre for genre in named if genre in asked) if named and asked else (*named, *asked)
+    if (named or asked) and not both:
+        raise CorpusError(f"The genres {', '.join(named)} and {', '.join(asked)} have nothing in common.")
+    return both
+
+
+@dataclass
+class _Tally:
+    """What was left out while sentences were taken."""
+
+    long: int = 0
+    stopped: str = ""
+    words: int = 0
+    taken: list[Sentence] = field(default_factory=list)
+
+
+def _collect(
+    ref: str, source: Iterable[Sentence], limit: int | None, genres: tuple[str, ...], limits: Limits
+) -> Corpus:
+    """Take sentences from a source up to the limits, and say what was left out."""
+    if limit is not None and limit < 1:
+        raise CorpusError(f"The number of sentences must be at least 1, not {limit}.")
+    tally = _Tally()
+    for sentence in source:
+        if genres and sentence.genre not in genres:
+            continue
+        if len(sentence.words) > LONGEST_SENTENCE:
+            tally.long += 1
+            continue
+        if len(tally.taken) == limits.max_sentences:
+            tally.stopped = f"the first {limits.max_sentences:,} sentences were taken"
+            break
+        if tally.words + len(sentence.words) > limits.max_words:
+            tally.stopped = f"the first {len(tally.taken):,} sentences ({limits.max_words:,} words) were taken"
+            break
+        tally.words += len(sentence.words)
+        tally.taken.append(sentence)
+        if len(tally.taken) == limit:
+            break
+    notices = []
+    if tally.long:
+        plural = "s" if tally.long > 1 else ""
+        notices.append(f"{tally.long} sentence{plural} longer than {LONGEST_SENTENCE} words left out.")
+    if tally.stopped:
+        notices.append(f"This instance has a cap: {tally.stopped}, the rest left out.")
+    if not tally.taken:
+        why = f" of {', '.join(genres)}" if genres else f" of {LONGEST_SENTENCE} words or fewer" if tally.long else ""
+        raise CorpusError(f"{ref} holds no sentence{why}. Give it some, or choose another corpus.")
+    if ".conllu" in ref.lower() and all(sentence.heads is None for sentence in tally.taken):
+        notices.append(NO_HEADS.format(name=ref))
+    return Corpus(ref, tuple(tally.taken), tuple(notices))
+
+
+def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Limits) -> Corpus:
+    """A file named by its path, read only as far as needed."""
+    if limits.shared:
+        raise CorpusError("Files are not read by their path on a shared instance. Upload the file, or use demo.")
+    path = Path(ref).expanduser()
+    if not path.is_file():
+        raise CorpusError(f"There is no file {ref}. Check the path, or use demo.")
+    try:
+        with path.open("rb") as handle:
+            return _collect(ref, _from_file(handle, path.name), limit, genres, limits)
+    except OSError as error:
+        raise CorpusError(f"{ref} cannot be read: {error.strerror or error}.") from error
+
+
+def _from_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[Sentence]:
+    """Sentences of an open `.txt` or `.conllu` file, packed or not."""
+    if name.lower().endswith(".gz"):
+        handle = gzip.GzipFile(fileobj=handle)  # type: ignore[assignment]
+    lines = _lines(handle, name, cap)
+    if name.lower().removesuffix(".gz").endswith(".conllu"):
+        return read_conllu(lines, name)
+    return _from_text(lines)
+
+
+def _lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]:
+    """Lines of UTF-8 text without their ends; binary files and other encodings refused by file and line."""
+    reader = io.BufferedReader(handle, _START)  # type: ignore[type-var]
+    read = 0
+    for number in itertools.count(1):
+        try:
+            binary = number == 1 and b"\0" in reader.peek(_START)[:_START]
+            raw = reader.readline(_LONGEST_LINE)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise CorpusError(f"{name} is not a whole gzip file: {error}.") from error
+        if not raw:
+            return
+        read += len(raw)
+        if cap is not None and read > cap:
+            raise CorpusError(f"{name} unpacks to more than {cap / 2**20:g} MB, the most that can be uploaded here.")
+        if binary or b"\0" in raw or len(raw) == _LONGEST_LINE:
+            raise CorpusError(f"{name}, line {number}: this is not text (a binary file, or UTF-16). Save it as UTF-8.")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            reason = f"byte {error.start + 1} of the line is not UTF-8"
+            raise CorpusError(f"{name}, line {number}: {reason}. Save the file as UTF-8.") from error
+        yield (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
+
+
+def _from_text(texts: Iterable[str], split: bool = True) -> Iterator[Sentence]:
+    """Plain text cut into sentences of words, a chunk of lines at a time."""
+    from core.text.parsing import tokenize_lines
+
+    filled = (line for line in texts if line.strip())
+    while chunk := list(itertools.islice(filled, _CHUNK)):
+        for sentences in tokenize_lines(chunk, split):
+            yield from (Sentence(words) for words in sentences)
+
+
+def _from_hub(source) -> Iterator[Sentence]:
+    """Rows of a hub data set: text is cut into words, words are taken as they are."""
+    for row in stream_rows(source):
+        if isinstance(row, str):
+            yield from _from_text(row.splitlines())
+        elif row:
+            yield Sentence(row)
+
+
+def _demo(handle: BinaryIO) -> Iterator[Sentence]:
+    """The demo corpus: genre, tab, one sentence a line."""
+    from core.text.parsing import tokenize_lines
+
+    rows = [line.split("\t") for line in _lines(handle, "demo.txt") if line.strip()]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 2 or row[0] not in GENRES:
+            raise CorpusError(
+                f"demo.txt, sentence {number}: a line is a genre, a tab and a sentence; restore the file."
+            )
+    cut = tokenize_lines([text for _, text in rows], split=False)
+    for number, ((genre, _), sentences) in enumerate(zip(rows, cut, strict=True), start=1):
+        yield from (Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences)

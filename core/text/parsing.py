@@ -1,0 +1,263 @@
+"""Text to words and words to trees, by spaCy; the only module that imports it.
+
+A pipeline is called `box` (the one trained for this project on UD English EWT, in `zoo/parser`) or by the name of an
+installed `en_core_web_*`. The box predicts Universal Dependencies. The `en_core_web_*` pipelines predict ClearNLP
+dependencies (Stanford style): prepositions and auxiliaries head what UD hangs them under, so distances and depths
+of the two are not comparable; `CLEARNLP_NOTICE` says so to the reader.
+
+Words are parsed as given, one tree a sentence. Parses and words are kept in the store under the sentence's content
+and the pipeline's fingerprint, so that what was parsed before is read without importing spaCy.
+
+Deviations from spaCy: exactly one root a sentence. spaCy may leave several words without a head; the first stays
+the root and the others are hung under it as `parataxis`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from core.errors import ModelError
+from core.models.zoo import zoo_folder
+from core.runs.store import Store, Value, default_store, key_of
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+BOX = "box"
+CLEARNLP_NOTICE = (
+    "{pipeline} predicts ClearNLP dependencies, not Universal Dependencies: prepositions and auxiliaries head "
+    "their phrases, so trees and scores are not comparable with those of the parser in the box or of a UD treebank."
+)
+_INSTALLED = re.compile(r"en_core_web_[a-z]+")
+_BATCH = 128  # sentences parsed and stored at once, between two looks at the progress
+_VERSION = 1  # of parses and words in the store
+_LINE = 500_000  # characters that the tokenizer is given at once
+_lock = threading.Lock()  # spaCy's string store is not safe under two threads
+_loaded: dict[str, Language] = {}
+
+
+@dataclass(frozen=True)
+class Parse:
+    """One tree over the words of a sentence, with tags.
+
+    Attributes:
+        heads: 1-based head of each word, 0 for the one root.
+        upos: Universal part-of-speech tags.
+        xpos: Penn Treebank tags.
+        deprel: Dependency labels; `root` for the root.
+    """
+
+    heads: tuple[int, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    deprel: tuple[str, ...]
+
+
+def available_pipelines() -> list[str]:
+    """Names that `parse_sentences` takes: `box`, then the installed `en_core_web_*`, sorted."""
+    found = {entry.name for entry in importlib.metadata.entry_points(group="spacy_models")}
+    return [BOX, *sorted(name for name in found if _INSTALLED.fullmatch(name))]
+
+
+def pipeline_fingerprint(pipeline: str = BOX) -> str:
+    """sha256 over the pipeline's files and spaCy's version; does not import spaCy.
+
+    Raises:
+        ModelError: If there is no such pipeline.
+    """
+    folder = _folder(pipeline)
+    return _fingerprint(str(folder), (folder / "meta.json").stat().st_mtime_ns if pipeline == BOX else 0)
+
+
+def box_scores() -> dict[str, Any]:
+    """What the recipe measured for the parser in the box (dev UAS, LAS, tag accuracy in percent); {} if unknown."""
+    path = zoo_folder() / "parser" / "scores.json"
+    return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+
+
+def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
+    """Sentences of words by spaCy's English rules; a line end always ends a sentence.
+
+    Args:
+        split: Whether one line may hold several sentences (ended by `.`, `!`, `?`); False takes each line as one.
+
+    Returns:
+        One tuple of words a sentence; blank lines give none.
+    """
+    import spacy
+
+    sentences = []
+    with _lock:
+        if "blank" not in _loaded:
+            _loaded["blank"] = spacy.blank("en")
+            _loaded["blank"].add_pipe("sentencizer")
+        nlp = _loaded["blank"]
+        for line in text.splitlines():
+            for start in range(0, len(line), _LINE):
+                doc = nlp(line[start : start + _LINE])
+                parts = doc.sents if split else [doc]
+                sentences += [tuple(token.text for token in part if not token.is_space) for part in parts]
+    return [words for words in sentences if words]
+
+
+def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None = None) -> list[list[tuple[str, ...]]]:
+    """`tokenize` for each of several lines, kept in the store as one entry; a second call imports no spaCy."""
+    version = importlib.metadata.version("spacy")
+    key = key_of("words", _VERSION, version, split, tuple(lines))
+
+    def compute() -> Value:
+        return {"lines": cast(Any, [[list(words) for words in tokenize(line, split)] for line in lines])}
+
+    value, _ = (store or default_store()).get_or_compute(key, compute)
+    stored: Any = value["lines"]
+    return [[tuple(words) for words in line] for line in stored]
+
+
+def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, store: Store | None = None) -> list[Parse]:
+    """One tree a sentence over the words as given.
+
+    Whatever the words are (none, one, hundreds, symbols, other scripts), the answer has as many heads as words and
+    one root; an empty sentence has an empty parse.
+
+    Args:
+        store: Where parses are kept; the default store if None.
+
+    Raises:
+        ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
+    """
+    from core.runs.runner import tick
+
+    store = store or default_store()
+    mark = pipeline_fingerprint(pipeline)
+    keys = [key_of("parse", _VERSION, mark, tuple(words)) for words in sentences]
+    parses = {key: _read(value) for key, value in store.get_many(keys).items()}
+    misses = list({key: tuple(words) for key, words in zip(keys, sentences, strict=True) if key not in parses}.items())
+    for start in range(0, len(misses), _BATCH):
+        tick(start / len(misses), "parsing")
+        batch = misses[start : start + _BATCH]
+        fresh = dict(zip((key for key, _ in batch), _parse([words for _, words in batch], pipeline), strict=True))
+        store.put_many({key: cast(Value, asdict(parse)) for key, parse in fresh.items()})
+        parses |= fresh
+    return [parses[key] for key in keys]
+
+
+def _read(value: Value) -> Parse:
+    columns: Any = value
+    return Parse(
+        heads=tuple(int(head) for head in columns["heads"]),
+        upos=tuple(columns["upos"]),
+        xpos=tuple(columns["xpos"]),
+        deprel=tuple(columns["deprel"]),
+    )
+
+
+def _parse(sentences: Sequence[tuple[str, ...]], pipeline: str) -> list[Parse]:
+    """Parses without the store, in order."""
+    from spacy.tokens import Doc
+
+    with _lock:
+        nlp, table = _load(pipeline), _upos_table(pipeline)
+        docs = [
+            # spaCy takes no empty string for a word; it is parsed as a blank would be in writing.
+            Doc(nlp.vocab, words=[word or "_" for word in words], sent_starts=_one_start(words))
+            for words in sentences
+            if words
+        ]
+        parsed = iter(list(nlp.pipe(docs)))
+        return [_one_tree(next(parsed), table) if words else Parse((), (), (), ()) for words in sentences]
+
+
+def _one_start(words: Sequence[str]) -> list[bool | int | None]:
+    """The first word begins the one sentence."""
+    return [True, *[False] * (len(words) - 1)]
+
+
+def _one_tree(doc: Doc, table: dict[str, str] | None) -> Parse:
+    """A document as one tree; `table` gives UPOS where the pipeline has none."""
+    heads = [0 if token.head.i == token.i else token.head.i + 1 for token in doc]
+    labels = [(token.dep_ or "dep").replace("ROOT", "root") for token in doc]
+    roots = [i for i, head in enumerate(heads) if head == 0]
+    for i in roots[1:]:
+        heads[i], labels[i] = roots[0] + 1, "parataxis"
+    labels[roots[0]] = "root"
+    xpos = [token.tag_ or "_" for token in doc]
+    if table is None:
+        upos = [token.pos_ or "X" for token in doc]
+    else:
+        upos = [_upos(table, *row) for row in zip(xpos, labels, (t.lower_ for t in doc), strict=True)]
+    return Parse(tuple(heads), tuple(upos), tuple(xpos), tuple(labels))
+
+
+def _upos(table: dict[str, str], tag: str, label: str, word: str) -> str:
+    """UPOS by the finest key that the recipe's table has."""
+    for key in (f"{tag} {label} {word}", f"{tag} {label}", tag):
+        if key in table:
+            return table[key]
+    return "X"
+
+
+def _folder(pipeline: str) -> Path:
+    """Folder of a pipeline's files, found without importing it."""
+    if pipeline == BOX:
+        folder = zoo_folder() / "parser"
+        if not (folder / "config.cfg").is_file():
+            raise ModelError(
+                f"There is no parser in the box (looked in {folder}). Make it with `make zoo`, "
+                "or install a spaCy pipeline such as en_core_web_sm and choose it."
+            )
+        return folder
+    if not _INSTALLED.fullmatch(pipeline):
+        raise ModelError(f"{pipeline!r} is not a parser. There are: {', '.join(available_pipelines())}.")
+    spec = importlib.util.find_spec(pipeline)
+    if spec is None or spec.origin is None:
+        raise ModelError(
+            f"The spaCy pipeline {pipeline} is not installed. Install it with `python -m spacy download {pipeline}`, "
+            f"or choose one of: {', '.join(available_pipelines())}."
+        )
+    return Path(spec.origin).parent
+
+
+@lru_cache(maxsize=8)
+def _fingerprint(folder: str, changed: int) -> str:
+    digest = hashlib.sha256(importlib.metadata.version("spacy").encode())
+    for path in sorted(p for p in Path(folder).rglob("*") if p.is_file() and p.suffix != ".pyc"):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _load(pipeline: str) -> Language:
+    """The pipeline, loaded once a process; the caller holds the lock."""
+    import spacy
+
+    folder = _folder(pipeline)
+    key = str(folder)
+    if key not in _loaded:
+        try:
+            nlp = spacy.load(folder if pipeline == BOX else pipeline, exclude=["ner", "lemmatizer", "senter"])
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise ModelError(
+                f"The parser {pipeline} in {folder} could not be loaded ({type(error).__name__}: {error}). "
+                "Restore its files, or choose another."
+            ) from error
+        if "parser" not in nlp.pipe_names:
+            raise ModelError(f"The spaCy pipeline {pipeline} has no parser. Choose another.")
+        _loaded[key] = nlp
+    return _loaded[key]
+
+
+def _upos_table(pipeline: str) -> dict[str, str] | None:
+    """Table from XPOS and label to UPOS, beside a pipeline that predicts XPOS only; None for the others."""
+    path = _folder(pipeline) / "upos.json"
+    return json.loads(path.read_text(encoding="utf8")) if path.is_file() else None

@@ -1,0 +1,338 @@
+"""Vectors of words, sentences or [CLS] from every layer, computed once a sentence and kept in the store.
+
+What is stored is a sentence's vectors in float16 (float32 where a number would overflow), under a key over the
+weights, the tokenizer, the words, the side, the number format and a version. Only sentences that are not there yet
+are run: adding 200 runs 200. The same numbers come back cold and warm, because what is returned is always what the
+store would give.
+
+A sentence longer than the model reads is left out with a notice, never cut; so is a word of which the tokenizer
+leaves nothing (some emoji and control characters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import ModelError, ShapeError
+from core.models import (
+    ModelInfo,
+    ModelRef,
+    checkpoints,
+    describe,
+    load_tokenizer,
+    locate,
+    parse_ref,
+    tokenizer_fingerprint,
+)
+from core.runs.tasks import span, tick
+
+if TYPE_CHECKING:
+    from core.models import LoadedModel
+    from core.runs.store import Store, Value
+    from core.vectors.forward import SentenceVectors
+
+VERSION = 1  # raised when the vectors of the same model and words change
+ITEMS = ("words", "cls", "mean")
+CHUNK = 128  # sentences computed under one lock and written at once
+LARGEST_HALF = 65_504.0
+
+Sentences = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Activations:
+    """Vectors of a model's layers.
+
+    Attributes:
+        vectors: float32 (layer, item, d_model); layer 0 is the embedding output.
+        sentence: int (item,), index of the sentence in what was given.
+        word: int (item,), index of the word in its sentence; -1 for [CLS] and means.
+        notices: What was left out, in sentences for the user.
+    """
+
+    vectors: np.ndarray
+    sentence: np.ndarray
+    word: np.ndarray
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One model's way of reading, and what its stored sentences are known by."""
+
+    ref: ModelRef
+    info: ModelInfo
+    side: str
+    dtype: str
+    device: str | None
+    layers: int
+    longest: int
+    store: Store
+    identity: str
+
+    def key(self, words: Sequence[str], part: str) -> str:
+        """Store key of one sentence's "words" or "summary"."""
+        from core.runs.store import key_of
+
+        return key_of(self.identity, part, tuple(words))
+
+
+def extract(
+    ref: str | ModelRef,
+    sentences: Sentences,
+    *,
+    items: str = "words",
+    keep: Sequence[Sequence[int]] | None = None,
+    layers: Sequence[int] | None = None,
+    side: str = "encoder",
+    device: str | None = None,
+    dtype: str = "float32",
+    store: Store | None = None,
+) -> Activations:
+    """The vectors of `sentences` in every layer of a model, from the store where they are there.
+
+    Args:
+        ref: The model.
+        sentences: Words of each sentence.
+        items: "words"; "cls" (the classification token); or "mean" (over the words of a sentence).
+        keep: Word indices to keep for each sentence, in the order wanted; only with items="words".
+        layers: Layers to return, all by default; negative ones count from the top.
+        side: "encoder" or "decoder", for models that have both.
+        device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to rounding.
+        dtype: "float32", or "bfloat16" for speed where the processor has it.
+        store: Where results are kept; the default store if None.
+
+    Returns:
+        Items in the order of the sentences, and of the words (or of `keep`) in each.
+
+    Raises:
+        ModelError: If the model cannot be had, or has no [CLS] token and that was asked for.
+        ShapeError: If `keep` or `layers` do not fit.
+        CancelledError: If the run is cancelled; what was computed stays stored.
+    """
+    reading = _reading(ref, side, device, dtype, store)
+    _check(reading, sentences, items, keep)
+    chosen = _layers(layers, reading.layers)
+    wanted = _wanted(sentences, items, keep)
+    starts = np.concatenate([[0], np.cumsum([len(words) for words in wanted])]).astype(np.int64)
+    vectors = np.zeros((len(chosen), int(starts[-1]), reading.info.d_model), dtype=np.float32)
+    there = np.zeros(int(starts[-1]), dtype=bool)
+    long: list[int] = []
+
+    def place(index: int, value: Value) -> None:
+        if "too_long" in value:
+            long.append(index)
+            return
+        mine, present = _select(reading, value, items, wanted[index])
+        vectors[:, starts[index] : starts[index + 1]] = mine[chosen]
+        there[starts[index] : starts[index + 1]] = present
+
+    _visit(reading, sentences, "words" if items == "words" else "summary", place)
+    sentence = np.repeat(np.arange(len(sentences)), np.diff(starts))
+    word = np.concatenate([np.zeros(0, dtype=np.int64), *wanted])
+    notices = _notices(reading, sentences, sorted(long), sentence[~there], items)
+    if there.all():
+        return Activations(vectors, sentence, word, notices)
+    return Activations(vectors[:, there], sentence[there], word[there], notices)
+
+
+def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = None) -> np.ndarray:
+    """bool (sentence,): which sentences the model reads whole, with at least one word left by its tokenizer.
+
+    Combine the masks of several models to give them all the same sentences.
+
+    Raises:
+        ModelError: If the model cannot be had.
+    """
+    from core.runs.store import key_of
+
+    reading = _reading(ref, "encoder", None, "float32", store)
+    prefix = key_of("fitting", VERSION, tokenizer_fingerprint(ref))
+    keys = [key_of(prefix, tuple(words)) for words in sentences]
+    counts = {key: value["subwords"] for key, value in reading.store.get_many(keys).items()}
+    absent = {key: words for key, words in zip(keys, sentences, strict=True) if key not in counts and words}
+    if absent:
+        from core.vectors.forward import cut_sentences
+
+        cut = cut_sentences(load_tokenizer(ref), list(absent.values()))
+        made = {
+            key: {"subwords": len(one.ids) if max(one.words, default=-1) >= 0 else 0}
+            for key, one in zip(absent, cut, strict=True)
+        }
+        reading.store.put_many(made)
+        counts |= {key: value["subwords"] for key, value in made.items()}
+    return np.array([0 < counts.get(key, 0) <= reading.longest for key in keys], dtype=bool)
+
+
+def in_common(activations: Sequence[Activations]) -> list[Activations]:
+    """The same activations reduced to the items (sentence, word) that all of them have, in one order.
+
+    Models with other tokenizers leave out other sentences and words; comparing them needs the rest.
+    """
+    owned = [list(zip(one.sentence.tolist(), one.word.tolist(), strict=True)) for one in activations]
+    shared = set.intersection(*map(set, owned)) if owned else set()
+    reduced = []
+    for one, items in zip(activations, owned, strict=True):
+        at = np.array([place for place, item in enumerate(items) if item in shared], dtype=np.int64)
+        reduced.append(Activations(one.vectors[:, at], one.sentence[at], one.word[at], one.notices))
+    return reduced
+
+
+def _reading(ref: str | ModelRef, side: str, device: str | None, dtype: str, store: Store | None) -> _Reading:
+    from core.runs.store import default_store, key_of
+
+    ref = parse_ref(ref)
+    info = describe(ref)
+    if side not in ("encoder", "decoder"):
+        raise ModelError(f"side must be encoder or decoder, got {side!r}.")
+    if info.family != "encoder-decoder":
+        side = info.family
+    config = checkpoints.read_config(locate(ref))
+    identity = key_of("activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype)
+    depth = checkpoints.depth(config, side)
+    longest = checkpoints.longest_input(config)
+    return _Reading(ref, info, side, dtype, device, depth + 1, longest, store or default_store(), identity)
+
+
+def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> None:
+    if items not in ITEMS:
+        raise ShapeError(f"items must be one of {', '.join(ITEMS)}, got {items!r}.")
+    if items == "cls" and not _has_cls(reading):
+        raise _no_cls(reading)
+    if keep is None:
+        return
+    if items != "words" or len(keep) != len(sentences):
+        raise ShapeError(f"keep lists words for each of {len(sentences)} sentences, got {len(keep)} lists for {items}.")
+    for index, (words, wanted) in enumerate(zip(sentences, keep, strict=True)):
+        if any(not 0 <= word < len(words) for word in wanted):
+            raise ShapeError(f"keep asks for words outside of sentence {index}, which has {len(words)}.")
+
+
+def _has_cls(reading: _Reading) -> bool:
+    return checkpoints.ARCHITECTURES[reading.info.model_type].cls and reading.side == "encoder"
+
+
+def _no_cls(reading: _Reading) -> ModelError:
+    return ModelError(f"{reading.ref} has no [CLS] token ({reading.info.model_type}): choose words or sentence means.")
+
+
+def _layers(layers: Sequence[int] | None, count: int) -> list[int]:
+    if layers is None:
+        return list(range(count))
+    if any(not -count <= layer < count for layer in layers):
+        raise ShapeError(f"layers run from 0 (embeddings) to {count - 1} (top), got {list(layers)}.")
+    return [layer % count for layer in layers]
+
+
+def _wanted(sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> list[np.ndarray]:
+    """The word indices to return of each sentence; -1, once, for the sentence as a whole."""
+    if keep is not None:
+        return [np.asarray(words, dtype=np.int64) for words in keep]
+    if items == "words":
+        return [np.arange(len(words)) for words in sentences]
+    return [np.full(min(1, len(words)), -1) for words in sentences]
+
+
+def _select(reading: _Reading, value: Value, items: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(layer, item, d_model) of one stored sentence, and whether each item is there."""
+    if items == "words":
+        return value["words"][:, wanted], value["pieces"][wanted] > 0
+    if items == "cls" and "cls" not in value:
+        raise _no_cls(reading)
+    return value[items][:, None], np.array([value["pieces"] > 0])
+
+
+def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[int, Value], None]) -> None:
+    """Give `place` the stored value of every sentence that has words, in any order; what is missing is computed."""
+    places: dict[str, list[int]] = {}
+    for index, words in enumerate(sentences):
+        if words:
+            places.setdefault(reading.key(words, part), []).append(index)
+    keys, absent = list(places), []
+    for start in range(0, len(keys), CHUNK):
+        chunk = keys[start : start + CHUNK]
+        found = reading.store.get_many(chunk)
+        absent += [key for key in chunk if key not in found]
+        for key, value in found.items():
+            for index in places[key]:
+                place(index, value)
+    if not absent:
+        return
+    from core.models.residence import borrow_model
+
+    # Long sentences first, as in the batches: a chunk then holds sentences of about one length.
+    missing = {key: tuple(sentences[places[key][0]]) for key in absent}
+    order = sorted(missing, key=lambda key: -sum(map(len, missing[key])))
+    with borrow_model(reading.ref, device=reading.device, dtype=reading.dtype) as loaded:
+        for start in range(0, len(order), CHUNK):
+            chunk = order[start : start + CHUNK]
+            with span(start / len(order), (start + len(chunk)) / len(order)):
+                made = _compute(reading, loaded, {key: missing[key] for key in chunk}, part)
+            for key, value in made.items():
+                for index in places[key]:
+                    place(index, value)
+
+
+def _compute(
+    reading: _Reading, loaded: LoadedModel, missing: dict[str, tuple[str, ...]], part: str
+) -> dict[str, Value]:
+    """The values under the keys of `missing`: looked for once more, alone with this model, and else computed."""
+    from core.vectors.forward import cut_sentences, read_sentences
+
+    with reading.store.lock(reading.identity, waiting=lambda: tick(0.0, "waiting for another process")):
+        found = reading.store.get_many(missing)
+        absent = [key for key in missing if key not in found]
+        if not absent:
+            return found
+        cut = cut_sentences(loaded.tokenizer, [missing[key] for key in absent])
+        fit = [index for index, one in enumerate(cut) if len(one.ids) <= reading.longest]
+        made: dict[str, dict[str, Value]] = {"words": {}, "summary": {}}
+        for index in sorted(set(range(len(cut))) - set(fit)):
+            for one, values in made.items():
+                values[reading.key(missing[absent[index]], one)] = {"too_long": len(cut[index].ids)}
+        done = 0
+        for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side):
+            for index, vectors in batch:
+                words = missing[absent[fit[index]]]
+                made["words"][reading.key(words, "words")] = _stored_words(vectors)
+                made["summary"][reading.key(words, "summary")] = _stored_summary(vectors)
+            done += len(batch)
+            tick(done / len(fit), f"sentence {done:,} of {len(fit):,} through {reading.ref}")
+        reading.store.put_many(made["words"] | made["summary"])
+    return found | made[part]
+
+
+def _stored_words(vectors: SentenceVectors) -> Value:
+    return {"words": _half(vectors.words), "pieces": vectors.pieces.astype(np.int16)}
+
+
+def _stored_summary(vectors: SentenceVectors) -> Value:
+    cls = {} if vectors.cls is None else {"cls": _half(vectors.cls)}
+    return {"mean": _half(vectors.mean), "pieces": int(vectors.pieces.sum()), **cls}
+
+
+def _half(values: np.ndarray) -> np.ndarray:
+    """float16, unless a number would overflow."""
+    return values.astype(np.float16) if np.abs(values).max(initial=0.0) <= LARGEST_HALF else values
+
+
+def _notices(
+    reading: _Reading, sentences: Sentences, long: list[int], absent: np.ndarray, items: str
+) -> tuple[str, ...]:
+    """What was left out, and why; `absent` are the sentences of the items that are not there."""
+    notices = []
+    if long:
+        first = " ".join(sentences[long[0]][:6])
+        notices.append(
+            f"{len(long)} of {len(sentences)} sentences are longer than {reading.ref} reads ({reading.longest} "
+            f"subwords) and were left out; the first begins “{first} …”."
+        )
+    blank = int((~np.isin(absent, long)).sum())
+    if blank:
+        what = "words" if items == "words" else "sentences"
+        notices.append(f"{blank} {what} were left out, because the tokenizer of {reading.ref} leaves nothing of them.")
+    return tuple(notices)

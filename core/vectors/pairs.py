@@ -1,0 +1,115 @@
+"""Two models on the same items: what a study samples, extracts and knows its models by.
+
+Models with other tokenizers leave out other sentences and words; a comparison takes the items that both have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import ModelError, ShapeError
+from core.models import fingerprint, tokenizer_fingerprint
+from core.runs.runner import span
+
+LEAST_ITEMS = 10
+Words = tuple[tuple[str, ...], ...]
+Kept = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Vectors of the same items from two models, the second's layers already matched to the first's.
+
+    Shapes: `base` (layer, item, d_model), `other` (layer, item, another d_model), `sentence` (item,).
+    """
+
+    base: NDArray[np.float32]
+    other: NDArray[np.float32]
+    sentence: NDArray[np.int64]
+    notices: tuple[str, ...]
+
+
+def identity(ref: str) -> str:
+    """What a model's vectors depend on, for a task's key: weights and tokenizer; "" where it cannot be found.
+
+    A model that cannot be found gets a task all the same, and the task fails with the reason.
+    """
+    try:
+        return f"{fingerprint(ref)} {tokenizer_fingerprint(ref)}"
+    except ModelError:
+        return ""
+
+
+def sample_words(
+    sentences: Words, sample: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], tuple[tuple[int, ...], ...]]:
+    """Words drawn at random from all sentences, each word as likely as any other.
+
+    Args:
+        sentences: Words of each sentence.
+        sample: How many; all of them where there are fewer.
+        rng: Source of randomness.
+
+    Returns:
+        The sentences that hold a sampled word, and the positions of the sampled words in each.
+    """
+    lengths = np.array([len(words) for words in sentences])
+    total = int(lengths.sum())
+    chosen = np.sort(rng.choice(total, size=min(sample, total), replace=False))
+    sentence = np.searchsorted(np.cumsum(lengths), chosen, side="right")
+    position = chosen - (np.cumsum(lengths) - lengths)[sentence]
+    used = np.unique(sentence)
+    return used, tuple(tuple(int(word) for word in position[sentence == number]) for number in used)
+
+
+def extract_pair(
+    base: str,
+    other: str,
+    base_identity: str,
+    other_identity: str,
+    sentences: Words,
+    kept: Kept,
+    items: str,
+    match_layers: bool = True,
+) -> Paired:
+    """Vectors of the items that both models have, in one order.
+
+    Args:
+        base, other: References.
+        base_identity, other_identity: See `identity`.
+        sentences: Words of each sentence.
+        kept: Positions of the sampled words of each sentence; empty for all words, or where items are sentences.
+        items: "words", "cls" or "mean".
+        match_layers: Match the other's layers to the base's by relative depth where they differ in number.
+
+    Raises:
+        ModelError: If a model cannot be loaded.
+        ShapeError: If fewer than `LEAST_ITEMS` items are left.
+    """
+    from core.vectors.activations import extract, in_common
+
+    for ref, known in ((base, base_identity), (other, other_identity)):
+        if not known:
+            fingerprint(ref)  # raises the reason that `identity` met
+            tokenizer_fingerprint(ref)
+            raise ModelError(f"{ref} could not be found at first and can be now: run again.")
+    keep = kept if items == "words" and kept else None
+    with span(0.0, 0.35):
+        first = extract(base, sentences, items=items, keep=keep)
+    with span(0.35, 0.7):
+        second = extract(other, sentences, items=items, keep=keep)
+    notices = [*first.notices, *(notice for notice in second.notices if notice not in first.notices)]
+    first, second = in_common([first, second])
+    if len(first.sentence) < LEAST_ITEMS:
+        left = len(first.sentence)
+        raise ShapeError(f"Only {left} items are left, and {LEAST_ITEMS} are needed: use more or shorter text.")
+    one, two = first.vectors, second.vectors
+    if match_layers and len(one) != len(two):
+        notices.append(
+            f"{base} has {len(one) - 1} layers and {other} {len(two) - 1}: layers are matched by relative depth."
+        )
+        two = two[np.round(np.linspace(0, len(two) - 1, len(one))).astype(int)]
+    return Paired(one, two, first.sentence, tuple(notices))

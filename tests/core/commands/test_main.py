@@ -1,0 +1,68 @@
+"""The command line: every command is documented, errors are one sentence and status 2, interrupts are 130."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+
+from core.commands import main as cli
+from core.errors import ModelError
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, "--help"])
+    assert stop.value.code == 0
+    assert command in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_command_is_in_the_readme(command: str) -> None:
+    from tests.core.test_house import ROOT
+
+    assert f"python -m core {command}" in (ROOT / "README.md").read_text(encoding="utf8")
+
+
+def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["nonsense"])
+    assert stop.value.code == 2
+    assert "rsa" in capsys.readouterr().err
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def main(arguments: argparse.Namespace) -> int:
+        raise error
+
+    module = SimpleNamespace(add_arguments=lambda parser: None, main=main)
+    monkeypatch.setitem(cli.COMMANDS, "fails", ("fails", "fails"))
+    monkeypatch.setattr(cli, "import_module", lambda name: module if name == "fails" else import_module(name))
+
+
+def test_an_error_for_the_user_is_one_sentence(monkeypatch, capsys) -> None:
+    stand_in(monkeypatch, ModelError("No such model. Choose another."))
+    assert cli.main(["fails"]) == 2
+    assert capsys.readouterr().err == "palimpsest: No such model. Choose another.\n"
+
+
+def test_a_bug_is_not_hidden(monkeypatch) -> None:
+    stand_in(monkeypatch, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["fails"])
+
+
+def test_an_interrupt_says_that_work_is_kept(monkeypatch, capsys) -> None:
+    stand_in(monkeypatch, KeyboardInterrupt())
+    assert cli.main(["fails"]) == 130
+    assert "kept" in capsys.readouterr().err
+
+
+def test_store_info_and_clear(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["store", "info"]) == 0
+    assert "entries" in capsys.readouterr().out
+    assert cli.main(["store", "clear"]) == 0
+    assert "Cleared" in capsys.readouterr().out

@@ -1,0 +1,76 @@
+"""`python -m core weights`: the files it writes and their columns, labels from a table, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.commands import main as cli
+from tests.core.weights.small_zoo import write_zoo
+
+
+@pytest.fixture(scope="module")
+def zoo_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_zoo(tmp_path_factory.mktemp("zoo"))
+
+
+@pytest.fixture(autouse=True)
+def box(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
+
+
+def weights(out: Path, *more: str) -> int:
+    command = ["weights", "--base", "zoo:seed-0", "--models", "zoo:*-*", "--rank", "3", "--out", str(out)]
+    return cli.main([*command, "--permutations", "200", *more])
+
+
+def test_the_files_and_columns_that_were_promised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert weights(tmp_path, "--vector", "projector") == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("Neighbours share a task")
+    assert "Left out" in said.err
+    assert "0 of 9 tasks were stored" in said.err
+    record = json.loads((tmp_path / "result.json").read_text(encoding="utf8"))
+    assert record["spec"]["vector"] == "projector"
+    assert list(pd.read_csv(tmp_path / "neighbours.csv")) == ["k", "share", "chance", "p_value"]
+    ranks = pd.read_csv(tmp_path / "ranks.csv")
+    assert list(ranks)[:7] == ["model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"]
+    assert len(pd.read_csv(tmp_path / "distances.csv")) == 36
+    assert b"<svg" in (tmp_path / "figure.svg").read_bytes()
+    assert weights(tmp_path / "again") == 0
+    assert "9 of 9 tasks were stored" in capsys.readouterr().err
+
+
+def test_labels_from_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "labels.csv"
+    table.write_text("model,kind,other\nnli-0,a,x\nnli-1,a,x\npos-0,b,y\npos-1,b,y\n", encoding="utf8")
+    assert weights(tmp_path / "out", "--labels", str(table)) == 0
+    assert set(pd.read_csv(tmp_path / "out" / "predictions.csv")["label"]) == {"a", "b"}
+    assert weights(tmp_path / "out", "--labels", str(table), "--column", "other") == 0
+    assert set(pd.read_csv(tmp_path / "out" / "predictions.csv")["label"]) == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--labels", "nowhere.csv"], "nowhere.csv cannot be read"),
+        (["--tree", "3"], "fine-tunes of a hub model, and zoo:seed-0 is none"),
+        (["--families", "gate"], "no family 'gate'"),
+        (["--threshold", "2"], "threshold must lie"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], reason: str
+) -> None:
+    assert weights(tmp_path, *more) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_an_unknown_column_lists_the_known_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "labels.csv"
+    table.write_text("model,kind\nnli-0,a\n", encoding="utf8")
+    assert weights(tmp_path, "--labels", str(table), "--column", "colour") == 2
+    assert "it has kind" in capsys.readouterr().err

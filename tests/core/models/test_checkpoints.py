@@ -1,0 +1,163 @@
+"""The loading policy on folders that are missing something, damaged or hostile."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import ModelError
+from core.models import checkpoints, describe, fingerprint, load_model, load_tokenizer, tokenizer_fingerprint
+from tests.core.tiny_models import save_tiny
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("models") / "bert")
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(saved, tmp_path / "copy"))
+
+
+def edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_the_hash_is_remembered_until_the_file_changes(folder, monkeypatch) -> None:
+    fingerprint(f"path:{folder}")
+    monkeypatch.setattr(checkpoints.hashlib, "file_digest", lambda *arguments: pytest.fail("read again"))
+    fingerprint(f"path:{folder}")
+
+
+def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
+    before = tokenizer_fingerprint(f"path:{folder}")
+    assert before == tokenizer_fingerprint(f"path:{saved}")
+    edit(folder / "tokenizer_config.json", name_or_path="elsewhere")
+    assert before == tokenizer_fingerprint(f"path:{folder}")
+    edit(folder / "tokenizer_config.json", do_lower_case=False)
+    assert before != tokenizer_fingerprint(f"path:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"auto_map": {"AutoModel": "evil.Evil"}}, "needs its author's own code to run"),
+        ({"encoder": {"auto_map": {}}}, "needs its author's own code to run"),
+        ({"_attn_implementation": "someone/kernel"}, "names an attention implementation of its own"),
+        ({"attn_implementation": {"": "someone/kernel"}}, "names an attention implementation of its own"),
+        ({"text_config": [{"_attn_implementation_internal": "x"}]}, "names an attention implementation of its own"),
+        ({"quantization_config": {"quant_method": "gptq"}}, "quantised weights"),
+        ({"model_type": "whisper"}, "is of type 'whisper'; these types can be read: bert, roberta"),
+        ({"model_type": None}, "is of type None"),
+        ({"model_type": ["bert"]}, "is of type"),
+        ({"num_hidden_layers": "three"}, "does not say num_hidden_layers"),
+        ({"hidden_size": None}, "does not say hidden_size"),
+        ({"num_hidden_layers": 10**9}, "claims 1000000000 layers"),
+        ({"hidden_size": 10**7}, "which no model has"),
+    ],
+)
+def test_hostile_or_senseless_configurations_are_refused(folder, changes, sentence) -> None:
+    edit(folder / "config.json", **changes)
+    for use in (describe, load_model, load_tokenizer):
+        with pytest.raises(ModelError, match=sentence):
+            use(f"path:{folder}")
+
+
+def test_built_in_attention_may_be_named_and_is_overruled(folder) -> None:
+    edit(folder / "config.json", _attn_implementation="eager")
+    load_model(f"path:{folder}")
+
+
+def test_remote_code_in_the_tokenizer_is_refused(folder) -> None:
+    edit(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": ["evil.Evil", None]})
+    with pytest.raises(ModelError, match=r"tokenizer_config.json needs its author's own code"):
+        load_tokenizer(f"path:{folder}")
+
+
+def test_an_adapter_that_points_elsewhere_is_refused(folder) -> None:
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "someone/else"}')
+    with pytest.raises(ModelError, match="points at another model: merge the adapter"):
+        load_model(f"path:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("config.json", None, r"config\.json is missing"),
+        ("config.json", b"{", r"config\.json is damaged \(not JSON"),
+        ("config.json", b"[" * 100_000, r"config\.json is damaged"),
+        ("config.json", b"[]", r"config\.json is damaged \(not a JSON object"),
+        ("config.json", b"\xff\xfe", r"config\.json is damaged"),
+        ("model.safetensors", None, r"model\.safetensors is missing"),
+        ("model.safetensors", b"", r"model\.safetensors is damaged"),
+        ("model.safetensors", b"version https://git-lfs", r"model\.safetensors is damaged"),
+        ("model.safetensors", (8).to_bytes(8, "little") + b"[1, 2]  ", r"model\.safetensors is damaged"),
+        ("model.safetensors", (18).to_bytes(8, "little") + b'{"a": {"b": "cc"}}', r"model\.safetensors is damaged"),
+        ("model.safetensors", (10**12).to_bytes(8, "little") + b"{}", r"model\.safetensors is damaged"),
+        ("model.safetensors.index.json", b'{"weight_map": {"a": "../x.safetensors"}}', "fine"),
+        ("tokenizer.json", None, r"tokenizer\.json is missing"),
+        ("tokenizer.json", b"{", "The tokenizer of .* cannot be read"),
+    ],
+)
+def test_missing_or_damaged_files_are_named(folder, file, content, sentence) -> None:
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_bytes(content)
+    if sentence == "fine":  # beside whole weights an index is not looked at
+        load_model(f"path:{folder}")
+        return
+    use = {"tokenizer.json": tokenizer_fingerprint if content is None else load_tokenizer}.get(file, describe)
+    with pytest.raises(ModelError, match=sentence):
+        use(f"path:{folder}")
+    with pytest.raises(ModelError):
+        load_model(f"path:{folder}")
+
+
+def test_a_file_cut_short_is_damaged(folder) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ModelError, match=r"model\.safetensors is damaged \(not a whole safetensors file\)"):
+        describe(f"path:{folder}")
+
+
+def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
+    shard = "model-00001-of-00001.safetensors"
+    whole = describe(f"path:{folder}")
+    names = checkpoints.read_header(folder / "model.safetensors")
+    (folder / "model.safetensors").rename(folder / shard)
+    index = {"metadata": {}, "weight_map": dict.fromkeys(names, shard)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert load_model(f"path:{folder}").info == whole
+    for outside in ("../model.safetensors", "/etc/x.safetensors", "a\\b.safetensors", 7):
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": outside}}))
+        with pytest.raises(ModelError, match="does not list plain file names"):
+            describe(f"path:{folder}")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "gone.safetensors"}}))
+    with pytest.raises(ModelError, match=r"gone\.safetensors is missing"):
+        describe(f"path:{folder}")
+
+
+def test_vocab_txt_alone_is_a_tokenizer(folder) -> None:
+    """As MultiBERTs and many older models have it."""
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    names = {"<pad>": "[PAD]", "<s>": "[CLS]", "</s>": "[SEP]", "<unk>": "[UNK]", "<mask>": "[MASK]"}
+    ordered = sorted(vocabulary, key=lambda word: vocabulary[word])
+    for path in folder.glob("token*"):
+        path.unlink()
+    with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
+        tokenizer_fingerprint(f"path:{folder}")
+    (folder / "vocab.txt").write_text("\n".join(names.get(word, word) for word in ordered))
+    tokenizer = load_tokenizer(f"path:{folder}")
+    assert tokenizer.convert_ids_to_tokens(tokenizer(["The", "dog"], is_split_into_words=True)["input_ids"]) == [
+        "[CLS]", "the", "dog", "[SEP]",
+    ]  # fmt: skip
+    first = tokenizer_fingerprint(f"path:{folder}")
+    (folder / "vocab.txt").write_text("\n".join(ordered[::-1]))
+    assert tokenizer_fingerprint(f"path:{folder}") != first

@@ -1,0 +1,83 @@
+"""Exports: what is written is what was computed, text is never markup, a full or forbidden disk is a sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import altair as alt
+import pandas as pd
+import pytest
+
+from core.results.export import (
+    ExportError,
+    Result,
+    chart_png,
+    chart_svg,
+    report_html,
+    result_json,
+    table_csv,
+    table_parquet,
+    write_result,
+)
+
+
+@pytest.fixture
+def result() -> Result:
+    table = pd.DataFrame({"model": ["a", "b"], "layer": [0, 1], "similarity": [1 / 3, float("nan")]})
+    return Result(
+        study="rsa",
+        spec={"base": "zoo:seed-0"},
+        headline="<script>alert(1)</script> & more",
+        tables={"main": table, "yardsticks": table.head(1)},
+        notices=("Mind the <b>null</b>.",),
+        failures={"c": "not found"},
+        methods="We did it.",
+        citations=("Someone 2020",),
+    )
+
+
+@pytest.fixture
+def chart() -> alt.Chart:
+    data = pd.DataFrame({"x": [0, 1], "y": [1.0, 0.5]})
+    return alt.Chart(data, title="Similarity", width="container").mark_line().encode(x="x:Q", y="y:Q")
+
+
+def test_tables_come_back_as_they_went(result: Result) -> None:
+    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(table_csv(result.table))), result.table)
+    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(table_parquet(result.table))), result.table)
+
+
+def test_json_holds_spec_tables_and_null_for_nan(result: Result) -> None:
+    record = json.loads(result_json(result))
+    assert record["spec"] == {"base": "zoo:seed-0"}
+    assert record["tables"]["main"][0]["similarity"] == pytest.approx(1 / 3)
+    assert record["tables"]["main"][1]["similarity"] is None
+
+
+def test_figures_are_drawn_without_a_browser(chart: alt.Chart) -> None:
+    assert b"Similarity" in chart_svg(chart)
+    assert chart_png(chart).startswith(b"\x89PNG")
+
+
+def test_write_result_names_the_main_table_and_figure(result: Result, chart: alt.Chart, tmp_path: Path) -> None:
+    written = write_result(result, {"curves": chart, "heatmap": chart}, tmp_path / "deep" / "out")
+    names = [path.name for path in written]
+    assert names == ["result.json", "table.csv", "yardsticks.csv", "figure.svg", "heatmap.svg"]
+    assert all(path.stat().st_size for path in written)
+
+
+def test_report_is_one_file_and_escapes_every_text(result: Result, chart: alt.Chart) -> None:
+    page = report_html(result, {"curves": chart}).decode()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "Mind the &lt;b&gt;null" in page
+    assert "data:image/svg+xml;base64," in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(result: Result, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ExportError, match="could not be written"):
+        write_result(result, {}, tmp_path / "file" / "out")

@@ -1,0 +1,48 @@
+"""A task's share of the cores reaches torch and numpy, and what the user set stands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from core.runs import cores
+from core.runs.cores import VARIABLE, share_cores, shared_cores
+
+
+@pytest.mark.parametrize(("available", "share"), [(1, 1), (2, 1), (3, 1), (8, 4)])
+def test_each_of_two_tasks_gets_half_of_the_cores(available: int, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(cores, "available_cores", lambda: available)
+    assert share_cores() == share
+    assert os.environ[VARIABLE] == str(share)
+
+
+@pytest.mark.parametrize(("given", "share"), [("3", 3), ("many", 1), ("0", 1), ("2,1", 1)])
+def test_what_the_user_set_stands(given: str, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, given)
+    assert share_cores() == share
+    assert os.environ[VARIABLE] == given
+
+
+def test_numpy_keeps_to_the_share_and_gets_its_threads_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    monkeypatch.setenv(VARIABLE, "1")
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with shared_cores():
+            assert threads() == {1}
+        assert threads() == before
+
+
+def test_torch_reads_the_share_when_it_is_loaded() -> None:
+    code = "from core.runs.cores import share_cores; share_cores(); import torch; print(torch.get_num_threads())"
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert int(said.stdout) == max(1, cores.available_cores() // cores.TASKS_AT_ONCE)

@@ -1,0 +1,579 @@
+"""Runs skip what is stored, name what fails, keep the rest, end when cancelled, and share what others compute."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import CancelledError, CorpusError, ModelError, SpecError, StoreError
+from core.runs.runner import ClusterExecutor, Outputs, Progress, Task, open_executor, run, span, tick
+from core.runs.store import Store
+
+# Task functions: module-level, so that they can travel to other processes. `log` is a file that counts calls.
+
+
+def note(log: str, text: str) -> None:
+    if log:
+        with Path(log).open("a") as file:
+            file.write(f"{text} {os.getpid()} {os.environ.get('PALIMPSEST_STORE', '')}\n")
+
+
+def square(number: int, log: str = "") -> dict:
+    note(log, str(number))
+    return {"square": np.array(number**2), "number": number}
+
+
+def nap(number: int, log: str = "", steps: int = 4, pause: float = 0.05) -> dict:
+    note(log, str(number))
+    for step in range(steps):
+        tick(step / steps, f"step {step}")
+        time.sleep(pause)
+    return {"number": number}
+
+
+def blocked(number: int, gate: str, log: str = "") -> dict:
+    note(log, str(number))
+    while not Path(gate).exists():
+        tick(0.5)
+        time.sleep(0.01)
+    return {"number": number}
+
+
+def deaf(number: int, pause: float) -> dict:
+    time.sleep(pause)
+    return {"number": number}
+
+
+def fail(kind: str) -> dict:
+    kinds = {"model": ModelError("No such model; name another."), "corpus": CorpusError("Nothing to read.")}
+    errors = kinds | {
+        "memory": MemoryError(),
+        "cancelled": CancelledError("by itself"),
+        "bug": ZeroDivisionError("bug"),
+    }
+    raise errors[kind]
+
+
+def halves(number: int) -> dict:
+    with span(0.0, 0.5):
+        tick(1.0, "first half")
+        with span(0.5, 1.0):
+            tick(0.5)
+    time.sleep(0.3)
+    tick(2.0)
+    return {"number": number}
+
+
+def die(number: int) -> dict:
+    os._exit(9)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "runs")
+
+
+def lines(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+class NoExecutor(Executor):
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future:
+        raise AssertionError("nothing should have been submitted")
+
+
+# Tasks
+
+
+def test_a_key_depends_on_function_version_and_arguments_only() -> None:
+    task = Task.of("a", square, number=3, log="x")
+    assert task.key == Task.of("b", square, group="g", log="x", number=3).key
+    assert task.arguments == (("log", "x"), ("number", 3))
+    others = [
+        Task.of("a", square, number=3, log="y"),
+        Task.of("a", square, number=3.0, log="x"),
+        Task.of("a", square, number=3, log="x", version=2),
+        Task.of("a", nap, number=3, log="x"),
+    ]
+    assert len({other.key for other in [task, *others]}) == 5
+
+
+def test_tasks_are_hashable_and_lists_become_tuples() -> None:
+    task = Task.of("a", square, number=[["the", "man"], ["ran"]])
+    assert task.arguments == (("number", (("the", "man"), ("ran",))),)
+    assert len({task, Task.of("a", square, number=(("the", "man"), ("ran",)))}) == 1
+
+
+def test_functions_without_a_name_and_arguments_that_are_not_plain_are_bugs() -> None:
+    with pytest.raises(TypeError, match="module-level"):
+        Task.of("a", lambda: {})
+    with pytest.raises(TypeError, match="ndarray"):
+        run([Task.of("a", square, number=np.zeros(3))])
+    with pytest.raises(ValueError, match="same name"):
+        run([Task.of("a", square, number=1), Task.of("a", square, number=2)])
+
+
+# Runs
+
+
+def test_values_return_by_name_in_order(store: Store) -> None:
+    outputs = run([Task.of(f"task {n}", square, number=n) for n in (3, 1, 2)], store=store)
+    assert list(outputs.values) == ["task 3", "task 1", "task 2"]
+    assert [int(value["square"]) for value in outputs.values.values()] == [9, 1, 4]
+    assert outputs.failures == {}
+    assert outputs.stored == 0
+
+
+def test_what_is_stored_is_not_submitted(store: Store, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tasks = [Task.of(str(n), square, number=n, log=str(log)) for n in range(5)]
+    first = run(tasks[:3], store=store)
+    second = run(tasks, store=store)
+    third = run(tasks, store=store, executor=NoExecutor())
+    assert len(lines(log)) == 5
+    assert (first.stored, second.stored, third.stored) == (0, 3, 5)
+    assert [list(value) for value in third.values.values()] == [list(value) for value in second.values.values()]
+
+
+def test_two_names_for_one_computation_run_once(store: Store, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tasks = [Task.of(name, square, number=7, log=str(log)) for name in ("a", "b")]
+    seen: list[Progress] = []
+    outputs = run(tasks, store=store, progress=seen.append)
+    assert list(outputs.values) == ["a", "b"]
+    assert len(lines(log)) == 1
+    assert (seen[-1].done, seen[-1].total) == (2, 2)
+
+
+def test_no_tasks_are_no_work() -> None:
+    seen: list[Progress] = []
+    assert run([], executor=NoExecutor(), progress=seen.append).values == {}
+    assert seen[-1].fraction == 1.0
+
+
+def test_without_a_store_the_default_store_keeps(private_store: Path) -> None:
+    assert run([Task.of("a", square, number=1)]).stored == 0
+    assert run([Task.of("a", square, number=1)]).stored == 1
+    assert any(private_store.iterdir())
+
+
+def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "file"))
+    with pytest.raises(StoreError, match="cannot be opened"):
+        run([Task.of("a", square, number=1)])
+
+
+def test_progress_rises_to_one_with_an_estimate(store: Store) -> None:
+    run([Task.of("nap 0", nap, number=0)], store=store)
+    seen: list[Progress] = []
+    run([Task.of(f"nap {n}", nap, number=n) for n in range(9)], store=store, progress=seen.append)
+    fractions = [progress.fraction for progress in seen]
+    assert fractions == sorted(fractions)
+    assert math.isclose(fractions[0], 1 / 9)
+    assert fractions[-1] == 1.0
+    assert any(fraction * 9 % 1 > 0.1 for fraction in fractions), "running tasks count in part"
+    assert all((progress.total, progress.stored) == (9, 1) for progress in seen)
+    assert seen[-1].done == 9
+    assert seen[-1].remaining == 0.0
+    estimates = [progress.seconds + progress.remaining for progress in seen if progress.remaining]
+    assert estimates
+    assert all(0.2 < estimate / seen[-1].seconds < 5 for estimate in estimates)
+    assert any("nap" in progress.note and "step" in progress.note for progress in seen)
+
+
+def test_ticks_reach_the_run_from_pool_threads_in_spans(store: Store) -> None:
+    seen: list[Progress] = []
+    run([Task.of("halves", halves, number=1)], store=store, progress=seen.append)
+    assert math.isclose(seen[1].fraction, 0.375)
+
+
+def test_ticks_outside_a_run_do_nothing() -> None:
+    tick(0.5, "nothing")
+    with span(0.0, 0.5):
+        tick(0.5)
+    assert nap(1, steps=1, pause=0)["number"] == 1
+
+
+# Failures
+
+
+def test_a_failing_task_is_named_and_the_others_stay(store: Store) -> None:
+    tasks = [Task.of(kind, fail, kind=kind) for kind in ("model", "corpus", "memory", "cancelled")]
+    tasks += [Task.of(str(n), square, number=n) for n in range(3)]
+    outputs = run(tasks, store=store)
+    assert list(outputs.values) == ["0", "1", "2"]
+    assert outputs.failures["model"] == "model failed: No such model; name another."
+    assert outputs.failures["corpus"] == "corpus failed: Nothing to read."
+    assert "memory is not enough" in outputs.failures["memory"]
+    assert outputs.failures["cancelled"].startswith("cancelled failed: it was cancelled.")
+    again = run(tasks, store=store)
+    assert again.stored == 3
+    assert again.failures == outputs.failures
+
+
+def test_a_bug_is_raised_after_the_others_ended(store: Store) -> None:
+    tasks = [Task.of("the bug", fail, kind="bug"), *(Task.of(str(n), nap, number=n) for n in range(4))]
+    with pytest.raises(ZeroDivisionError) as caught:
+        run(tasks, store=store)
+    assert "the bug" in caught.value.__notes__[0]
+    assert all(task.key in store for task in tasks[1:])
+
+
+def test_a_callback_that_fails_leaves_nothing_running(store: Store, tmp_path: Path) -> None:
+    def callback(progress: Progress) -> None:
+        if progress.seconds > 0.1:
+            raise ConnectionError("the reader is gone")
+
+    tasks = [Task.of(str(n), blocked, number=n, gate=str(tmp_path / "never")) for n in range(4)]
+    with pytest.raises(ConnectionError):
+        run(tasks, store=store, progress=callback)
+    until(lambda: not any(thread.name.startswith("palimpsest") for thread in threading.enumerate()), 10)
+
+
+CRASH = """
+import pathlib, sys
+from core.runs.runner import Task, run
+from core.runs.store import Store
+from tests.core.test_runner import nap
+tasks = [Task.of(str(n), nap, number=n, log=sys.argv[2]) for n in range(6)]
+run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.done, flush=True))
+"""
+
+
+def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-c", CRASH, str(store.folder), str(log)]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) >= 2:
+                process.kill()
+                break
+    before = len(lines(log))
+    assert 2 <= before < 6
+    began = time.monotonic()
+    outputs = run([Task.of(str(n), nap, number=n, log=str(log)) for n in range(6)], store=store)
+    assert outputs.stored >= 2
+    assert len(outputs.values) == 6
+    assert len(lines(log)) <= before + 4
+    assert time.monotonic() - began < 5, "the locks of the dead are taken over at once"
+
+
+# Cancelling
+
+
+def test_cancelling_keeps_the_finished_tasks_and_drops_the_waiting(store: Store, tmp_path: Path) -> None:
+    log, cancel = tmp_path / "log", threading.Event()
+    quick = [Task.of(f"quick {n}", square, number=n, log=str(log)) for n in range(2)]
+    slow = [Task.of(f"slow {n}", blocked, number=n, gate=str(tmp_path / "never"), log=str(log)) for n in range(6)]
+
+    def callback(progress: Progress) -> None:
+        if progress.done == 2 and len(lines(log)) == 4:
+            cancel.set()
+
+    with pytest.raises(CancelledError, match="is kept"):
+        run([*quick, *slow], store=store, progress=callback, cancel=cancel)
+    assert [task.key in store for task in quick] == [True, True]
+    assert len(lines(log)) == 4, "two ran at a time; the others never began"
+    with pytest.raises(CancelledError):
+        run(slow, store=store, cancel=cancel)
+    assert run(quick, store=store, cancel=cancel).stored == 2
+
+
+def test_a_task_that_never_ticks_does_not_hold_up_the_cancelled_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.runs.runner.GRACE_SECONDS", 0.2)
+    cancel = threading.Event()
+    threading.Timer(0.2, cancel.set).start()
+    began = time.monotonic()
+    with pytest.raises(CancelledError):
+        run([Task.of("deaf", deaf, number=1, pause=2.0)], store=store, cancel=cancel)
+    assert time.monotonic() - began < 1.5
+
+
+# Sharing
+
+
+def test_two_sessions_share_a_run(store: Store, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tasks = [Task.of(str(n), nap, number=n, log=str(log)) for n in range(4)]
+    outputs: list[Outputs] = []
+    sessions = [threading.Thread(target=lambda: outputs.append(run(tasks, store=store))) for _ in range(3)]
+    for session in sessions:
+        session.start()
+    for session in sessions:
+        session.join()
+    assert len(lines(log)) == 4
+    assert [len(output.values) for output in outputs] == [4, 4, 4]
+    assert sum(output.stored for output in outputs) == 8
+
+
+def test_when_the_one_who_computes_cancels_the_one_who_waits_takes_over(store: Store, tmp_path: Path) -> None:
+    gate, log, cancel = tmp_path / "gate", tmp_path / "log", threading.Event()
+    task = Task.of("shared", blocked, number=1, gate=str(gate), log=str(log))
+    results: list[object] = []
+
+    def session(event: threading.Event | None) -> None:
+        try:
+            results.append(run([task], store=store, cancel=event).values["shared"])
+        except CancelledError:
+            results.append("cancelled")
+
+    first = threading.Thread(target=session, args=(cancel,))
+    first.start()
+    until(lambda: len(lines(log)) == 1)
+    second = threading.Thread(target=session, args=(None,))
+    second.start()
+    time.sleep(0.3)
+    cancel.set()
+    until(lambda: len(lines(log)) == 2)
+    gate.touch()
+    first.join()
+    second.join()
+    assert results == ["cancelled", {"number": 1}]
+
+
+def test_one_who_waits_for_another_session_can_cancel(store: Store, tmp_path: Path) -> None:
+    gate, log, cancel = tmp_path / "gate", tmp_path / "log", threading.Event()
+    task = Task.of("shared", blocked, number=1, gate=str(gate), log=str(log))
+    outputs: list[Outputs] = []
+    first = threading.Thread(target=lambda: outputs.append(run([task], store=store)))
+    first.start()
+    until(lambda: len(lines(log)) == 1)
+    threading.Timer(0.3, cancel.set).start()
+    with pytest.raises(CancelledError):
+        run([task], store=store, cancel=cancel)
+    gate.touch()
+    first.join()
+    assert outputs[0].values["shared"] == {"number": 1}
+
+
+# Any executor
+
+
+def test_one_pool_serves_several_runs(store: Store) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        for number in range(2):
+            assert run([Task.of("a", square, number=number)], store=store, executor=pool).stored == 0
+
+
+def test_a_pool_of_processes_brings_values_home(store: Store, private_store: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tasks = [Task.of(str(n), square, number=n, log=str(log)) for n in range(3)]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        outputs = run([*tasks, Task.of("bad", fail, kind="model")], store=store, executor=pool)
+    assert [int(value["square"]) for value in outputs.values.values()] == [0, 1, 4]
+    assert outputs.failures == {"bad": "bad failed: No such model; name another."}
+    assert {line.split()[1] for line in lines(log)}.isdisjoint({str(os.getpid())})
+    assert all(task.key in store and task.key in Store(private_store) for task in tasks)
+
+
+def test_a_forked_worker_does_not_take_the_parents_run_for_its_own(store: Store) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+            outputs = run([Task.of("a", square, number=5)], store=store, executor=pool)
+    assert int(outputs.values["a"]["square"]) == 25
+
+
+def test_a_killed_worker_of_a_pool_is_a_named_failure(store: Store) -> None:
+    tasks = [Task.of("deadly", die, number=1), *(Task.of(str(n), nap, number=n) for n in range(3))]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        outputs = run(tasks, store=store, executor=pool)
+        assert "deadly failed: its worker was lost (BrokenProcessPool)" in outputs.failures["deadly"]
+        assert len(outputs.failures) + len(outputs.values) == 4
+        gone = run(tasks, store=store, executor=pool)
+        assert "the workers are gone" in gone.failures["deadly"]
+
+
+def test_a_lost_future_is_a_named_failure(store: Store) -> None:
+    class Forgetful(Executor):
+        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future:
+            future: Future = Future()
+            if args[0].name == "lost":
+                future.cancel()
+                future.set_running_or_notify_cancel()
+            elif args[0].name == "killed":
+                future.set_exception(type("KilledWorker", (Exception,), {})())
+            else:
+                future.set_exception(BrokenProcessPool())
+            return future
+
+    outputs = run(
+        [Task.of(n, square, number=i) for i, n in enumerate(("lost", "killed", "broken"))],
+        store=store,
+        executor=Forgetful(),
+    )
+    assert outputs.failures["lost"].startswith("lost failed: its worker was lost (CancelledError)")
+    assert "every worker that tried it died" in outputs.failures["killed"]
+    assert "its worker was lost (BrokenProcessPool)" in outputs.failures["broken"]
+
+
+# A Dask cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A scheduler here and two workers, processes with a store each."""
+    distributed = pytest.importorskip("distributed")
+    folder = tmp_path_factory.mktemp("cluster")
+    options = {"nthreads": 1, "dashboard_address": None, "local_directory": str(folder), "host": "127.0.0.1"}
+    workers = {
+        name: {"cls": distributed.Nanny, "options": options | {"env": {"PALIMPSEST_STORE": str(folder / name)}}}
+        for name in ("one", "two")
+    }
+    scheduler = {
+        "cls": distributed.Scheduler,
+        "options": {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0"},
+    }
+    with distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster:
+        yield cluster
+
+
+@pytest.mark.slow
+def test_a_cluster_runs_the_same_tasks_each_worker_with_its_own_store(
+    cluster: Any,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = tmp_path / "log"
+    tasks = [Task.of(f"{g}{n}", nap, group=g, number=n, log=f"{log}-{g}", steps=1) for g in "ab" for n in range(4)]
+    tasks.append(Task.of("bad", fail, kind="model"))
+    monkeypatch.setenv("PALIMPSEST_SCHEDULER", cluster.scheduler_address)
+    outputs = run(tasks, store=store)
+    assert len(outputs.values) == 8
+    assert outputs.failures == {"bad": "bad failed: No such model; name another."}
+    places = {g: {tuple(line.split()[1:]) for line in lines(Path(f"{log}-{g}"))} for g in "ab"}
+    assert all(str(os.getpid()) != pid for where in places.values() for pid, _ in where)
+    used = {folder for where in places.values() for _, folder in where}
+    assert {Path(folder).name for folder in used} == {"one", "two"}
+    for task in tasks[:8]:
+        assert task.key in store, "the caller keeps what the workers return"
+    assert run(tasks[:8], store=store, executor=NoExecutor()).stored == 8
+    with open_executor(cluster.scheduler_address) as executor, pytest.raises(ZeroDivisionError):
+        run([Task.of("bug", fail, kind="bug")], store=store, executor=executor)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "workers", "expected"),
+    [
+        ({"a": 4, "b": 4}, 2, {"a": 1, "b": 1}),
+        ({"a": 6, "b": 2}, 4, {"a": 3, "b": 1}),
+        ({"a": 5}, 3, {"a": 3}),
+        ({"a": 1, "b": 1, "c": 1}, 1, {"a": 1, "b": 1, "c": 1}),
+    ],
+)
+def test_a_group_stays_together_and_all_workers_have_work(
+    sizes: dict[str, int], workers: int, expected: dict[str, int]
+) -> None:
+    class Client:
+        def scheduler_info(self, n_workers: int) -> dict:
+            return {"workers": {f"tcp://{number}": {} for number in range(workers)}}
+
+        def get_executor(self, **options: Any) -> Any:
+            asked.append(options)
+            return NoExecutor()
+
+    asked: list[dict] = []
+    tasks = [Task.of(f"{group}{n}", square, group=group, number=n) for group in sizes for n in range(sizes[group])]
+    executor = ClusterExecutor(Client())
+    executor.place(tasks)
+    where: dict[str, set] = {}
+    for task in tasks:
+        with pytest.raises(AssertionError, match="submitted"):
+            executor.submit(square, task)
+        where.setdefault(task.group, set()).add(tuple(asked[-1]["workers"]))
+        assert asked[-1]["allow_other_workers"] is True
+    assert {group: len(next(iter(places))) for group, places in where.items()} == expected
+    assert all(len(places) == 1 for places in where.values())
+    assert len({worker for places in where.values() for place in places for worker in place}) == workers
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_the_middle_costs_nothing_but_time(cluster: Any, store: Store, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tasks = [Task.of(str(n), nap, group=str(n % 2), number=n, log=str(log), steps=10) for n in range(8)]
+    killed: list[int] = []
+
+    def callback(progress: Progress) -> None:
+        if progress.done >= 1 and not killed:
+            killed.append(int(lines(log)[-1].split()[1]))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with open_executor(cluster.scheduler_address) as executor:
+        outputs = run(tasks, store=store, executor=executor, progress=callback)
+    assert outputs.failures == {}
+    assert sorted(value["number"] for value in outputs.values.values()) == list(range(8))
+    assert len(lines(log)) > 8, "the task that was lost ran again"
+
+
+@pytest.mark.slow
+def test_cancelling_reaches_the_tasks_on_the_cluster(cluster: Any, store: Store, tmp_path: Path) -> None:
+    log, cancel = tmp_path / "log", threading.Event()
+    tasks = [Task.of(str(n), nap, number=n, log=str(log), steps=2000) for n in range(4)]
+
+    def callback(progress: Progress) -> None:
+        if lines(log):
+            cancel.set()
+
+    began = time.monotonic()
+    with open_executor(cluster.scheduler_address) as executor:
+        with pytest.raises(CancelledError):
+            run(tasks, store=store, executor=executor, progress=callback, cancel=cancel)
+        assert time.monotonic() - began < 30
+        # The workers are free again: they heard of it, and do not nap for the hundred seconds that were asked for.
+        outputs = run([Task.of("next", square, number=2)], store=store, executor=executor)
+    assert int(outputs.values["next"]["square"]) == 4
+    assert time.monotonic() - began < 60
+
+
+def test_an_address_where_nothing_answers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("core.runs.runner.CONNECT_SECONDS", 0.5)
+    for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):
+        with pytest.raises(SpecError, match="No Dask scheduler answers"), open_executor(address):
+            pass
+
+
+def test_a_scheduler_without_workers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("core.runs.runner.CONNECT_SECONDS", 2)
+    scheduler = {
+        "cls": distributed.Scheduler,
+        "options": {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0"},
+    }
+    with distributed.SpecCluster(workers={}, scheduler=scheduler, silence_logs=50) as empty:
+        executor = open_executor(empty.scheduler_address)
+        with pytest.raises(SpecError, match="has no workers"), executor:
+            pass
+
+
+def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SpecError, match="pip install 'dask"), open_executor("tcp://127.0.0.1:9"):
+        pass

@@ -1,0 +1,627 @@
+"""The store keeps what it is given, takes damage for a miss, never runs what it reads, and computes a key once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import core.runs.store
+from core.errors import StoreError
+from core.runs.flight import CacheLocks, SingleFlight, holder_is_dead, new_token
+from core.runs.store import INLINE_BYTES, Store, StoreWarning, default_store, key_of
+
+ROOT = Path(__file__).parents[3]
+SMALL = {"vectors": np.arange(20, dtype=np.float16).reshape(4, 5), "words": ["a", "b"], "n": 2}
+LARGE = {"vectors": np.arange(2**17, dtype=np.float32)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def same(left: dict | None, right: dict) -> bool:
+    return left is not None and list(left) == list(right) and all(np.array_equal(left[k], right[k]) for k in right)
+
+
+def books(store: Store) -> sqlite3.Connection:
+    return sqlite3.connect(store.folder / "values" / "cache.db", isolation_level=None)
+
+
+def files(store: Store) -> list[Path]:
+    return [path for path in (store.folder / "values").rglob("*") if path.is_file() and "cache.db" not in path.name]
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+# Keeping and finding
+
+
+@pytest.mark.parametrize("value", [SMALL, LARGE, {}, {"empty": np.zeros((0, 3))}])
+def test_what_is_put_is_got(store: Store, value: dict) -> None:
+    assert store.get("key") is None
+    assert "key" not in store
+    assert store.put("key", value)
+    assert same(store.get("key"), value)
+    assert "key" in store
+    assert same(Store(store.folder).get("key"), value)
+
+
+def test_many_are_found_in_the_order_asked_for(store: Store) -> None:
+    items = {key_of(number): {"number": number, "array": np.full(3, number)} for number in range(600)}
+    assert store.put_many(items)
+    keys = [*reversed(items), "absent", next(iter(items))]
+    found = store.get_many(iter(keys))
+    assert list(found) == keys[:-2]
+    assert all(same(found[key], items[key]) for key in items)
+    assert store.info().entries == 600
+
+
+def test_replacing_a_large_value_leaves_no_file_behind(store: Store) -> None:
+    store.put("key", LARGE)
+    store.put("key", LARGE)
+    assert len(files(store)) == 1
+    store.put("key", SMALL)
+    assert files(store) == []
+
+
+def test_clear_leaves_nothing_not_even_what_crashes_left(store: Store) -> None:
+    store.put_many({"a": SMALL, "b": LARGE})
+    for name in ("ab/orphan.safetensors", "ab/half.safetensors.part"):
+        orphan = store.folder / "values" / name
+        orphan.parent.mkdir(parents=True, exist_ok=True)
+        orphan.write_bytes(b"orphan")
+    (store.folder / "values.damaged-1").mkdir()
+    store.clear()
+    assert store.info().entries == 0
+    assert files(store) == []
+    assert sorted(path.name for path in store.folder.iterdir()) == ["locks", "values"]
+    assert store.put("a", SMALL)
+
+
+def test_the_folder_is_the_owners_alone(store: Store) -> None:
+    store.put("a", SMALL)
+    for folder in (store.folder, store.folder / "values", store.folder / "locks"):
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_with_other_things_in_it_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    tmp_path.chmod(0o755)
+    Store(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_keys_are_strings(store: Store) -> None:
+    for key in (1, ("a", "b"), b"bytes", None):
+        with pytest.raises(TypeError):
+            store.put_many({"first": LARGE, key: SMALL})  # type: ignore[dict-item]
+        assert files(store) == []
+        with pytest.raises(TypeError):
+            store.get(key)  # type: ignore[arg-type]
+
+
+def test_the_files_are_plain_safetensors(store: Store) -> None:
+    from safetensors.numpy import load_file
+
+    store.put("key", LARGE)
+    assert same(load_file(files(store)[0]), LARGE)
+
+
+# Size
+
+
+def test_what_was_used_longest_ago_leaves_first_and_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", size_limit=11 * 2**20)
+    for name in "abcdefghij":
+        store.put(name, {"x": np.zeros(2**20, np.uint8)})
+        time.sleep(0.01)
+    assert store.get("a")
+    store.put("k", {"x": np.zeros(2**20, np.uint8)})
+    present = [name for name in "abcdefghijk" if name in store]
+    assert present == list("acdefghijk")
+    assert store.info().bytes <= store.size_limit
+
+
+def test_a_large_value_makes_room_among_many_small_ones(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", size_limit=4 * 2**20)
+    store.put_many({str(number): {"x": np.zeros(2**15, np.uint8)} for number in range(90)})
+    before = store.info().entries
+    store.put("large", {"x": np.zeros(2 * 2**20, np.uint8)})
+    assert store.info().bytes <= store.size_limit
+    assert "large" in store
+    assert before - 70 < store.info().entries < before
+
+
+def test_a_batch_larger_than_the_store_keeps_the_store_within_its_limit(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", size_limit=2**20)
+    store.put_many({str(number): {"x": np.zeros(2**15, np.uint8)} for number in range(90)})
+    assert 10 < store.info().entries < 32
+    assert store.info().bytes <= store.size_limit
+    assert "89" in store
+
+
+def test_a_value_larger_than_the_store_is_not_kept_and_that_is_said(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store", size_limit=2**20)
+    with pytest.warns(StoreWarning, match=r"1\.5 MiB is larger than the store's limit of 1\.0 MiB"):
+        assert not store.put_many({"small": SMALL, "large": {"x": np.zeros(3 * 2**19, np.uint8)}})
+    assert store.get("large") is None
+    assert same(store.get("small"), SMALL)
+    assert "PALIMPSEST_STORE_BYTES" in store.notices[0]
+
+
+# Damage
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "remove", "foreign"])
+def test_a_damaged_file_is_a_miss_and_computed_again(store: Store, damage: str) -> None:
+    store.put("key", LARGE)
+    path = files(store)[0]
+    content = bytearray(path.read_bytes())
+    if damage == "truncate":
+        path.write_bytes(content[:-7])
+    elif damage == "flip":
+        content[-100] ^= 1
+        path.write_bytes(content)
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "foreign":
+        path.write_bytes(pickle.dumps(LARGE))
+    else:
+        path.unlink()
+    assert store.get("key") is None
+    value, stored = store.get_or_compute("key", lambda: LARGE)
+    assert not stored
+    assert same(value, LARGE)
+    assert same(store.get("key"), LARGE)
+    assert len(files(store)) == 1
+
+
+@pytest.mark.parametrize("position", [0, 5, 30, -1])
+def test_a_flipped_byte_in_the_books_is_a_miss(store: Store, position: int) -> None:
+    store.put("key", SMALL)
+    with books(store) as database:
+        (content,) = database.execute("SELECT value FROM Cache").fetchone()
+        changed = bytearray(content)
+        changed[position] ^= 4
+        database.execute("UPDATE Cache SET value = ?", (bytes(changed),))
+    assert store.get("key") is None
+    assert not store.get_or_compute("key", lambda: SMALL)[1]
+    assert store.get_or_compute("key", lambda: SMALL)[1]
+
+
+@pytest.mark.parametrize("mode", [1, 2, 3, 4])
+@pytest.mark.parametrize("in_file", [False, True])
+def test_entries_in_the_modes_of_diskcache_are_refused(store: Store, tmp_path: Path, mode: int, in_file: bool) -> None:
+    trap = tmp_path / "sprung"
+
+    class Bomb:
+        def __reduce__(self) -> tuple:
+            return trap.touch, ()
+
+    bomb = pickle.dumps(Bomb())
+    store.put("key", LARGE if in_file else SMALL)
+    with books(store) as database:
+        database.execute("UPDATE Cache SET mode = ?", (mode,))
+        if in_file:
+            files(store)[0].write_bytes(bomb)
+            database.execute("UPDATE Cache SET value = NULL")
+        else:
+            database.execute("UPDATE Cache SET value = ?", (bomb,))
+    assert store.get("key") is None
+    assert store.get_many(["key"]) == {}
+    assert not trap.exists()
+    pickle.loads(bomb)
+    assert trap.exists(), "the trap itself works"
+
+
+def test_an_entry_that_points_out_of_the_store_is_refused(store: Store, tmp_path: Path) -> None:
+    store.put("key", LARGE)
+    shutil.copy(files(store)[0], tmp_path / "elsewhere.safetensors")
+    with books(store) as database:
+        database.execute("UPDATE Cache SET filename = '../../elsewhere.safetensors'")
+    assert store.get("key") is None
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 500, b"SQLite format 3\x00" + b"\x07" * 8000])
+def test_damaged_books_are_set_aside_at_the_start(tmp_path: Path, content: bytes) -> None:
+    first = Store(tmp_path / "store")
+    first.put("key", SMALL)
+    for name in ("cache.db-wal", "cache.db-shm"):
+        (first.folder / "values" / name).unlink(missing_ok=True)
+    (first.folder / "values" / "cache.db").write_bytes(content)
+    with pytest.warns(StoreWarning, match="set aside"):
+        second = Store(tmp_path / "store")
+    assert second.get("key") is None
+    assert second.put("key", SMALL)
+    assert same(second.get("key"), SMALL)
+    assert len(list(second.folder.glob("values.damaged-*"))) == 1
+
+
+def test_books_that_are_damaged_while_in_use_are_set_aside(store: Store) -> None:
+    store.put_many({str(number): SMALL for number in range(500)})
+    with books(store) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path = store.folder / "values" / "cache.db"
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\x07" * (len(content) - 4096)
+    path.write_bytes(content)
+
+    def read_in_another_thread() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            store.get_many([str(number) for number in range(500)])
+
+    thread = threading.Thread(target=read_in_another_thread)  # a new connection, which has nothing in memory
+    thread.start()
+    thread.join()
+    assert any("set aside" in notice for notice in store.notices)
+    assert store.put("key", SMALL)
+    assert same(store.get("key"), SMALL)
+
+
+def test_a_folder_removed_while_in_use_is_begun_again(store: Store) -> None:
+    store.put("key", SMALL)
+    shutil.rmtree(store.folder)
+    answers: list[dict] = []
+
+    def ask() -> None:  # in a thread of its own: a new connection, to a file that is no longer there
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answers.append(store.get_or_compute("other", lambda: LARGE)[0])
+
+    for _ in range(2):
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    assert len(answers) == 2
+    assert all(same(answer, LARGE) for answer in answers)
+    assert same(Store(store.folder).get("other"), LARGE)
+
+
+def test_a_full_disk_is_a_warning(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace(partial: str, path: str) -> None:
+        assert Path(partial).exists()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.warns(StoreWarning, match="The disk is full"):
+        value, stored = store.get_or_compute("key", lambda: LARGE)
+    assert same(value, LARGE)
+    assert not stored
+    assert files(store) == []
+    assert "store clear" in store.notices[0]
+    monkeypatch.undo()
+    assert store.put("key", LARGE)
+
+
+def test_a_database_that_cannot_grow_is_a_warning_and_leaves_no_files(store: Store) -> None:
+    pages = store._values._sql("PRAGMA page_count").fetchone()[0]
+    store._values._sql(f"PRAGMA max_page_count = {pages}")
+    items = {"file": LARGE} | {str(number): {"x": np.zeros(INLINE_BYTES // 2, np.uint8)} for number in range(200)}
+    with pytest.warns(StoreWarning, match="The disk is full"):
+        assert not store.put_many(items)
+    assert files(store) == []
+    assert store.get_many(items) == {}
+
+
+def test_another_trouble_is_said_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **named: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    for method in ("read_many", "transact", "__contains__"):
+        monkeypatch.setattr(type(store._values), method, refuse)
+    with pytest.warns(StoreWarning, match="does not answer"):
+        assert store.get("key") is None
+    with pytest.warns(StoreWarning, match="does not answer"):
+        assert "key" not in store
+    with pytest.warns(StoreWarning, match="does not answer"):
+        assert not store.put("key", SMALL)
+    monkeypatch.setattr(store._values, "volume", refuse)
+    monkeypatch.setattr(store._values, "clear", refuse)
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.info()
+    with pytest.raises(StoreError, match="cannot be emptied"):
+        store.clear()
+
+
+@pytest.mark.parametrize("blocked", ["store", "store/values"])
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, blocked: str) -> None:
+    (tmp_path / blocked).parent.mkdir(exist_ok=True)
+    (tmp_path / blocked).write_text("a file is in the way")
+    with pytest.raises(StoreError, match="PALIMPSEST_STORE"):
+        Store(tmp_path / "store")
+
+
+def test_books_that_cannot_be_set_aside_are_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "store" / "values").mkdir(parents=True)
+    (tmp_path / "store" / "values" / "cache.db").write_bytes(b"not a database at all" * 500)
+
+    def refuse(path: Path, target: Path) -> Path:
+        raise PermissionError("not allowed")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(StoreError, match="remove that folder"):
+            Store(tmp_path / "store")
+
+
+def test_an_interrupted_batch_leaves_no_files(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store._values, "_row_insert", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.put("key", LARGE)
+    assert files(store) == []
+    monkeypatch.undo()
+    assert store.put("key", LARGE)
+
+
+# One computation a key
+
+
+def test_a_value_is_the_same_cold_and_warm(store: Store) -> None:
+    compute = lambda: {"pair": (1, 2), "x": np.arange(3), "s": np.float64(2)}  # noqa: E731
+    cold, was_stored = store.get_or_compute("key", compute)
+    warm, is_stored = store.get_or_compute("key", compute)
+    assert (was_stored, is_stored) == (False, True)
+    assert same(cold, warm)
+    assert cold["pair"] == warm["pair"] == [1, 2]
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_threads_missing_one_key_compute_once(tmp_path: Path, fits: bool) -> None:
+    store = Store(tmp_path / "store", size_limit=2**22 if fits else 2**17)
+    calls: list[int] = []
+    answers: list[tuple[dict, bool]] = []
+
+    def compute() -> dict:
+        calls.append(1)
+        until(lambda: store._flights._flights["key"].users == 30)  # everybody waits
+        return LARGE
+
+    def ask() -> None:
+        answers.append(store.get_or_compute("key", compute))
+
+    threads = [threading.Thread(target=ask) for _ in range(30)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(calls) == 1
+    assert sorted(stored for _, stored in answers) == [False] + [True] * 29
+    assert all(same(value, LARGE) for value, _ in answers)
+
+
+def test_threads_that_wait_do_not_spin(store: Store) -> None:
+    release = threading.Event()
+    holder = threading.Thread(target=store.get_or_compute, args=("key", lambda: {"waited": release.wait()}))
+    waiters = [threading.Thread(target=store.get_or_compute, args=("key", dict)) for _ in range(30)]
+    for thread in (holder, *waiters):
+        thread.start()
+    began, used = time.perf_counter(), time.process_time()
+    time.sleep(1)
+    share = (time.process_time() - used) / (time.perf_counter() - began)
+    release.set()
+    for thread in (holder, *waiters):
+        thread.join()
+    assert share < 0.2
+
+
+def test_after_a_failure_the_next_in_line_computes(store: Store) -> None:
+    calls: list[str] = []
+
+    def fail() -> dict:
+        calls.append("fail")
+        time.sleep(0.2)
+        raise ValueError("no")
+
+    def ask() -> None:
+        with pytest.raises(ValueError, match="no"):
+            store.get_or_compute("key", fail)
+
+    first = threading.Thread(target=ask)
+    first.start()
+    until(lambda: calls)
+    assert store.get_or_compute("key", lambda: SMALL)[1] is False
+    first.join()
+    assert same(store.get("key"), SMALL)
+
+
+def test_who_waits_may_give_up(store: Store) -> None:
+    release, held = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with store.lock("key"):
+            held.set()
+            release.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+
+    def give_up() -> None:
+        raise InterruptedError
+
+    for asker in (store, Store(store.folder)):  # one waits on the thread's lock, the other on the shared table
+        with pytest.raises(InterruptedError):
+            asker.get_or_compute("key", dict, waiting=give_up)
+    release.set()
+    holder.join()
+    assert store.get_or_compute("key", lambda: SMALL)[1] is False
+
+
+def test_holding_a_key_twice_in_one_thread_is_an_error_not_a_standstill(store: Store) -> None:
+    with store.lock("key"), store.lock("other"), pytest.raises(RuntimeError, match="already holds"), store.lock("key"):
+        pass
+    with store.lock("key"):
+        pass
+
+
+ASK = """
+import pathlib, sys, time
+from core.runs.store import Store
+store, log, go = Store(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+def compute():
+    with log.open("a") as file:
+        file.write("computed\\n")
+    time.sleep(0.5)
+    return {"answer": 42}
+print("ready", flush=True)
+while not go.exists():
+    time.sleep(0.005)
+value, stored = store.get_or_compute("key", compute)
+print(value["answer"], stored)
+"""
+
+
+def test_eight_processes_missing_one_key_compute_once(tmp_path: Path) -> None:
+    log, go = tmp_path / "log", tmp_path / "go"
+    processes = [start(ASK, tmp_path / "store", log, go) for _ in range(8)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    go.touch()
+    answers = [process.communicate(timeout=60)[0].split() for process in processes]
+    assert log.read_text() == "computed\n"
+    assert sorted(answers) == [["42", "False"]] + [["42", "True"]] * 7
+
+
+HOLD = """
+import pathlib, sys, time
+from core.runs.store import Store
+with Store(pathlib.Path(sys.argv[1]), lock_seconds=float(sys.argv[2])).lock("key"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_crashed_holder_blocks_nobody_for_long(
+    tmp_path: Path, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = start(HOLD, tmp_path / "store", 2)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    store = Store(tmp_path / "store", lock_seconds=2)
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    if elsewhere:  # as if the holder's machine were another: nobody can tell that it is dead, so its lock expires
+        monkeypatch.setattr("core.runs.flight.holder_is_dead", lambda token: False)
+    began = time.monotonic()
+    assert store.get_or_compute("key", lambda: SMALL)[1] is False
+    seconds = time.monotonic() - began
+    assert seconds < 10
+    assert elsewhere or seconds < 1.5
+
+
+def test_a_living_holder_renews_its_lock(tmp_path: Path) -> None:
+    holder = start(HOLD, tmp_path / "store", 0.6)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    store = Store(tmp_path / "store", lock_seconds=0.6)
+    end = time.monotonic() + 2.5
+
+    def waiting() -> None:
+        if time.monotonic() > end:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        store.get_or_compute("key", dict, waiting=waiting)
+    holder.kill()
+    holder.communicate()
+
+
+def test_who_holds_a_lock_can_be_told_dead_only_on_this_machine() -> None:
+    assert not holder_is_dead(new_token())
+    gone = start("")
+    gone.communicate()
+    host = new_token().partition("|")[0]
+    assert holder_is_dead(f"{host}|{gone.pid}|x")
+    assert not holder_is_dead(f"another-{host}|{gone.pid}|x")
+    assert not holder_is_dead("nonsense")
+    assert not holder_is_dead(f"{host}|1|x")
+
+
+def test_locks_that_do_not_work_cost_time_and_nothing_else() -> None:
+    class Broken:
+        def __getattr__(self, name: str) -> Callable[..., None]:
+            def fail(*arguments: object, **named: object) -> None:
+                raise sqlite3.OperationalError("disk I/O error")
+
+            return fail
+
+    said: list[str] = []
+    flights = SingleFlight(CacheLocks(Broken(), (sqlite3.Error,), said.append), seconds=0.05)
+    with flights.hold("key"):
+        time.sleep(0.1)  # long enough for a renewal to be tried
+    assert "may be computed more than once" in said[0]
+
+
+# The default store
+
+
+def test_there_is_one_default_store_a_process(private_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PALIMPSEST_STORE_BYTES", raising=False)
+    store = default_store()
+    assert store is default_store()
+    assert store.folder == private_store
+    assert store.size_limit == core.runs.store.SIZE_LIMIT
+    monkeypatch.setenv("PALIMPSEST_STORE_BYTES", str(10 * 2**20))
+    assert default_store().size_limit == 10 * 2**20
+
+
+@pytest.mark.parametrize("text", ["2GB", "-1", "0", "1000"])
+def test_a_senseless_size_is_a_clear_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE_BYTES", text)
+    with pytest.raises(StoreError, match="number of bytes"):
+        default_store()
+
+
+def test_without_a_name_it_lies_in_the_users_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PALIMPSEST_STORE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for platform in ("linux", "darwin", "win32"):
+        monkeypatch.setattr(sys, "platform", platform)
+        folder = default_store().folder
+        assert folder.is_dir()
+        assert folder.is_relative_to(tmp_path)
+        assert "palimpsest" in folder.parts
+
+
+def test_importing_the_store_is_quick_and_light() -> None:
+    code = (
+        "import sys; import core.runs.store\n"
+        "print('torch' in sys.modules, 'pandas' in sys.modules, 'dask' in sys.modules)"
+    )
+    assert start(code).communicate()[0].split() == ["False"] * 3

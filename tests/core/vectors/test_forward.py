@@ -1,0 +1,115 @@
+"""Forward passes held against one sentence at a time in plain transformers code, for every architecture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.models import load_model
+from core.models.checkpoints import ARCHITECTURES
+from core.vectors import forward
+from core.vectors.activations import extract
+from tests.core.tiny_models import BYTE_LEVEL, D_MODEL, LAYERS, SENTENCES, TYPES, save_tiny
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A `path:` reference of a tiny random model for each architecture."""
+    folder = tmp_path_factory.mktemp("tiny")
+    return {name: f"path:{save_tiny(folder / name, name)}" for name in TYPES}
+
+
+def plain_loop(ref: str, sentences, side: str = "encoder") -> list[np.ndarray]:
+    """float32 (layer, word, d_model) a sentence: no batches, no padding, no tricks."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = ref.removeprefix("path:")
+    model = AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    space = " " if model.config.model_type in BYTE_LEVEL else ""
+    vectors = []
+    for words in sentences:
+        inputs = tokenizer([space + word for word in words], is_split_into_words=True, return_tensors="pt")
+        inputs.pop("token_type_ids", None)
+        owners = inputs.word_ids()
+        with torch.no_grad():
+            if side == "decoder":
+                start = torch.tensor([[model.config.decoder_start_token_id]])
+                said = torch.cat([start, inputs["input_ids"]], 1)
+                states = model(**inputs, decoder_input_ids=said, output_hidden_states=True).decoder_hidden_states
+                owners = [None, *owners]
+            elif model.config.is_encoder_decoder:
+                states = model.get_encoder()(**inputs, output_hidden_states=True).hidden_states
+            else:
+                states = model(**inputs, output_hidden_states=True).hidden_states
+        layers = []
+        for state in states:
+            rows = []
+            for word in range(len(words)):
+                mine = [place for place, owner in enumerate(owners) if owner == word]
+                rows.append(np.mean([state[0, place].numpy() for place in mine], axis=0))
+            layers.append(rows)
+        vectors.append(np.array(layers, dtype=np.float32))
+    return vectors
+
+
+def test_every_architecture_that_we_claim_is_tested() -> None:
+    assert set(TYPES) == set(ARCHITECTURES)
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_word_vectors_equal_one_sentence_at_a_time(tiny, model_type) -> None:
+    ref = tiny[model_type]
+    expected = plain_loop(ref, SENTENCES)
+    loaded = load_model(ref, device="cpu")
+    cut = forward.cut_sentences(loaded.tokenizer, SENTENCES)
+    for batch in forward.read_sentences(loaded, cut):
+        for index, vectors in batch:  # before storing: to float32 rounding
+            np.testing.assert_allclose(vectors.words, expected[index], atol=2e-5)
+            np.testing.assert_allclose(vectors.mean, expected[index].mean(1), atol=2e-5)
+    result = extract(ref, SENTENCES)
+    assert result.vectors.dtype == np.float32
+    assert result.vectors.shape == (LAYERS + 1, sum(map(len, SENTENCES)), D_MODEL)
+    np.testing.assert_allclose(result.vectors, np.concatenate(expected, 1), atol=2e-3, rtol=1e-3)
+    assert result.word.tolist() == [word for words in SENTENCES for word in range(len(words))]
+    assert result.sentence.tolist() == [index for index, words in enumerate(SENTENCES) for _ in words]
+    assert result.notices == ()
+
+
+@pytest.mark.parametrize("model_type", ["t5", "mt5", "bart"])
+def test_decoder_side_reads_the_sentence_after_its_start_token(tiny, model_type) -> None:
+    result = extract(tiny[model_type], SENTENCES, side="decoder")
+    expected = np.concatenate(plain_loop(tiny[model_type], SENTENCES, "decoder"), 1)
+    assert len(result.vectors) == 3  # two blocks and the embeddings
+    np.testing.assert_allclose(result.vectors, expected, atol=2e-3, rtol=1e-3)
+
+
+def test_there_are_words_of_several_subwords_in_the_tests(tiny) -> None:
+    for model_type in TYPES:
+        cut = forward.cut_sentences(load_model(tiny[model_type]).tokenizer, SENTENCES)
+        assert max(np.bincount([word for word in one.words if word >= 0]).max() for one in cut) > 1
+
+
+@pytest.mark.parametrize("budget", [1, 10, 10_000])
+def test_vectors_do_not_depend_on_the_batches(tiny, monkeypatch, budget) -> None:
+    loaded = load_model(tiny["roberta"], device="cpu")
+    cut = forward.cut_sentences(loaded.tokenizer, SENTENCES)
+    usual = dict(pair for batch in forward.read_sentences(loaded, cut) for pair in batch)
+    monkeypatch.setattr(forward, "token_budget", lambda device, d_model: budget)
+    other = dict(pair for batch in forward.read_sentences(loaded, cut) for pair in batch)
+    for index, vectors in usual.items():
+        np.testing.assert_allclose(other[index].words, vectors.words, atol=2e-5)
+
+
+def test_batches_are_sorted_and_within_budget() -> None:
+    lengths = np.random.default_rng(0).integers(3, 60, 200).tolist()
+    batches = forward.plan_batches(lengths, 256)
+    assert sorted(index for batch in batches for index in batch) == list(range(200))
+    assert all(max(lengths[index] for index in batch) * len(batch) <= 256 for batch in batches)
+    flat = [lengths[index] for batch in batches for index in batch]
+    assert flat == sorted(lengths, reverse=True)
+    assert forward.plan_batches([900, 3], 256) == [[0], [1]]  # longer than the budget: alone
+    assert forward.plan_batches([], 256) == []
+    assert forward.token_budget("cpu", 768) == 256
+    assert forward.token_budget("cuda", 768) > forward.token_budget("cpu", 32) > 256
