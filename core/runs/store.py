@@ -16,6 +16,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,7 +29,18 @@ from core.runs import files
 from core.runs.encoding import Value, decode, encode, key_of
 from core.runs.flight import CacheLocks, Flight, SingleFlight
 
-__all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "decode", "default_store", "encode", "key_of"]
+__all__ = [
+    "Store",
+    "StoreInfo",
+    "StoreWarning",
+    "Value",
+    "current_store",
+    "decode",
+    "default_store",
+    "encode",
+    "key_of",
+    "using",
+]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
@@ -41,6 +53,7 @@ TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
 
 _OPEN: dict[tuple[int, Path, int], Store] = {}
 _OPENING = threading.Lock()
+_CURRENT: ContextVar[Store | None] = ContextVar("palimpsest_store", default=None)
 
 
 class StoreWarning(UserWarning):
@@ -331,3 +344,25 @@ def default_store() -> Store:
         if which not in _OPEN:
             _OPEN[which] = Store(folder, size_limit)
         return _OPEN[which]
+
+
+def current_store() -> Store:
+    """The store of the run at hand; outside of `using`, the default store.
+
+    Raises:
+        StoreError: As `default_store`.
+    """
+    return _CURRENT.get() or default_store()
+
+
+@contextlib.contextmanager
+def using(store: Store) -> Iterator[Store]:
+    """Inside the block, in this thread, `current_store` is `store`: whatever is kept there is kept in it.
+
+    Threads that the block starts have contexts of their own; a run enters the block round each of its tasks.
+    """
+    token = _CURRENT.set(store)
+    try:
+        yield store
+    finally:
+        _CURRENT.reset(token)

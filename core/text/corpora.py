@@ -248,7 +248,7 @@ def _from_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[
     lines = _lines(handle, name, cap)
     if name.lower().removesuffix(".gz").endswith(".conllu"):
         return read_conllu(lines, name)
-    return _from_text(lines)
+    return _from_text(lines, name)
 
 
 def _lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]:
@@ -276,13 +276,15 @@ def _lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]
         yield (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
 
 
-def _from_text(texts: Iterable[str], split: bool = True) -> Iterator[Sentence]:
-    """Plain text cut into sentences of words, a chunk of lines at a time."""
-    from core.text.parsing import tokenize_lines
+def _from_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
+    """Plain text cut into sentences of words, a chunk of lines at a time; a line that is no text is refused."""
+    from core.text.parsing import check_line, tokenize_lines
 
-    filled = (line for line in texts if line.strip())
+    filled = ((number, line) for number, line in enumerate(texts, start=1) if line.strip())
     while chunk := list(itertools.islice(filled, _CHUNK)):
-        for sentences in tokenize_lines(chunk, split):
+        for number, line in chunk:
+            check_line(line, f"{name}, line {number}")
+        for sentences in tokenize_lines([line for _, line in chunk]):
             yield from (Sentence(words) for words in sentences)
 
 
@@ -290,7 +292,7 @@ def _from_hub(source) -> Iterator[Sentence]:
     """Rows of a hub data set: text is cut into words, words are taken as they are."""
     for row in stream_rows(source):
         if isinstance(row, str):
-            yield from _from_text(row.splitlines())
+            yield from _from_text(row.splitlines(), source.name)
         elif row:
             yield Sentence(row)
 

@@ -5,6 +5,10 @@ installed `en_core_web_*`. The box predicts Universal Dependencies. The `en_core
 dependencies (Stanford style): prepositions and auxiliaries head what UD hangs them under, so distances and depths
 of the two are not comparable; `CLEARNLP_NOTICE` says so to the reader.
 
+spaCy's tokenizer takes time with the square of a run of brackets or quotes, and holds the interpreter meanwhile:
+9,000 of them stop everybody for 18 s. So `check_line` bounds what stands between two white spaces, and a line is
+handed over in pieces short enough that other threads, and a cancelled run, have their turn in between.
+
 Words are parsed as given, one tree a sentence. Parses and words are kept in the store under the sentence's content
 and the pipeline's fingerprint, so that what was parsed before is read without importing spaCy.
 
@@ -26,9 +30,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from core.errors import ModelError
+from core.errors import CorpusError, ModelError
 from core.models.zoo import zoo_folder
-from core.runs.store import Store, Value, default_store, key_of
+from core.runs.store import Store, Value, current_store, key_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -42,7 +46,10 @@ CLEARNLP_NOTICE = (
 _INSTALLED = re.compile(r"en_core_web_[a-z]+")
 _BATCH = 128  # sentences parsed and stored at once, between two looks at the progress
 _VERSION = 1  # of parses and words in the store
-_LINE = 500_000  # characters that the tokenizer is given at once
+LONGEST_RUN = 500  # characters without white space; as many brackets take the tokenizer 40 ms
+LONGEST_LINE = 1_000_000  # characters
+_LINE = 500_000  # characters of one document
+_PIECE = 500  # characters that the tokenizer is given at once, and holds the interpreter for
 _lock = threading.Lock()  # spaCy's string store is not safe under two threads
 _loaded: dict[str, Language] = {}
 
@@ -94,21 +101,41 @@ def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
 
     Returns:
         One tuple of words a sentence; blank lines give none.
-    """
-    import spacy
 
+    Raises:
+        CorpusError: As `check_line`.
+        CancelledError: If the run is cancelled.
+    """
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        check_line(line, f"Line {number} of the text" if len(lines) > 1 else "The text")
     sentences = []
-    with _lock:
-        if "blank" not in _loaded:
-            _loaded["blank"] = spacy.blank("en")
-            _loaded["blank"].add_pipe("sentencizer")
-        nlp = _loaded["blank"]
-        for line in text.splitlines():
-            for start in range(0, len(line), _LINE):
-                doc = nlp(line[start : start + _LINE])
-                parts = doc.sents if split else [doc]
-                sentences += [tuple(token.text for token in part if not token.is_space) for part in parts]
+    for line in lines:
+        for start in range(0, len(line), _LINE):
+            sentences += _sentences(line[start : start + _LINE], split)
     return [words for words in sentences if words]
+
+
+def check_line(line: str, where: str) -> None:
+    """Refuse a line that would hold the tokenizer for long; takes time in proportion to the line.
+
+    Args:
+        where: What the message calls the line ("notes.txt, line 3").
+
+    Raises:
+        CorpusError: If the line is longer than `LONGEST_LINE`, or `LONGEST_RUN` is exceeded between white space.
+    """
+    if len(line) > LONGEST_LINE:
+        raise CorpusError(
+            f"{where} has {len(line):,} characters, and {LONGEST_LINE:,} can be read: "
+            "put each sentence or paragraph on a line of its own."
+        )
+    run = max(map(len, line.split()), default=0) if len(line) > LONGEST_RUN else 0
+    if run > LONGEST_RUN:
+        raise CorpusError(
+            f"{where} has {run:,} characters without a space among them, and {LONGEST_RUN:,} can be read: "
+            "this is no text in words; take it out or put spaces between the words."
+        )
 
 
 def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None = None) -> list[list[tuple[str, ...]]]:
@@ -119,7 +146,7 @@ def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None
     def compute() -> Value:
         return {"lines": cast(Any, [[list(words) for words in tokenize(line, split)] for line in lines])}
 
-    value, _ = (store or default_store()).get_or_compute(key, compute)
+    value, _ = (store or current_store()).get_or_compute(key, compute)
     stored: Any = value["lines"]
     return [[tuple(words) for words in line] for line in stored]
 
@@ -131,14 +158,14 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
     one root; an empty sentence has an empty parse.
 
     Args:
-        store: Where parses are kept; the default store if None.
+        store: Where parses are kept; the store of the run at hand if None.
 
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
     """
     from core.runs.runner import tick
 
-    store = store or default_store()
+    store = store or current_store()
     mark = pipeline_fingerprint(pipeline)
     keys = [key_of("parse", _VERSION, mark, tuple(words)) for words in sentences]
     parses = {key: _read(value) for key, value in store.get_many(keys).items()}
@@ -150,6 +177,49 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
         store.put_many({key: cast(Value, asdict(parse)) for key, parse in fresh.items()})
         parses |= fresh
     return [parses[key] for key in keys]
+
+
+def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
+    """One document's sentences of words, a piece at a time under the lock.
+
+    They are those that spaCy finds in the whole, but for an emoticon or two: its rules for them look past a space.
+    """
+    from core.runs.tasks import tick
+
+    words: list[str] = []
+    spaces: list[bool] = []
+    start = 0
+    while start < len(line):
+        tick(start / len(line), "cutting text into words")
+        end = _piece_end(line, start)
+        with _lock:
+            for token in _blank().tokenizer(line[start:end]):
+                words.append(token.text)
+                spaces.append(bool(token.whitespace_))
+        start = end
+    with _lock:
+        from spacy.tokens import Doc
+
+        doc = Doc(_blank().vocab, words=words, spaces=spaces)
+        parts = _blank().get_pipe("sentencizer")(doc).sents if split else [doc]
+        return [tuple(token.text for token in part if not token.is_space) for part in parts]
+
+
+def _piece_end(line: str, start: int) -> int:
+    """Where a piece that begins at `start` ends: after white space, of which `check_line` has made sure."""
+    if len(line) - start <= _PIECE:
+        return len(line)
+    return next(end for end in range(start + _PIECE + 1, start, -1) if line[end - 1].isspace())
+
+
+def _blank() -> Language:
+    """The English tokenizer with a rule for sentences, made once a process; the caller holds the lock."""
+    import spacy
+
+    if "blank" not in _loaded:
+        _loaded["blank"] = spacy.blank("en")
+        _loaded["blank"].add_pipe("sentencizer")
+    return _loaded["blank"]
 
 
 def _read(value: Value) -> Parse:

@@ -104,7 +104,7 @@ def extract(
         side: "encoder" or "decoder", for models that have both.
         device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to rounding.
         dtype: "float32", or "bfloat16" for speed where the processor has it.
-        store: Where results are kept; the default store if None.
+        store: Where results are kept; the store of the run at hand if None.
 
     Returns:
         Items in the order of the sentences, and of the words (or of `keep`) in each.
@@ -183,7 +183,7 @@ def in_common(activations: Sequence[Activations]) -> list[Activations]:
 
 
 def _reading(ref: str | ModelRef, side: str, device: str | None, dtype: str, store: Store | None) -> _Reading:
-    from core.runs.store import default_store, key_of
+    from core.runs.store import current_store, key_of
 
     ref = parse_ref(ref)
     info = describe(ref)
@@ -195,7 +195,7 @@ def _reading(ref: str | ModelRef, side: str, device: str | None, dtype: str, sto
     identity = key_of("activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype)
     depth = checkpoints.depth(config, side)
     longest = checkpoints.longest_input(config)
-    return _Reading(ref, info, side, dtype, device, depth + 1, longest, store or default_store(), identity)
+    return _Reading(ref, info, side, dtype, device, depth + 1, longest, store or current_store(), identity)
 
 
 def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> None:

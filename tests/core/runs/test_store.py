@@ -22,7 +22,7 @@ import pytest
 import core.runs.store
 from core.errors import StoreError
 from core.runs.flight import CacheLocks, SingleFlight, holder_is_dead, new_token
-from core.runs.store import INLINE_BYTES, Store, StoreWarning, default_store, key_of
+from core.runs.store import INLINE_BYTES, Store, StoreWarning, current_store, default_store, key_of, using
 
 ROOT = Path(__file__).parents[3]
 SMALL = {"vectors": np.arange(20, dtype=np.float16).reshape(4, 5), "words": ["a", "b"], "n": 2}
@@ -597,6 +597,17 @@ def test_there_is_one_default_store_a_process(private_store: Path, monkeypatch: 
     assert store.size_limit == core.runs.store.SIZE_LIMIT
     monkeypatch.setenv("PALIMPSEST_STORE_BYTES", str(10 * 2**20))
     assert default_store().size_limit == 10 * 2**20
+
+
+def test_the_current_store_is_the_one_in_use_in_this_thread(store: Store) -> None:
+    seen: list[Store] = []
+    with using(store):
+        assert current_store() is store
+        other = threading.Thread(target=lambda: seen.append(current_store()))
+        other.start()
+        other.join()
+    assert seen == [default_store()]
+    assert current_store() is default_store()
 
 
 @pytest.mark.parametrize("text", ["2GB", "-1", "0", "1000"])

@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,13 @@ def test_files_that_are_not_what_they_say(name, data, reason, cut_at_spaces):
 def test_a_line_without_end_is_no_text(monkeypatch):
     monkeypatch.setattr(corpora, "_LONGEST_LINE", 1000)
     assert "line 1: this is not text" in refused(corpus_from_bytes, "a.txt", b"x" * 5000)
+
+
+def test_brackets_that_would_hold_the_tokenizer_are_refused_by_line():
+    began = time.process_time()
+    message = refused(corpus_from_bytes, "a.txt", b"fine\n\n" + b"(" * 9_000 + b"\n")
+    assert message.startswith("a.txt, line 3 has 9,000 characters without a space")
+    assert time.process_time() - began < 0.5
 
 
 def test_paths_that_cannot_be_read(tmp_path, monkeypatch):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import random
+import re
 import shutil
 import subprocess
 import sys
 import threading
+import time
 import types
 from pathlib import Path
 
 import pytest
+import spacy
 
-from core.errors import ModelError
+from core.errors import CancelledError, CorpusError, ModelError
+from core.runs.store import Store, default_store, using
 from core.text import parsing
 from core.text.corpora import is_punctuation, read_corpus
 from core.text.parsing import (
@@ -110,6 +115,14 @@ def test_what_was_parsed_and_cut_before_is_read_without_spacy():
     assert done.stdout.splitlines() == [str(here), "False"]
 
 
+def test_words_and_parses_go_into_the_store_of_the_run(tmp_path):
+    mine = Store(tmp_path / "mine")
+    with using(mine):
+        parse_sentences(tokenize_lines(["Dogs bark loudly."])[0])
+    assert mine.info().entries == 2
+    assert default_store().info().entries == 0
+
+
 def test_threads_load_the_pipeline_once_and_agree(monkeypatch):
     import spacy
 
@@ -147,6 +160,79 @@ def test_text_becomes_sentences_of_words():
 def test_a_line_longer_than_spacy_takes_is_cut():
     sentences = tokenize("word " * 110_000)
     assert sum(len(words) for words in sentences) == 110_000
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("(" * 9_000, "The text has 9,000 characters without a space among them, and 500 can be read"),
+        ("fine\nalso " + ")" * 501, "Line 2 of the text has 501 characters without a space"),
+        ("a " * 500_001, "The text has 1,000,002 characters, and 1,000,000 can be read"),
+    ],
+)
+def test_what_would_hold_the_tokenizer_is_refused_before_it_sees_it(text, reason, monkeypatch):
+    monkeypatch.setattr(parsing, "_blank", lambda: pytest.fail("the tokenizer was asked"))
+    with pytest.raises(CorpusError, match=re.escape(reason)):
+        tokenize(text)
+    with pytest.raises(CorpusError, match="can be read"):
+        tokenize_lines([text])
+
+
+def test_the_longest_run_that_is_allowed_is_read():
+    assert tokenize("(" * 500) == [("(",) * 500]
+
+
+def test_a_line_in_pieces_is_cut_as_spacy_cuts_it_whole():
+    whole = spacy.blank("en")
+    whole.add_pipe("sentencizer")
+    rng = random.Random(3)
+    parts = ["word", " ", "  ", "\t", ". ", "! ", "(", ")", "don't ", "Mr. ", "8 a.m. ", "...", "\xa0", "'s ", "5km "]
+    for _ in range(30):
+        line = "".join(rng.choice(parts) if rng.random() < 0.6 else " x" for _ in range(rng.randint(300, 900)))
+        doc = whole(line)
+        words = [tuple(token.text for token in part if not token.is_space) for part in doc.sents]
+        assert tokenize(line) == [sentence for sentence in words if sentence]
+        assert tokenize(line, split=False) == [tuple(word for sentence in words for word in sentence)]
+
+
+def test_other_threads_have_their_turn_while_the_worst_text_that_is_allowed_is_cut():
+    tokenize("warm")
+    line = " ".join(f"{'=' * 490}{i}" for i in range(30))  # all different: a second and more of the tokenizer's time
+    done, gaps = threading.Event(), []
+
+    def watch():
+        last = time.perf_counter()
+        while not done.is_set():
+            time.sleep(0.001)
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    began = time.perf_counter()
+    try:
+        tokenize(line)
+    finally:
+        done.set()
+        watcher.join()
+    assert max(gaps) < max(0.2, (time.perf_counter() - began) / 4)
+
+
+def test_cutting_a_long_line_can_be_cancelled(monkeypatch):
+    heard = []
+
+    def tick(fraction, note=""):
+        heard.append(fraction)
+        if len(heard) == 4:
+            raise CancelledError
+
+    monkeypatch.setattr("core.runs.tasks.tick", tick)
+    began = time.process_time()
+    with pytest.raises(CancelledError):
+        tokenize(" ".join(f"{'=' * 490}{i}" for i in range(900)))  # whole, it takes more than half a minute
+    assert time.process_time() - began < 4
+    assert 0 < heard[-1] < 0.01
 
 
 def test_pipelines_there_are(monkeypatch):
