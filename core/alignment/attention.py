@@ -24,11 +24,13 @@ from core.errors import ModelError, ShapeError
 from core.models import load_model, load_tokenizer, tokenizer_fingerprint
 from core.runs.runner import span, tick
 from core.runs.store import Value
+from core.runs.tasks import pure
 from core.vectors.pairs import Words
 
 NULL_DRAWS = 200
 
 
+@pure("alignment.attention")
 def align_attention(
     source: str,
     target: str,

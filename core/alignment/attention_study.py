@@ -20,7 +20,6 @@ from core.vectors.pairs import identity
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1  # of the mathematics; raised when the numbers of a spec change
 HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 ATTENDED = ("identity", "shuffled", "procrustes", "ols", "ridge")
@@ -50,7 +49,6 @@ def plan_attention(spec: AttentionSpec) -> list[Task]:
             f"{source} → {target}",
             align_attention,
             group=target,
-            version=VERSION,
             source=source,
             target=target,
             source_identity=identities[source],

@@ -15,12 +15,14 @@ from core.alignment.registry import METHODS, make_aligner
 from core.errors import ShapeError
 from core.runs.runner import span, tick
 from core.runs.store import Value
+from core.runs.tasks import pure
 from core.vectors.pairs import Words
 
 BLOCKS = (0, 1, 2, 4)
 GAIN = 1.5  # weights of the random network over their usual size: bent enough that least squares leaves an error
 
 
+@pure("alignment.check", version=2)
 def check_bijection(
     model: str,
     identity: str,

@@ -30,7 +30,6 @@ from core.vectors.pairs import identity
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 2  # of the mathematics; raised when the numbers of a spec change
 CHECKED_LAYER = 3
 CHECKED = ("identity", "procrustes", "ols", "ridge", "cca", "inn", "mlp")
 STITCHED = ("identity", "shuffled", "procrustes", "ols", "ridge", "cca", "inn")
@@ -76,7 +75,7 @@ class StitchSpec:
 def plan_check(spec: CheckSpec) -> list[Task]:
     """One task a number of blocks."""
     sentences = read_corpus(spec.corpus, limit=spec.limit).words
-    common = {
+    common: dict[str, Any] = {
         "model": spec.model,
         "identity": identity(spec.model),
         "sentences": sentences,
@@ -86,7 +85,7 @@ def plan_check(spec: CheckSpec) -> list[Task]:
         "seed": spec.seed,
     }
     return [
-        Task.of(f"{blocks} blocks", check_bijection, group=spec.model, version=VERSION, **common, blocks=blocks)
+        Task.of(f"{blocks} blocks", check_bijection, group=spec.model, **common, blocks=blocks)
         for blocks in spec.blocks
     ]
 
@@ -142,7 +141,6 @@ def plan_stitch(spec: StitchSpec) -> list[Task]:
             f"{source} → {target}",
             stitch_pair,
             group=target,
-            version=VERSION,
             source=source,
             target=target,
             source_identity=identities[source],

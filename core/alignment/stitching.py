@@ -20,11 +20,13 @@ from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.runs.runner import span, tick
 from core.runs.store import Value
+from core.runs.tasks import pure
 from core.vectors.pairs import Words
 
 Labelled = tuple[tuple[str, str], ...]
 
 
+@pure("alignment.stitch", version=2)
 def stitch_pair(
     source: str,
     target: str,

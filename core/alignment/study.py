@@ -29,7 +29,6 @@ from core.vectors.pairs import identity
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 2  # of the mathematics; raised when the numbers of a spec change
 COLUMNS = ("source", "target", "layer", "method", "split", "nmse", "l2", "r2", "retrieval", "inverse_error")
 CITATIONS = (
     "All Roads Lead to Rome? Exploring the Invariance of Transformers' Representations. arXiv 2305.14555.",
@@ -60,7 +59,7 @@ def plan(spec: AlignSpec, corpora: Mapping[str, Corpus] | None = None) -> list[T
     networks = [(name,) for name in spec.methods if METHODS[name].kind == "network"]
     tasks = []
     for group, source, target in spec.pairs():
-        common = {
+        common: dict[str, Any] = {
             "source": source,
             "target": target,
             "source_identity": identities[source],
@@ -72,10 +71,10 @@ def plan(spec: AlignSpec, corpora: Mapping[str, Corpus] | None = None) -> list[T
         for methods in [closed, *networks] if closed else networks:
             name = _name(group, source, target, "closed forms" if methods == closed else methods[0])
             arguments = {**common, "methods": methods, "layers": spec.layers}
-            tasks.append(Task.of(name, align_pair, group=target, version=VERSION, **arguments))
+            tasks.append(Task.of(name, align_pair, group=target, **arguments))
         if spec.grid and (group, source, target) == spec.pairs()[0]:
             name = _name(group, source, target, "layers")
-            tasks.append(Task.of(name, align_layers, group=target, version=VERSION, **common, method=spec.grid))
+            tasks.append(Task.of(name, align_layers, group=target, **common, method=spec.grid))
     return tasks
 
 

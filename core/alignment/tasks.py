@@ -10,6 +10,7 @@ from core.alignment.registry import METHODS, make_aligner
 from core.errors import ShapeError
 from core.runs.runner import span, tick
 from core.runs.store import Value
+from core.runs.tasks import pure
 from core.vectors.pairs import Words, extract_pair
 
 LEAST_ROWS = 20  # of each part of the split
@@ -17,6 +18,7 @@ SHOWN = 120  # rows kept for the picture of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")
 
 
+@pure("alignment.pair", version=2)
 def align_pair(
     source: str,
     target: str,
@@ -80,6 +82,7 @@ def align_pair(
     return value
 
 
+@pure("alignment.layers", version=2)
 def align_layers(
     source: str,
     target: str,

@@ -30,7 +30,6 @@ from core.text.corpora import Corpus, read_corpus
 if TYPE_CHECKING:
     from core.runs.store import Value
 
-VERSION = 1  # of the mathematics; raised when the numbers of a spec change
 BASELINES, PARSER, CONTROL = "baselines", "parser", "control: "
 
 
@@ -94,17 +93,18 @@ def plan(spec: ProbeSpec, treebank: Treebank | None = None) -> list[Task]:
     sizes = tuple(len(part) for part in treebank.parts.values())
     common = {"sizes": sizes, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs, **as_arguments(trees)}
     tasks = [
-        Task.of(BASELINES, score_baselines, version=VERSION, seed=spec.seed, **as_arguments(treebank.parts["test"])),
+        Task.of(BASELINES, score_baselines, seed=spec.seed, **as_arguments(treebank.parts["test"])),
         *_parser_task(spec, treebank),
     ]
     for model in spec.probed:
-        known, shape = identity(model), {"ranks": (spec.rank,), "layers": spec.layers}
+        known = identity(model)
+        shape: dict[str, Any] = {"ranks": (spec.rank,), "layers": spec.layers}
         if known:
             shape = _shape(spec, model)
         for prefix, control in (("", False), *(((CONTROL, True),) if spec.controls else ())):
             tasks.append(
                 Task.of(
-                    prefix + model, train_probes, group=model, version=VERSION,
+                    prefix + model, train_probes, group=model,
                     model=model, model_identity=known, control=control, **shape, **common,
                 )
             )  # fmt: skip
@@ -195,9 +195,7 @@ def _parser_task(spec: ProbeSpec, treebank: Treebank) -> list[Task]:
     except (ModelError, CorpusError):
         return []  # without a parser or anything to hold it against there is no row for it; see `make_notices`
     arguments = as_arguments(trees)
-    return [
-        Task.of(PARSER, score_parser, version=VERSION, pipeline=spec.pipeline, pipeline_identity=known, **arguments)
-    ]
+    return [Task.of(PARSER, score_parser, pipeline=spec.pipeline, pipeline_identity=known, **arguments)]
 
 
 def _notes(value: Value) -> list[str]:

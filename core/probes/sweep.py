@@ -16,7 +16,7 @@ from core.probes.data import Treebank, read_treebank
 from core.probes.headline import CITATIONS, make_methods
 from core.probes.scores import score
 from core.probes.spec import ProbeSpec, short_name
-from core.probes.study import VERSION, as_arguments
+from core.probes.study import as_arguments
 from core.probes.tables import as_scores, draw_weights
 from core.probes.tasks import identity, train_probes
 from core.results.export import Result, provenance
@@ -52,7 +52,7 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], treebank: Treebank) -
             raise SpecError(f"{model} has layers 0 to {info.layers}, not {layer}.")
         tasks.append(
             Task.of(
-                SWEEP + model, train_probes, group=model, version=VERSION,
+                SWEEP + model, train_probes, group=model,
                 model=model, model_identity=identity(model), sizes=sizes, probes=("distance",),
                 ranks=sweep_ranks(info.d_model), layers=(layer,), control=False, seed=spec.seed, epochs=spec.epochs,
                 **as_arguments(trees),

@@ -22,6 +22,7 @@ from core.probes.predict import predict_depths, predict_distances, predicted_tre
 from core.probes.scores import Gold, SentenceScores, score_depths, score_distances
 from core.runs.runner import span, tick
 from core.runs.store import Value
+from core.runs.tasks import pure
 
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
 LARGEST_HALF = 65_504.0
@@ -43,6 +44,7 @@ def identity(ref: str) -> str:
         return ""
 
 
+@pure("probes.train")
 def train_probes(
     model: str,
     model_identity: str,
@@ -98,6 +100,7 @@ def train_probes(
         ) | {"notices": notices}
 
 
+@pure("probes.baselines")
 def score_baselines(words: Words, heads: Heads, keep: Keep, seed: int) -> Value:
     """Scores of the linear chain and of random trees on the test sentences.
 
@@ -110,6 +113,7 @@ def score_baselines(words: Words, heads: Heads, keep: Keep, seed: int) -> Value:
     return {"edges": chain.edges, **_columns("chain_", chain), **_columns("random_", random)}
 
 
+@pure("probes.parser")
 def score_parser(words: Words, heads: Heads, keep: Keep, pipeline: str, pipeline_identity: str) -> Value:
     """Scores of a parser's trees against gold heads.
 

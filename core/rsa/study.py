@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
-VERSION = 1  # of the mathematics; raised when the numbers of a spec change
 MOSTLY_NULL = 0.5
 CITATIONS = (
     "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
@@ -76,7 +75,7 @@ def plan(spec: RsaSpec, corpora: Mapping[str, Corpus] | None = None) -> list[Tas
         words, positions = second if part == "against" else first
         function, more = (compare_layers, {}) if part == "grid" else (compare_models, noise)
         options = {**arguments(model, words, positions), **more}
-        return Task.of(_task_name(part, model), function, group=spec.base, version=VERSION, **options)
+        return Task.of(_task_name(part, model), function, group=spec.base, **options)
 
     noise = {"draws": spec.draws, "seed": spec.seed}
     tasks = [task("model", model) for model in spec.compare]

@@ -12,9 +12,11 @@ from core.rsa.measures import Options, compare, score
 from core.rsa.preparing import prepare
 from core.runs.runner import tick
 from core.runs.store import Value
+from core.runs.tasks import pure
 from core.vectors.pairs import Kept, Words, extract_pair
 
 
+@pure("rsa.compare")
 def compare_models(
     base: str,
     other: str,
@@ -77,6 +79,7 @@ def compare_models(
     }
 
 
+@pure("rsa.grid")
 def compare_layers(
     base: str,
     other: str,

@@ -26,12 +26,12 @@ from core.rsa.preparing import centred
 from core.rsa.spec import short_names
 from core.runs.runner import Outputs, Task, run
 from core.runs.store import Value
+from core.runs.tasks import pure
 from core.vectors.pairs import identity
 
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1
 MOST_WORDS = 200
 LEAST_WORDS = 3
 CITATION = (
@@ -100,6 +100,7 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     return Projection((flat @ first).reshape(models, layers, words, 2), shares)
 
 
+@pure("rsa.tokens")
 def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Value:
     """Vectors of a passage's words in one model: `vectors` (layer, word, d_model) float32.
 
@@ -130,9 +131,7 @@ def plan(spec: TokenMapSpec) -> list[Task]:
     """
     words = passage_words(spec.text)
     return [
-        Task.of(
-            model, word_vectors, group=model, version=VERSION, model=model, model_identity=identity(model), words=words
-        )
+        Task.of(model, word_vectors, group=model, model=model, model_identity=identity(model), words=words)
         for model in spec.models
     ]
 

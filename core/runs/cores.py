@@ -1,17 +1,20 @@
-"""Two tasks run at once, so each gets half of the processor's cores.
+"""Two tasks run at once, so each gets half of the processor's cores: decided once for the whole process.
 
 Libraries that multiply matrices start a thread a core by default. With two tasks that is two threads a core, which
-wait for each other: on two cores the RSA page's first figure took 30 seconds instead of 18.
+wait for each other: on two cores the RSA page's first figure took 30 seconds instead of 18. A limit that was put on
+and taken off round each run would be left on for good where two runs overlap, so it is put on once and stays.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
+import sys
+import threading
 
 TASKS_AT_ONCE = 2
 VARIABLE = "OMP_NUM_THREADS"
+_LIMITING = threading.Lock()
+_limited: dict[str, int] = {}  # library -> threads that it was told to use
 
 
 def available_cores() -> int:
@@ -28,10 +31,15 @@ def share_cores() -> int:
     return int(given) if given.isdecimal() and int(given) > 0 else 1
 
 
-@contextlib.contextmanager
-def shared_cores() -> Iterator[None]:
-    """A block in which libraries that were loaded before `share_cores` keep to a task's share too (numpy's BLAS)."""
-    from threadpoolctl import threadpool_limits
+def limit_threads() -> None:
+    """Tell the libraries that are loaded already (numpy's BLAS, torch) to keep to a task's share, each of them once."""
+    share = share_cores()
+    with _LIMITING:
+        if _limited.get("blas") != share:
+            from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(share_cores(), user_api="blas"):
-        yield
+            threadpool_limits(share, user_api="blas")
+            _limited["blas"] = share
+        if "torch" in sys.modules and _limited.get("torch") != share:
+            sys.modules["torch"].set_num_threads(share)
+            _limited["torch"] = share

@@ -11,22 +11,22 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures import CancelledError as LostError
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import CancelledError, SpecError
-from core.runs.cores import TASKS_AT_ONCE, shared_cores
-from core.runs.store import Store, Value, decode, default_store
-from core.runs.tasks import Ledger, Outcome, Task, opened_ledger, perform, span, stop_here, tick
+from core.errors import CancelledError, PalimpsestError, TaskError
+from core.runs.cluster import ClusterExecutor, cluster
+from core.runs.cores import TASKS_AT_ONCE, limit_threads
+from core.runs.store import Store, decode, default_store
+from core.runs.tasks import Ledger, Outcome, Task, opened_ledger, perform, span, tick
 
 __all__ = ["Outputs", "Progress", "Task", "open_executor", "run", "span", "tick"]
 
 POLL_SECONDS = 0.2
-GRACE_SECONDS = 5.0  # how long a cancelled run waits for tasks to reach their next tick
-CONNECT_SECONDS = 5
+GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
 AGAIN = "Run again: what was finished is kept."
 
 
@@ -49,12 +49,23 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Values by task name, in the tasks' order; a sentence for each task that failed; how many were not run again."""
+    """Values by role, in the tasks' order; a sentence for each task that failed, by name; how many were stored."""
 
-    values: dict[str, Value]
+    values: dict[Any, Any]
     failures: dict[str, str]
     stored: int
     seconds: float
+    reasons: dict[Any, PalimpsestError] = field(default_factory=dict)
+
+    def need(self, role: Hashable) -> Any:
+        """The value of this role.
+
+        Raises:
+            PalimpsestError: The one that its task failed with: the study cannot go on without it.
+        """
+        if role in self.reasons:
+            raise self.reasons[role]
+        return self.values[role]
 
 
 @dataclass
@@ -64,8 +75,9 @@ class _Work:
     ledger: Ledger
     by_key: dict[str, list[Task]]
     began: float = field(default_factory=time.monotonic)
-    values: dict[str, Value] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, PalimpsestError] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
     bugs: list[BaseException] = field(default_factory=list)
 
@@ -92,6 +104,8 @@ class _Work:
             self.values[key] = outcome.value
         else:
             self.failures[key] = outcome.failure or f"{name} failed: it was cancelled. {AGAIN}"
+            if outcome.error is not None:
+                self.reasons[key] = outcome.error
         if outcome.stored:
             self.stored.add(key)
 
@@ -110,13 +124,18 @@ class _Work:
         return Progress(done, total, stored, fraction, self.ledger.note, seconds, 0.0 if left <= 0 else remaining)
 
     def outputs(self) -> Outputs:
-        """The end result, by name."""
+        """The end result."""
         tasks = [task for together in self.by_key.values() for task in together]
         return Outputs(
-            {task.name: self.values[task.key] for task in tasks if task.key in self.values},
+            {task.role: self.values[task.key] for task in tasks if task.key in self.values},
             {task.name: self.failures[task.key] for task in tasks if task.key in self.failures},
             sum(task.key in self.stored for task in tasks),
             time.monotonic() - self.began,
+            {
+                task.role: self.reasons.get(task.key) or TaskError(self.failures[task.key])
+                for task in tasks
+                if task.key in self.failures
+            },
         )
 
 
@@ -131,29 +150,29 @@ def run(
     """Bring every task's value: from the store, or by running it and storing it.
 
     Args:
-        tasks: With distinct names.
+        tasks: With distinct roles.
         store: Where to look and to keep; the default store without it.
         executor: Where to run; `open_executor()` without it.
         progress: Called in this thread at the start, a few times a second and at the end.
         cancel: Set it, from any thread, to end the run at the next tick of its tasks.
 
     Returns:
-        Values by task name. A task that raised a PalimpsestError, or whose worker died, is in `failures` instead.
+        Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures` instead.
 
     Raises:
         CancelledError: If `cancel` was set before the end. What was finished is in the store.
         StoreError: If there is no store.
-        ValueError: If two tasks have one name. That, like any other error that is raised here, is a bug; a bug in
+        ValueError: If two tasks have one role. That, like any other error that is raised here, is a bug; a bug in
             a task is raised after the other tasks have ended.
     """
-    if len({task.name for task in tasks}) < len(tasks):
-        raise ValueError("two tasks have the same name")
+    if len({task.role for task in tasks}) < len(tasks):
+        raise ValueError("two tasks have the same role")
     by_key: dict[str, list[Task]] = {}
     for task in tasks:
         by_key.setdefault(task.key, []).append(task)
     ledger = Ledger(uuid.uuid4().hex, store or default_store(), cancel)
     work = _Work(ledger, by_key)
-    work.values = ledger.store.get_many(by_key)
+    work.values = dict(ledger.store.get_many(key for key, together in by_key.items() if not together[0].fleeting))
     work.stored = set(work.values)
     report = progress or (lambda _: None)
     report(work.progress())
@@ -167,6 +186,34 @@ def run(
     if work.bugs:
         raise work.bugs[0]
     return work.outputs()
+
+
+def run_stages(
+    first: Sequence[Task],
+    then: Callable[[Outputs], Sequence[Task]],
+    *,
+    store: Store | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> tuple[Outputs, Outputs]:
+    """Run a study: its first stage in threads of this process, then what is planned from it, where `executor` says.
+
+    Args:
+        first: What reads, parses, downloads and asks: nothing that takes time happens while a study is planned.
+        then: From the first stage's outputs to the study's tasks; cheap.
+        store, executor, progress, cancel: As for `run`.
+
+    Returns:
+        Outputs of the first stage and of the plan.
+
+    Raises:
+        CancelledError, StoreError: As `run`. And what `then` raises, such as the failure of what nothing can go
+            on without (see `Outputs.need`).
+    """
+    with _threads() as pool:
+        ready = run(first, store=store, executor=pool, progress=progress, cancel=cancel)
+    return ready, run(then(ready), store=store, executor=executor, progress=progress, cancel=cancel)
 
 
 def _run_missing(work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None]) -> None:
@@ -212,87 +259,19 @@ def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
     """
     address = scheduler or os.environ.get("PALIMPSEST_SCHEDULER", "").strip()
     if address:
-        with _connect(address) as client:
-            yield ClusterExecutor(client)
+        with cluster(address) as executor:
+            yield executor
         return
-    pool = ThreadPoolExecutor(TASKS_AT_ONCE, thread_name_prefix="palimpsest")
-    try:
-        with shared_cores():
-            yield pool
-    finally:
-        # A run has waited for its tasks; one that was cancelled does not wait for one that never ticks.
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-class ClusterExecutor(Executor):
-    """A Dask cluster: distributed's own executors, one for each group of tasks, so that a group stays together.
-
-    A group prefers its workers and goes elsewhere when they are gone, or when others have nothing to do. A task
-    whose worker dies is run again by the scheduler, on another.
-    """
-
-    def __init__(self, client: Any) -> None:
-        """`client`: a connected distributed.Client."""
-        self._client = client
-        self._workers: dict[str, list[str]] = {}
-
-    def place(self, tasks: Sequence[Task]) -> None:
-        """Decide which workers each group of these tasks prefers: shares in proportion, the largest group first."""
-        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
-        sizes: dict[str, int] = {}
-        for task in tasks:
-            sizes[task.group] = sizes.get(task.group, 0) + 1
-        load = dict.fromkeys(workers, 0.0)
-        for group in sorted(sizes, key=lambda name: -sizes[name]):
-            share = max(1, round(len(workers) * sizes[group] / len(tasks)))
-            chosen = sorted(workers, key=load.__getitem__)[:share]
-            for worker in chosen:
-                load[worker] += sizes[group] / share
-            self._workers[group] = chosen
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """See concurrent.futures.Executor. A Task as first argument goes where `place` put its group."""
-        group = args[0].group if args and isinstance(args[0], Task) else ""
-        workers = self._workers.get(group)
-        where = {"workers": workers, "allow_other_workers": True} if workers else {}
-        return self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs)
-
-    def stop(self, identifier: str) -> None:
-        """Tell every worker that a run was cancelled; one that does not answer soon ends its task in vain."""
-        call = threading.Thread(
-            target=self._client.run, args=(stop_here, identifier), kwargs={"on_error": "ignore"}, daemon=True
-        )
-        call.start()
-        call.join(GRACE_SECONDS)
+    with _threads() as pool:
+        yield pool
 
 
 @contextlib.contextmanager
-def _connect(address: str) -> Iterator[Any]:
-    """A client of the scheduler at `address` that has at least one worker."""
+def _threads() -> Iterator[Executor]:
+    limit_threads()
+    pool = ThreadPoolExecutor(TASKS_AT_ONCE, thread_name_prefix="palimpsest")
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise SpecError(
-            f"To run on the scheduler {address} install dask: pip install 'dask[distributed]'; "
-            "or leave the scheduler out to run here."
-        ) from error
-    # Made in two steps, so that there is something to close when connecting fails: a client that is left to the
-    # garbage collector closes itself whenever that runs, and may then wait for a lock that its own thread holds.
-    client: Any = Client.__new__(Client)
-    try:
-        try:
-            client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            raise SpecError(
-                f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
-                "and `dask scheduler` starts one. Leave it out to run here."
-            ) from error
-        try:
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except TimeoutError as error:
-            raise SpecError(
-                f"The scheduler at {address} has no workers; start one with `dask worker {address}`."
-            ) from error
-        yield client
+        yield pool
     finally:
-        client.close()
+        # A run has waited for its tasks; one that was cancelled does not wait for one that never ticks.
+        pool.shutdown(wait=False, cancel_futures=True)

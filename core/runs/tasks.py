@@ -1,8 +1,9 @@
 """Tasks: pure functions with plain arguments, and how one is carried out wherever it lands.
 
-A task's key is made of its function's name, a version that its author raises when the mathematics changes, and its
-arguments; what is stored under that key is not computed again. Inside a task, `tick` reports how far it is and is
-where cancelling takes effect.
+A task's key is made of the identity that is written down at its function (`@pure("rsa.compare", version=3)`), with the
+version that its author raises when the mathematics changes, and its arguments; what is stored under that key is not
+computed again. A function may move to another module: nobody's results are lost. Inside a task, `tick` reports how
+far it is and is where cancelling takes effect.
 """
 
 from __future__ import annotations
@@ -15,60 +16,111 @@ from collections.abc import Callable, Hashable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from core.errors import CancelledError, PalimpsestError
-from core.runs.store import Store, Value, default_store, encode, key_of
+from core.runs.store import Store, default_store, encode, key_of
+
+_IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
+_MARK = "__palimpsest_identity__"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def pure(identity: str, *, version: int = 1) -> Callable[[Function], Function]:
+    """Declare a module-level function as a task's: its output depends on its arguments and `version` alone.
+
+    Args:
+        identity: Such as "rsa.compare"; part of the key, the same for good, wherever the function lives.
+        version: Raised when the same arguments give other numbers.
+
+    Raises:
+        TypeError: If the function is not one of a module, or another one has the identity.
+    """
+
+    def declare(function: Function) -> Function:
+        place = f"{function.__module__}.{function.__qualname__}"
+        if "<" in function.__qualname__:
+            raise TypeError(f"{function.__qualname__} is not a module-level function; a task's must be")
+        if _IDENTITIES.setdefault(identity, place) != place:
+            raise TypeError(f"{place} and {_IDENTITIES[identity]} have one identity, {identity!r}")
+        setattr(function, _MARK, (identity, version))
+        return function
+
+    return declare
 
 
 @dataclass(frozen=True)
 class Task:
     """One pure, module-level function with its arguments.
 
-    `name` is what a reader sees ("seed-0: rsa"); `group` says which tasks share a model and should stay together;
-    `arguments` are pairs of name and plain value (str, int, float, bool, None and tuples of them).
+    Attributes:
+        name: What a reader sees ("seed-0: rsa").
+        function: Declared with `@pure`.
+        arguments: Pairs of name and plain value (str, bytes, int, float, bool, None and tuples of them).
+        role: What its output is for the study, such as ("model", "zoo:parse-0"); the name where none is given.
+        group: Says which tasks share a model and should stay together.
+        fleeting: Whether the output is not stored. Reading a file is: what it holds is known only when it was read, so
+            the task always runs, in this process, and may return any object.
     """
 
     name: str
-    function: Callable[..., Value]
+    function: Callable[..., Any]
     arguments: tuple[tuple[str, Hashable], ...] = ()
+    role: Hashable = None
     group: str = ""
-    version: int = 1
+    fleeting: bool = False
 
     def __post_init__(self) -> None:
-        if "<" in self.function.__qualname__:
-            raise TypeError(f"{self.function.__qualname__} is not a module-level function; a task's must be")
+        if not hasattr(self.function, _MARK):
+            raise TypeError(f"{self.function.__qualname__} is not declared with @pure; a task's function must be")
+        if self.role is None:
+            object.__setattr__(self, "role", self.name)
 
     @classmethod
     def of(
-        cls, name: str, function: Callable[..., Value], *, group: str = "", version: int = 1, **arguments: Any
+        cls,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        role: Hashable = None,
+        group: str = "",
+        fleeting: bool = False,
+        **arguments: Any,
     ) -> Task:
         """A task with arguments given by name; their order does not matter, and lists become tuples."""
         plain = tuple((key, _frozen(arguments[key])) for key in sorted(arguments))
-        return cls(name, function, plain, group, version)
+        return cls(name, function, plain, role, group, fleeting)
 
     @cached_property
     def key(self) -> str:
-        """sha256 of function name, version and arguments. Neither `name` nor `group` changes what is computed.
+        """sha256 of the function's identity and version and of the arguments; what a task is called changes nothing.
+
+        A fleeting task is known by its role alone: its arguments may be any object.
 
         Raises:
             TypeError: If an argument is not a plain value.
         """
-        function = f"{self.function.__module__}.{self.function.__qualname__}"
-        return key_of("task", function, self.version, self.arguments)
+        if self.fleeting:
+            return key_of("fleeting", repr(self.role))
+        return key_of("task", *getattr(self.function, _MARK), self.arguments)
 
-    def compute(self) -> Value:
+    def compute(self) -> Any:
         """Call the function."""
         return self.function(**dict(self.arguments))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one task: a value (or its bytes, from another process), a failure, or neither if cancelled."""
+    """What became of one task: a value (its bytes, from another process), a failure, or neither if cancelled.
 
-    value: Value | bytes | None = None
+    `error` is the failure as it was raised, in the process that started the run.
+    """
+
+    value: Any = None
     stored: bool = False
     failure: str = ""
+    error: PalimpsestError | None = None
 
 
 @dataclass
@@ -161,13 +213,15 @@ def perform(task: Task, identifier: str) -> Outcome:
     token = _PLACE.set(place)
     try:
         place.check()
+        if task.fleeting:
+            return Outcome(task.compute())
         store = ledger.store if ledger else default_store()
         value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
         return Outcome(value if ledger else encode(value), stored)
     except CancelledError:
         return Outcome()
     except PalimpsestError as error:
-        return Outcome(failure=f"{task.name} failed: {error}")
+        return Outcome(failure=f"{task.name} failed: {error}", error=error if ledger else None)
     except MemoryError:
         return Outcome(failure=f"{task.name} failed: the memory is not enough; use fewer sentences or a smaller model.")
     finally:

@@ -18,6 +18,7 @@ from numpy import ndarray
 from core.errors import ModelError
 from core.runs.runner import span, tick
 from core.runs.store import Value, default_store, key_of
+from core.runs.tasks import pure
 from core.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.weights.families import find_slots
 from core.weights.opening import is_remote, open_model
@@ -33,6 +34,7 @@ def kept_rank(rank: int) -> int:
     return next(kept for kept in KEPT_RANKS if kept >= rank)
 
 
+@pure("weights.delta")
 def measure_delta(
     base: str,
     model: str,
@@ -82,6 +84,7 @@ def measure_delta(
     return {"places": places, "shapes": [list(shape) for shape in shapes], "notices": notices, **_pack(ordered)}
 
 
+@pure("weights.model")
 def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) -> Value:
     """Singular values of a model's own matrices.
 

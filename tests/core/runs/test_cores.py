@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from core.runs import cores
-from core.runs.cores import VARIABLE, share_cores, shared_cores
+from core.runs.cores import VARIABLE, share_cores
 
 
 @pytest.mark.parametrize(("available", "share"), [(1, 1), (2, 1), (3, 1), (8, 4)])
@@ -27,18 +27,26 @@ def test_what_the_user_set_stands(given: str, share: int, monkeypatch: pytest.Mo
     assert os.environ[VARIABLE] == given
 
 
-def test_numpy_keeps_to_the_share_and_gets_its_threads_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    from threadpoolctl import threadpool_info, threadpool_limits
-
-    def threads() -> set[int]:
-        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
-
-    monkeypatch.setenv(VARIABLE, "1")
-    with threadpool_limits(2, user_api="blas"):
-        before = threads()
-        with shared_cores():
-            assert threads() == {1}
-        assert threads() == before
+def test_limits_stay_where_runs_overlap() -> None:
+    """Two runs at once: whichever ends first gives no library its threads back, and neither takes more away."""
+    code = """
+import os, threading
+os.environ["OMP_NUM_THREADS"] = "1"
+import numpy, torch
+from threadpoolctl import threadpool_info
+from core.runs.runner import open_executor
+def threads():
+    blas = [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"]
+    return {torch.get_num_threads(), *blas}
+torch.set_num_threads(2)
+with open_executor():
+    with open_executor():
+        inside = threads()
+    after_one = threads()
+print(inside, after_one, threads())
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["{1}"] * 3
 
 
 def test_torch_reads_the_share_when_it_is_loaded() -> None:

@@ -21,8 +21,10 @@ import numpy as np
 import pytest
 
 from core.errors import CancelledError, CorpusError, ModelError, SpecError, StoreError
-from core.runs.runner import ClusterExecutor, Outputs, Progress, Task, open_executor, run, span, tick
+from core.runs.cluster import ClusterExecutor
+from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_stages, span, tick
 from core.runs.store import Store
+from core.runs.tasks import pure
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that counts calls.
 
@@ -33,11 +35,13 @@ def note(log: str, text: str) -> None:
             file.write(f"{text} {os.getpid()} {os.environ.get('PALIMPSEST_STORE', '')}\n")
 
 
+@pure("tests.square")
 def square(number: int, log: str = "") -> dict:
     note(log, str(number))
     return {"square": np.array(number**2), "number": number}
 
 
+@pure("tests.nap")
 def nap(number: int, log: str = "", steps: int = 4, pause: float = 0.05) -> dict:
     note(log, str(number))
     for step in range(steps):
@@ -46,6 +50,7 @@ def nap(number: int, log: str = "", steps: int = 4, pause: float = 0.05) -> dict
     return {"number": number}
 
 
+@pure("tests.blocked")
 def blocked(number: int, gate: str, log: str = "") -> dict:
     note(log, str(number))
     while not Path(gate).exists():
@@ -54,11 +59,13 @@ def blocked(number: int, gate: str, log: str = "") -> dict:
     return {"number": number}
 
 
+@pure("tests.deaf")
 def deaf(number: int, pause: float) -> dict:
     time.sleep(pause)
     return {"number": number}
 
 
+@pure("tests.fail")
 def fail(kind: str) -> dict:
     kinds = {"model": ModelError("No such model; name another."), "corpus": CorpusError("Nothing to read.")}
     errors = kinds | {
@@ -69,6 +76,7 @@ def fail(kind: str) -> dict:
     raise errors[kind]
 
 
+@pure("tests.halves")
 def halves(number: int) -> dict:
     with span(0.0, 0.5):
         tick(1.0, "first half")
@@ -79,6 +87,7 @@ def halves(number: int) -> dict:
     return {"number": number}
 
 
+@pure("tests.die")
 def die(number: int) -> dict:
     os._exit(9)
 
@@ -114,10 +123,73 @@ def test_a_key_depends_on_function_version_and_arguments_only() -> None:
     others = [
         Task.of("a", square, number=3, log="y"),
         Task.of("a", square, number=3.0, log="x"),
-        Task.of("a", square, number=3, log="x", version=2),
         Task.of("a", nap, number=3, log="x"),
     ]
-    assert len({other.key for other in [task, *others]}) == 5
+    assert len({other.key for other in [task, *others]}) == 4
+
+
+def test_a_key_outlives_a_move_and_ends_with_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = Task.of("a", square, number=3).key
+    monkeypatch.setattr(square, "__module__", "somewhere.else")
+    assert Task.of("a", square, number=3).key == key
+    monkeypatch.setattr(square, "__palimpsest_identity__", ("tests.square", 2))
+    assert Task.of("a", square, number=3).key != key
+
+
+def test_an_identity_is_written_down_once() -> None:
+    def inner() -> dict:
+        return {}
+
+    with pytest.raises(TypeError, match="not a module-level function"):
+        pure("tests.inner")(inner)
+    with pytest.raises(TypeError, match="have one identity"):
+        pure("tests.square")(nap)
+    with pytest.raises(TypeError, match="@pure"):
+        Task.of("a", note)
+
+
+def test_outputs_are_found_by_role(store: Store) -> None:
+    tasks = [Task.of("the same", square, role=("square", n), number=n) for n in (2, 3)]
+    assert {role: value["number"] for role, value in run(tasks, store=store).values.items()} == {
+        ("square", 2): 2, ("square", 3): 3,
+    }  # fmt: skip
+
+
+@pure("tests.look")
+def look(path: str) -> object:
+    if not Path(path).exists():
+        raise CorpusError("There is nothing yet.")
+    return object()
+
+
+def test_a_first_stage_is_never_stored_and_says_why_it_failed(store: Store, tmp_path: Path) -> None:
+    first = [Task.of("look", look, role="seen", fleeting=True, path=str(tmp_path / "file"))]
+
+    def then(ready: Outputs) -> list[Task]:
+        assert ready.need("seen")
+        return [Task.of("a", square, number=2)]
+
+    with pytest.raises(CorpusError, match="nothing yet"):
+        run_stages(first, then, store=store)
+    (tmp_path / "file").touch()
+    ready, outputs = run_stages(first, then, store=store)
+    assert type(ready.values["seen"]) is object
+    assert outputs.values["a"]["square"] == 4
+    assert store.info().entries == 1
+    (tmp_path / "file").unlink()
+    with pytest.raises(CorpusError, match="nothing yet"):
+        run_stages(first, then, store=store)
+
+
+def test_a_first_stage_is_cancelled_within_a_second(store: Store) -> None:
+    cancel = threading.Event()
+    threading.Timer(0.2, cancel.set).start()
+    began = time.monotonic()
+    with pytest.raises(CancelledError):
+        run_stages(
+            [Task.of("deaf", deaf, fleeting=True, number=1, pause=5.0)], lambda ready: [], store=store, cancel=cancel
+        )
+    assert time.monotonic() - began < 1.2
 
 
 def test_tasks_are_hashable_and_lists_become_tuples() -> None:
@@ -127,11 +199,11 @@ def test_tasks_are_hashable_and_lists_become_tuples() -> None:
 
 
 def test_functions_without_a_name_and_arguments_that_are_not_plain_are_bugs() -> None:
-    with pytest.raises(TypeError, match="module-level"):
+    with pytest.raises(TypeError, match="@pure"):
         Task.of("a", lambda: {})
     with pytest.raises(TypeError, match="ndarray"):
         run([Task.of("a", square, number=np.zeros(3))])
-    with pytest.raises(ValueError, match="same name"):
+    with pytest.raises(ValueError, match="same role"):
         run([Task.of("a", square, number=1), Task.of("a", square, number=2)])
 
 
@@ -257,7 +329,8 @@ CRASH = """
 import pathlib, sys
 from core.runs.runner import Task, run
 from core.runs.store import Store
-from tests.core.test_runner import nap
+from core.runs.tasks import pure
+from tests.core.runs.test_runner import nap
 tasks = [Task.of(str(n), nap, number=n, log=sys.argv[2]) for n in range(6)]
 run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.done, flush=True))
 """
@@ -554,7 +627,7 @@ def test_cancelling_reaches_the_tasks_on_the_cluster(cluster: Any, store: Store,
 
 def test_an_address_where_nothing_answers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("core.runs.runner.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("core.runs.cluster.CONNECT_SECONDS", 0.5)
     for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):
         with pytest.raises(SpecError, match="No Dask scheduler answers"), open_executor(address):
             pass
@@ -562,7 +635,7 @@ def test_an_address_where_nothing_answers_is_a_clear_error(monkeypatch: pytest.M
 
 def test_a_scheduler_without_workers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("core.runs.runner.CONNECT_SECONDS", 2)
+    monkeypatch.setattr("core.runs.cluster.CONNECT_SECONDS", 2)
     scheduler = {
         "cls": distributed.Scheduler,
         "options": {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0"},

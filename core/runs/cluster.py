@@ -1,0 +1,93 @@
+"""A Dask cluster as an executor: distributed's own, told which workers a group of tasks prefers."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from core.errors import SpecError
+from core.runs.tasks import Task, stop_here
+
+CONNECT_SECONDS = 5
+ANSWER_SECONDS = 5.0  # that workers have to answer that a run was cancelled
+
+
+class ClusterExecutor(Executor):
+    """A Dask cluster: distributed's own executors, one for each group of tasks, so that a group stays together.
+
+    A group prefers its workers and goes elsewhere when they are gone, or when others have nothing to do. A task
+    whose worker dies is run again by the scheduler, on another.
+    """
+
+    def __init__(self, client: Any) -> None:
+        """`client`: a connected distributed.Client."""
+        self._client = client
+        self._workers: dict[str, list[str]] = {}
+
+    def place(self, tasks: Sequence[Task]) -> None:
+        """Decide which workers each group of these tasks prefers: shares in proportion, the largest group first."""
+        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        sizes: dict[str, int] = {}
+        for task in tasks:
+            sizes[task.group] = sizes.get(task.group, 0) + 1
+        load = dict.fromkeys(workers, 0.0)
+        for group in sorted(sizes, key=lambda name: -sizes[name]):
+            share = max(1, round(len(workers) * sizes[group] / len(tasks)))
+            chosen = sorted(workers, key=load.__getitem__)[:share]
+            for worker in chosen:
+                load[worker] += sizes[group] / share
+            self._workers[group] = chosen
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See concurrent.futures.Executor. A Task as first argument goes where `place` put its group."""
+        group = args[0].group if args and isinstance(args[0], Task) else ""
+        workers = self._workers.get(group)
+        where = {"workers": workers, "allow_other_workers": True} if workers else {}
+        return self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs)
+
+    def stop(self, identifier: str) -> None:
+        """Tell every worker that a run was cancelled; one that does not answer soon ends its task in vain."""
+        call = threading.Thread(
+            target=self._client.run, args=(stop_here, identifier), kwargs={"on_error": "ignore"}, daemon=True
+        )
+        call.start()
+        call.join(ANSWER_SECONDS)
+
+
+@contextlib.contextmanager
+def cluster(address: str) -> Iterator[ClusterExecutor]:
+    """The cluster whose scheduler is at `address` and that has at least one worker.
+
+    Raises:
+        SpecError: If dask is not installed, or nothing useful answers at the address.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise SpecError(
+            f"To run on the scheduler {address} install dask: pip install 'dask[distributed]'; "
+            "or leave the scheduler out to run here."
+        ) from error
+    # Made in two steps, so that there is something to close when connecting fails: a client that is left to the
+    # garbage collector closes itself whenever that runs, and may then wait for a lock that its own thread holds.
+    client: Any = Client.__new__(Client)
+    try:
+        try:
+            client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise SpecError(
+                f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
+                "and `dask scheduler` starts one. Leave it out to run here."
+            ) from error
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError as error:
+            raise SpecError(
+                f"The scheduler at {address} has no workers; start one with `dask worker {address}`."
+            ) from error
+        yield ClusterExecutor(client)
+    finally:
+        client.close()
