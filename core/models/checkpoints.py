@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import threading
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
+from core.models.bounds import MOST_LAYERS, MOST_WIDTH, check_bounds, refuse_redirection, walk
+from core.models.headers import count_numbers, read_header
 
 CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
@@ -36,10 +37,9 @@ TOKENIZER_FILES = (
     "sentencepiece.bpe.model",
     "tokenizer.model",
 )
+BESIDE_TOKENIZER = 4  # the first so many are read even where tokenizer.json is there
 SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")
-MAX_HEADER_BYTES = 100_000_000
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
-BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 
 # Keys that say nothing about what the model computes, and change when the same weights are saved again.
 _INCIDENTAL = frozenset(
@@ -113,8 +113,11 @@ def read_config(folder: Path) -> dict[str, Any]:
             "model, save the result, and use that."
         )
     tokenizer = folder / "tokenizer_config.json"
-    if tokenizer.is_file() and "auto_map" in _read_json(tokenizer):
-        raise ModelError(f"{tokenizer} needs its author's own code (auto_map), which is never run here: use another.")
+    if tokenizer.is_file():
+        settings = _read_json(tokenizer)
+        if "auto_map" in settings:
+            raise ModelError(f"{tokenizer} needs its author's own code (auto_map), never run here: use another.")
+        refuse_redirection(settings, tokenizer)
     return config
 
 
@@ -125,7 +128,8 @@ def check_config(config: dict[str, Any], source: object) -> None:
         ModelError: With the reason and what would be accepted.
     """
     model_type = config.get("model_type")
-    for key, value in _walk(config):
+    refuse_redirection(config, source)
+    for key, value in walk(config):
         if key == "auto_map":
             raise ModelError(
                 f"{source} needs its author's own code to run (auto_map), and code from a model is never run here: "
@@ -141,10 +145,11 @@ def check_config(config: dict[str, Any], source: object) -> None:
     if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
         raise ModelError(f"{source} is of type {model_type!r}; these types can be read: {', '.join(ARCHITECTURES)}.")
     sizes = [_size(config, name, source) for name in _size_names(ARCHITECTURES[model_type])]
-    if sizes[0] > 512 or sizes[1] > 65_536:
+    if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
         raise ModelError(
             f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: is it damaged?"
         )
+    check_bounds(config, source)
 
 
 def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
@@ -186,12 +191,13 @@ def weight_files(folder: Path) -> list[Path]:
 
 def shard_names(index: dict[str, Any], source: object) -> list[str]:
     """File names in a sharded model's index, sorted; plain names only, so that none leads out of the folder."""
-    names = sorted(set(index.get("weight_map", {}).values()))
+    listed = index.get("weight_map")
+    names = list(listed.values()) if isinstance(listed, dict) else []
     if not names or not all(isinstance(name, str) and SHARD_NAME.fullmatch(name) for name in names):
         raise ModelError(
             f"{source} does not list plain file names of weights: it is damaged or unsafe, choose another."
         )
-    return names
+    return sorted(set(names))
 
 
 def is_pickled(files: list[Path]) -> bool:
@@ -199,37 +205,11 @@ def is_pickled(files: list[Path]) -> bool:
     return files[0].suffix == ".bin"
 
 
-def read_header(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Names of a safetensors file's tensors with (dtype, shape), without reading the tensors.
-
-    Raises:
-        ModelError: If the file is missing, cut short or not safetensors.
-    """
-    _present(path)
-    damaged = ModelError(f"{path} is damaged (not a whole safetensors file): delete it and get it again.")
-    total = path.stat().st_size
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if total < 8 or not 2 <= length <= min(MAX_HEADER_BYTES, total - 8):
-            raise damaged
-        try:
-            entries = json.loads(file.read(length))
-            tensors = {name: entry for name, entry in entries.items() if name != "__metadata__"}
-            end = max((entry["data_offsets"][1] for entry in tensors.values()), default=0)
-            header = {name: (str(entry["dtype"]), tuple(map(int, entry["shape"]))) for name, entry in tensors.items()}
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            raise damaged from error
-    if total != 8 + length + end:
-        raise damaged
-    return header
-
-
 def count_parameters(files: list[Path]) -> int:
     """Numbers in the weights (whole-number tables left out); for pickled files, their size over four bytes."""
     if is_pickled(files):
         return sum(path.stat().st_size for path in files) // 4
-    tensors = [tensor for path in files for tensor in read_header(path).values()]
-    return sum(math.prod(shape) for dtype, shape in tensors if dtype in BYTES_PER_NUMBER)
+    return sum(count_numbers(read_header(path)) for path in files)
 
 
 def content_hash(path: Path) -> str:
@@ -254,15 +234,15 @@ def config_hash(config: dict[str, Any]) -> str:
 
 
 def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
-    """sha256 hex of a tokenizer's files: tokenizer.json and its settings, or else the vocabulary files.
+    """sha256 hex of a tokenizer's files: tokenizer.json and what is read beside it, or else the vocabulary files.
 
     Raises:
         ModelError: If the folder has no tokenizer.
     """
     whole = (folder / "tokenizer.json").is_file()
-    names = ("tokenizer.json", "tokenizer_config.json") if whole else TOKENIZER_FILES
+    names = TOKENIZER_FILES[:BESIDE_TOKENIZER] if whole else TOKENIZER_FILES
     present = [folder / name for name in names if (folder / name).is_file()]
-    if not any(path.name != "tokenizer_config.json" for path in present):
+    if not any(path.name not in TOKENIZER_FILES[1:BESIDE_TOKENIZER] for path in present):
         raise ModelError(f"{folder / 'tokenizer.json'} is missing: save the model's tokenizer there as well.")
     parts = [config["model_type"]]
     for path in present:
@@ -286,22 +266,6 @@ def _size(config: dict[str, Any], name: str, source: object) -> int:
     return value
 
 
-def _walk(config: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Every key and value, nested configurations included."""
-    pairs: list[tuple[str, Any]] = []
-    waiting: list[Any] = [config]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            pairs.extend(
-                (str(key), item if not isinstance(item, dict | list) else "nested") for key, item in value.items()
-            )
-            waiting.extend(value.values())
-        elif isinstance(value, list):
-            waiting.extend(value)
-    return pairs
-
-
 def _present(path: Path) -> Path:
     if not path.is_file():
         raise ModelError(f"{path} is missing: get the model again, or choose another.")
@@ -313,7 +277,9 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf8"))
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path} is damaged (not JSON: {error}): get it again.") from error
+        raise ModelError(f"{path} is damaged (not JSON: {str(error)[:200]}): get it again.") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
     if not isinstance(value, dict):
         raise ModelError(f"{path} is damaged (not a JSON object): get it again.")
     return value

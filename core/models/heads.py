@@ -10,7 +10,6 @@ are one layer with a leaky ReLU of 64 units on top of a Transformer instead of a
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.models.checkpoints import read_config
 from core.models.making import MAKING_A_MODEL, import_transformers
 
 ARC_PREFIX = "arc_head."
@@ -107,13 +107,10 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
         attentions: Open it with eager attention, so that it can return attention probabilities.
 
     Raises:
-        ModelError: If the config names no head that is known here, or weights are missing from the file.
+        ModelError: If the policy refuses the config, it names no head that is known here, or weights are missing.
     """
     transformers = import_transformers()
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{folder} has no readable config.json ({error}); get the model again.") from error
+    config = read_config(folder)
     architecture = str((config.get("architectures") or ["none"])[0])
     head = config.get(HEAD_KEY)
     options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
@@ -132,11 +129,11 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     return model.eval().requires_grad_(False)
 
 
-def _load_arc_parser(folder: Path, head: dict[str, Any], options: dict[str, Any]) -> ArcParser:
+def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcParser:
     from safetensors import safe_open
 
-    if head.get("kind") != "arc":
-        raise ModelError(f"{folder.name} has a head of kind {head.get('kind')!r}; known here: arc.")
+    if not isinstance(head, dict) or head.get("kind") != "arc" or not 1 <= head.get("size", 0) <= 65_536:
+        raise ModelError(f"{folder.name} has a head of another kind or size than is known here: arc, up to 65,536.")
     with MAKING_A_MODEL:
         body, found = import_transformers().AutoModel.from_pretrained(folder, output_loading_info=True, **options)
     _refuse_missing(folder, found["missing_keys"])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import core.models.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
-from core.models.making import MAKING_A_MODEL, import_transformers, seeded
+from core.models.making import MAKING_A_MODEL, implied_numbers, import_transformers, maker, seeded
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import read_manifest, zoo_folder
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 RANDOM_SEED = 748_112_903  # nobody's: with 0, the control would be what a model trained from seed 0 began as
 RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
 DTYPES = ("float32", "bfloat16")
+UNEXPLAINED = 4  # a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
 EXPECTED_MISSING = re.compile(r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)")  # unused or computed, never learned
 HEADS = (
     *("ForMaskedLM", "ForPreTraining", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration"),
@@ -137,10 +138,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
     _check_manifest(ref, hashes)
     limits = current_limits()
     if parameters > limits.max_parameters:
-        raise ModelError(
-            f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, and this instance allows "
-            f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
-        )
+        raise _too_large(ref, parameters, limits.max_parameters)
     if checkpoints.is_pickled(files) and limits.shared:
         raise ModelError(
             f"{ref} has pickled weights only (.bin), which a shared instance does not open: choose another."
@@ -217,7 +215,7 @@ def load_tokenizer(ref: str | ModelRef) -> PreTrainedTokenizerFast:
     _be_quiet()
     try:
         tokenizer = tokenizers.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
+    except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
         raise ModelError(
             f"The tokenizer of {ref} cannot be read ({_first_line(error)}): save it again beside the model."
         ) from error
@@ -243,6 +241,7 @@ def _load(
     pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
     try:
         config = configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        _check_implied(ref, implied_numbers(factory, config), info.parameters)
         with MAKING_A_MODEL:
             if ref.random:
                 model = _draw(factory, config, options)
@@ -261,13 +260,31 @@ def _load(
     return LoadedModel(info, model.eval().to(chosen), tokenizer, chosen)
 
 
+def _check_implied(ref: ModelRef, implied: int, held: int) -> None:
+    """Refuse a configuration that asks for more memory than this instance allows or its weights can explain."""
+    most = current_limits().max_parameters
+    if implied > most:
+        raise _too_large(ref, implied, most)
+    if implied > UNEXPLAINED * held + 1_000_000:
+        raise ModelError(
+            f"The configuration of {ref} asks for {implied / 1e6:,.0f} million parameters, and its weights hold "
+            f"{held / 1e6:,.1f} million: they do not belong together; choose another."
+        )
+
+
+def _too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
+    return ModelError(
+        f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, and this instance allows "
+        f"{most / 1e6:,.0f} million. Choose a smaller model."
+    )
+
+
 def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel:
     """Fresh weights, the same for a configuration each time; drawn in float32 whatever they are used in."""
     import torch
 
     with seeded(RANDOM_SEED):
-        maker = factory.from_config if hasattr(factory, "from_config") else factory._from_config
-        drawn = maker(config, **{**options, "dtype": torch.float32})
+        drawn = maker(factory)(config, **{**options, "dtype": torch.float32})
     return drawn.to(options["dtype"])
 
 

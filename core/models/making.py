@@ -40,3 +40,18 @@ def seeded(seed: int) -> Iterator[None]:
     with MAKING_A_MODEL, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+def maker(factory: Any) -> Any:
+    """What makes a model of a configuration alone, for an auto class or a model's own."""
+    return factory.from_config if hasattr(factory, "from_config") else factory._from_config
+
+
+def implied_numbers(factory: Any, config: Any) -> int:
+    """Numbers of four bytes that a model of this configuration would hold, counted without memory for them."""
+    import torch
+
+    with MAKING_A_MODEL, torch.device("meta"):
+        model = maker(factory)(config)
+    tables = sum(table.numel() * table.element_size() for table in model.buffers())
+    return sum(weight.numel() for weight in model.parameters()) + tables // 4

@@ -19,10 +19,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.headers import MAX_HEADER_BYTES, parse_header
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-MAX_HEADER = 100_000_000  # the format's own limit
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 # Relative size of the rounding error of a number stored in this type, root mean square.
 ROUNDING = {"F64": 1e-16, "F32": 3e-8, "F16": 2.1e-4, "BF16": 1.7e-3}
@@ -154,7 +154,7 @@ def read_index(ref: str, content: bytes) -> dict[str, Any]:
     """
     try:
         index = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{ref} has a damaged {INDEX}; fetch it again.") from error
     if not isinstance(index, dict):
         raise ModelError(f"{ref} has a damaged {INDEX}; fetch it again.")
@@ -199,26 +199,20 @@ def _read_header(file: ByteFile) -> dict[str, Entry]:
     if len(prefix) < 8:
         raise ModelError(f"{file.name} is truncated: it ends before its header; fetch it again.")
     size = int.from_bytes(prefix, "little")
-    if not 2 <= size <= MAX_HEADER:
+    if not 2 <= size <= MAX_HEADER_BYTES:
         raise ModelError(f"{file.name} is not a safetensors file.")
     raw = file.read(8, 8 + size)
     if len(raw) < size:
         raise ModelError(f"{file.name} is truncated: it ends within its header; fetch it again.")
     try:
-        header = json.loads(raw)
-        return {
-            name: Entry(
-                file,
-                str(entry["dtype"]),
-                tuple(int(side) for side in entry["shape"]),
-                8 + size + int(entry["data_offsets"][0]),
-                8 + size + int(entry["data_offsets"][1]),
-            )
-            for name, entry in header.items()
-            if name != "__metadata__"
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        tensors = parse_header(raw)
+    except ValueError as error:
         raise ModelError(f"{file.name} has a damaged header; fetch it again.") from error
+    begin = 8 + size
+    return {
+        name: Entry(file, tensor.dtype, tensor.shape, begin + tensor.start, begin + tensor.stop)
+        for name, tensor in tensors.items()
+    }
 
 
 def _decode(data: bytes, dtype: str) -> Float[ndarray, " entry"]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
+from core.limits import LOCAL
 from core.models import checkpoints, describe, fingerprint, load_model, load_tokenizer, tokenizer_fingerprint
 from tests.core.tiny_models import save_tiny
 
@@ -60,6 +61,21 @@ def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
         ({"hidden_size": None}, "does not say hidden_size"),
         ({"num_hidden_layers": 10**9}, "claims 1000000000 layers"),
         ({"hidden_size": 10**7}, "which no model has"),
+        ({"intermediate_size": 1_000_000}, "claims intermediate_size = 1000000, which no model has"),
+        ({"vocab_size": 10**9}, "claims vocab_size"),
+        ({"vocab_size": "many"}, "does not say vocab_size"),
+        ({"max_position_embeddings": float("inf")}, "claims max_position_embeddings = inf"),
+        ({"num_labels": 10**9}, "claims num_labels"),
+        ({"text_config": {"intermediate_size": -1}}, "claims intermediate_size = -1"),
+        ({"type_vocab_size": 10**400}, "claims type_vocab_size = a number of many digits"),
+        ({"anything": [[float("nan")]]}, "claims anything = nan"),
+        ({"anything": 2**40}, "claims anything"),
+        ({"architectures": 5}, "gives no names in its architectures"),
+        ({"architectures": [None]}, "gives no names in its architectures"),
+        ({"many": [0] * 100_001}, "entries, which no configuration has"),
+        ({"model_type": "roformer", "max_position_embeddings": 1_000_000}, "1,000,000 positions, too many"),
+        ({"transformers_weights": "other.safetensors"}, "names other files to load .transformers_weights"),
+        ({"encoder": {"transformers_weights": "x"}}, "names other files to load"),
     ],
 )
 def test_hostile_or_senseless_configurations_are_refused(folder, changes, sentence) -> None:
@@ -67,6 +83,48 @@ def test_hostile_or_senseless_configurations_are_refused(folder, changes, senten
     for use in (describe, load_model, load_tokenizer):
         with pytest.raises(ModelError, match=sentence):
             use(f"path:{folder}")
+
+
+def test_tokenizer_files_that_are_not_fingerprinted_are_refused(folder) -> None:
+    edit(folder / "tokenizer_config.json", fast_tokenizer_files=["tokenizer.4.0.0.json"])
+    for use in (describe, tokenizer_fingerprint, load_tokenizer):
+        with pytest.raises(ModelError, match=r"names other files to load \(fast_tokenizer_files\)"):
+            use(f"path:{folder}")
+
+
+@pytest.mark.parametrize("file", ["special_tokens_map.json", "added_tokens.json"])
+def test_what_is_read_beside_tokenizer_json_is_part_of_its_fingerprint(folder, file) -> None:
+    before = tokenizer_fingerprint(f"path:{folder}")
+    (folder / file).write_text("{}")
+    empty = tokenizer_fingerprint(f"path:{folder}")
+    (folder / file).write_text('{"[NEW]": 90}')
+    assert len({before, empty, tokenizer_fingerprint(f"path:{folder}")}) == 3
+
+
+@pytest.mark.parametrize("prefix", ["", "random:"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_configuration_that_asks_for_more_than_its_weights_allocates_nothing(
+    folder, prefix, shared, monkeypatch
+) -> None:
+    import resource
+
+    import torch
+
+    edit(folder / "config.json", intermediate_size=200_000, hidden_size=4_096, num_hidden_layers=8)
+    if shared:
+        monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+        monkeypatch.setattr("core.models.references.current_limits", lambda: LOCAL)
+    torch.zeros(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ModelError, match=r"is too large: 1[34],[0-9]+ million parameters"):
+        load_model(f"{prefix}path:{folder}")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB; it asks for 50 GB
+
+
+def test_a_configuration_that_its_weights_do_not_explain_is_refused(folder) -> None:
+    edit(folder / "config.json", intermediate_size=200_000)
+    with pytest.raises(ModelError, match=r"asks for 39 million parameters, and its weights hold 0\.0 million"):
+        load_model(f"random:path:{folder}")
 
 
 def test_built_in_attention_may_be_named_and_is_overruled(folder) -> None:

@@ -79,7 +79,7 @@ def broken(parser_folder: Path, tmp_path: Path, **config: object) -> Path:
 
 
 def test_what_cannot_be_opened_is_one_sentence(parser_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no readable config"):
+    with pytest.raises(ModelError, match=r"config\.json is missing"):
         load_task_model(tmp_path)
     with pytest.raises(ModelError, match="known here: arc"):
         load_task_model(broken(parser_folder, tmp_path / "a", palimpsest_head={"kind": "tree"}))

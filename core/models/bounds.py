@@ -1,0 +1,114 @@
+"""Sizes that a configuration may claim, and keys that would make transformers load other files than were checked.
+
+A config.json of a hundred bytes can ask for any amount of memory: every number in it has a bound, so that what
+`making.implied_numbers` builds (on torch's meta device, without memory) is small enough to be built at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.errors import ModelError
+
+MOST_LAYERS = 512
+MOST_WIDTH = 65_536
+MOST_LABELS = 10_000
+MOST_NUMBER = 2**31  # of anything whose name says nothing
+MOST_ITEMS = 100_000  # keys and list items of a whole configuration; a vocabulary of labels is the longest there is
+_BOUNDS = {  # by a part of the key's name; the first that fits holds
+    "layers": MOST_LAYERS,
+    "n_layer": MOST_LAYERS,
+    "vocab": 4_000_000,
+    "positions": 16_777_216,
+    "position_embeddings": 16_777_216,
+    "intermediate": 4 * MOST_WIDTH,
+    "ffn": 4 * MOST_WIDTH,
+    "d_ff": 4 * MOST_WIDTH,
+    "hidden_dim": 4 * MOST_WIDTH,
+    "n_inner": 4 * MOST_WIDTH,
+    "num_labels": MOST_LABELS,
+    "heads": 4_096,
+    "buckets": 65_536,
+    "embedding_size": MOST_WIDTH,
+    "hidden_size": MOST_WIDTH,
+    "d_model": MOST_WIDTH,
+    "d_kv": MOST_WIDTH,
+    "head_dim": MOST_WIDTH,
+    "n_embd": MOST_WIDTH,
+}
+MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a time, in Python
+_SINES = ("roformer", "distilbert")
+_NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
+_REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
+
+
+def check_bounds(config: dict[str, Any], source: object) -> None:
+    """Refuse numbers that no model has, and fields of another kind than their readers take for granted.
+
+    Raises:
+        ModelError: If a number is too large, negative where it is a size, or not finite; if `architectures` is no
+            list of names or `vocab_size` no whole number.
+    """
+    pairs = walk(config)
+    if len(pairs) > MOST_ITEMS:
+        raise ModelError(f"{source} has {len(pairs):,} entries, which no configuration has: is it damaged?")
+    for key, value in pairs:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        bound = _bound(key)
+        least = 0 if bound < MOST_NUMBER else -bound
+        if not least <= value <= bound:  # NaN is neither
+            shown = value if isinstance(value, float) or abs(value) < 10**15 else "a number of many digits"
+            raise ModelError(f"{source} claims {key[:100]} = {shown}, which no model has: is it damaged?")
+    positions: Any = config.get("max_position_embeddings")
+    width: Any = config.get("hidden_size", config.get("dim"))
+    numbers = isinstance(positions, int) and isinstance(width, int)
+    if numbers and config.get("model_type") in _SINES and positions * width > MOST_SINES:
+        raise ModelError(f"{source} claims {positions:,} positions, too many for its type: is it damaged?")
+    names = config.get("architectures")
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ModelError(f"{source} gives no names in its architectures: is it damaged?")
+    vocabulary = config.get("vocab_size", 0)
+    if isinstance(vocabulary, bool) or not isinstance(vocabulary, int):
+        raise ModelError(f"{source} does not say vocab_size in a whole number: is it damaged?")
+
+
+def refuse_redirection(settings: dict[str, Any], source: object) -> None:
+    """Refuse keys that name other files to load than those whose content a model is known by.
+
+    Raises:
+        ModelError: With the key.
+    """
+    for key, value in walk(settings):
+        if key in _REDIRECTING and value is not None:
+            raise ModelError(
+                f"{source} names other files to load ({key}), which are not those that are checked here: "
+                "remove that line, or choose another model."
+            )
+
+
+NESTED = "nested"
+
+
+def walk(config: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Every key and value, nested configurations included; a list's items come under the list's key."""
+    pairs: list[tuple[str, Any]] = []
+    waiting: list[tuple[str, Any]] = [(str(key), value) for key, value in config.items()]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            pairs.append((key, NESTED))
+            waiting.extend((str(inner), item) for inner, item in value.items())
+        elif isinstance(value, list):
+            pairs.append((key, NESTED))
+            waiting.extend((key, item) for item in value)
+        else:
+            pairs.append((key, value))
+    return pairs
+
+
+def _bound(key: str) -> int:
+    """The largest number that a key of this name may have."""
+    if key in _NAMED:
+        return MOST_WIDTH
+    return next((bound for part, bound in _BOUNDS.items() if part in key), MOST_NUMBER)
