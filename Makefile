@@ -20,7 +20,8 @@ lint: $(VENV)/dev.stamp
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy app.py pages ui core zoo
 
-# QUICK=1 rebuilds a tiny box in minutes from the sentences in the box; see README, "The box".
+# All of the box, two models at a time, saying what is left; the same command goes on where it was stopped.
+# QUICK=1 makes a tiny one in a minute from the sentences in the box; see README, "The box".
 ZOO_ARGS ?=
 zoo: $(VENV)/dev.stamp
 	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)

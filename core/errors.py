@@ -35,5 +35,13 @@ class CancelledError(PalimpsestError):
     """The user cancelled the run; what was computed stays in the store."""
 
 
+class GaveWayError(CancelledError):
+    """A run that nobody waits for stopped at a task's border for one that somebody waits for; it can go on later."""
+
+
+class NotStoredError(PalimpsestError):
+    """Not everything that was looked for is in the store: it has to be computed."""
+
+
 class RecipeError(PalimpsestError):
     """The recipe that makes the box cannot go on; a rerun resumes where it stopped."""

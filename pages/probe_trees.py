@@ -7,7 +7,8 @@ import streamlit as st
 from core.probes.spec import HEADS, PROBES, ProbeSpec
 from core.probes.study import ProbeResult, run_study
 from core.text.parsing import available_pipelines
-from ui import controls, links, shell
+from ui import controls, shell
+from ui import old_links as links
 from ui.probe_views import CAVEATS, FORMULAS, ranks_view, scores_view, sentence_view
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel

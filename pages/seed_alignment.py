@@ -7,7 +7,8 @@ import streamlit as st
 from core.alignment.registry import DEFAULT_METHODS, METHODS
 from core.alignment.spec import ITEMS, AlignSpec
 from core.alignment.study import run_study
-from ui import controls, links, shell
+from ui import controls, shell
+from ui import old_links as links
 from ui.alignment_views import CAVEATS, EXPERIMENTS, FORMULAS, METHOD, VIEWS, show_view
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel

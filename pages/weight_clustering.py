@@ -9,10 +9,13 @@ from core.weights.members import fine_tunes
 from core.weights.spec import OF, WeightsSpec
 from core.weights.study import run_study
 from core.weights.vectors import VECTORS
-from ui import controls, links, shell, weights_views
+from ui import controls, shell, weights_views
+from ui import old_links as links
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
-from ui.studies import BASE, contents
+from ui.studies import contents
+
+BASE = "zoo:seed-0"
 
 TITLES = {vector.title: name for name, vector in VECTORS.items()}
 BY = ("task", "data", "base")

@@ -17,7 +17,7 @@ from core.models import locate, parse_ref, zoo_models
 from core.models.hub import PRESETS
 from core.text.corpora import FORMS, GENRES, Corpus, corpus_from_bytes
 from core.text.datasets import parse_hub_ref
-from ui.links import Rule, forget_messages, number, one_of
+from ui.old_links import Rule, forget_messages, number, one_of
 from ui.text import plain, quote
 
 MOST_MODELS = 12

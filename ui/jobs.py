@@ -1,4 +1,4 @@
-"""Studies in the background: one worker, one queue, results shared by everybody who asks for the same study.
+"""Studies in the background: one queue, results shared by everybody who asks for the same study.
 
 A job belongs to the process, not to a session: it outlives reruns, page changes and closed tabs. The worker never
 touches streamlit; it reports through the progress callback that it hands to the study, and whoever shows the job
@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from core.errors import CancelledError, PalimpsestError
+from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
+from core.runs.tasks import Signal
 
 if TYPE_CHECKING:
     from core.runs.runner import Progress
@@ -27,7 +28,7 @@ KEPT = 16  # finished jobs that stay; older ones are found again in the store
 WATCHING = 10.0  # seconds after which a session that has not asked counts as gone
 HEAVY = ("altair", "datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
 
-Work = Callable[[Callable[["Progress"], None], threading.Event], Any]
+Work = Callable[[Callable[["Progress"], None], Signal], Any]
 
 
 class QueueFullError(PalimpsestError):
@@ -54,6 +55,8 @@ class Job:
         state: Where it stands; `result` is there when DONE, `error` when FAILED.
         progress: The last report, None before the first.
         seconds: Wall-clock time of the run, 0 until it ends.
+        owner: Who asked first.
+        looking: Whether it is being seen to by the quick lane: everything may be in the store.
         cancel: Set to ask the worker to stop.
         ended: Set when the state is final.
     """
@@ -67,7 +70,9 @@ class Job:
     error: BaseException | None = None
     started: float = 0.0
     seconds: float = 0.0
-    cancel: threading.Event = field(default_factory=threading.Event, repr=False)
+    owner: str = ""
+    looking: bool = False
+    cancel: Signal = field(default_factory=Signal, repr=False)
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
     watchers: dict[str, float] = field(default_factory=dict, repr=False)
 
@@ -88,15 +93,24 @@ class Job:
 
 
 class Jobs:
-    """The registry: submit, watch, cancel. Thread-safe."""
+    """The registry: submit, watch, cancel. Thread-safe.
+
+    Two lanes. The quick one looks whether everything is in the store, or fails at once: such a study never queues.
+    The other computes, one study at a time: what somebody looks at goes first, turns go round those who ask, and a
+    running study that nobody looks at any more gives way at its next task's border.
+    """
 
     def __init__(self, kept: int = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
         self._kept = kept
         self._clock = clock
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._queue: deque[Job] = deque()
+        self._queue: list[Job] = []
+        self._looks: list[Job] = []
+        self._turns: dict[str, int] = {}  # who asked -> the number of the last run that was theirs
+        self._runs = 0
+        self._took: deque[float] = deque(maxlen=20)  # seconds of the last studies that computed something
         self._change = threading.Condition()
-        self._worker: threading.Thread | None = None
+        self._workers: dict[str, threading.Thread] = {}
 
     def ask(
         self,
@@ -106,6 +120,7 @@ class Jobs:
         *,
         watcher: str = "",
         again: bool = False,
+        look: bool = False,
         most: int | None = None,
     ) -> Job:
         """The job of this key: the one that is waiting, running or done, or else a new one.
@@ -113,10 +128,11 @@ class Jobs:
         Args:
             key: The study's hash.
             title: A few words for people.
-            work: Called in the worker as work(progress, cancel); its return value becomes the result.
+            work: Called in a worker as work(progress, cancel); its return value becomes the result.
             watcher: Who asks; see `leave`.
             again: Run anew if the job of this key failed, was cancelled, or has tasks that failed.
-            most: How many jobs may wait or run at once.
+            look: Look first whether everything is stored (`cancel.look_only`), without queueing.
+            most: How many jobs may wait or run at once; one watcher may have a quarter of them.
 
         Raises:
             QueueFullError: If a new job would be one more than that.
@@ -128,26 +144,17 @@ class Jobs:
                 job.watchers[watcher] = self._clock()
                 self._jobs.move_to_end(key)
                 return job
-            open_jobs = sum(not other.over for other in self._jobs.values())
-            if most is not None and open_jobs >= most:
-                raise QueueFullError(
-                    f"{open_jobs} studies are waiting or running, which is as many as may; "
-                    "try again in a minute, or run the app on your own computer."
-                )
-            job = Job(key, title, work)
+            if most is not None:
+                self._make_room(watcher, most)
+            job = Job(key, title, work, owner=watcher, looking=look)
             job.watchers[watcher] = self._clock()
             self._jobs[key] = job
             self._jobs.move_to_end(key)
-            self._queue.append(job)
+            (self._looks if look else self._queue).append(job)
             self._forget_oldest()
-            self._start_worker()
+            self._start_worker("look" if look else "compute")
             self._change.notify_all()
             return job
-
-    def find(self, key: str) -> Job | None:
-        """The job of this key, if it is still known."""
-        with self._change:
-            return self._jobs.get(key)
 
     def watch(self, job: Job, watcher: str) -> None:
         """Say that somebody is still looking at this job."""
@@ -157,10 +164,21 @@ class Jobs:
     def ahead(self, job: Job) -> int:
         """How many jobs run before this one does; 0 when it runs or has ended."""
         with self._change:
-            if job.state is not State.WAITING or job not in self._queue:
+            if job not in self._queue:
                 return 0
-            running = any(other.state is State.RUNNING for other in self._jobs.values())
-            return self._in_order().index(job) + int(running)
+            return self._in_order().index(job) + int(self._running() is not None)
+
+    def wait_seconds(self, job: Job) -> float | None:
+        """About how long until this job runs; None where there is nothing to go by."""
+        with self._change:
+            running = self._running()
+            if job not in self._queue or running is None:
+                return None
+            left = running.progress.remaining if running.progress else None
+            before = self._in_order().index(job)
+            if left is None or (before and not self._took):
+                return None
+            return left + before * (sum(self._took) / len(self._took) if self._took else 0.0)
 
     def leave(self, job: Job, watcher: str = "") -> bool:
         """Cancel the job for this watcher: it stops unless somebody else has asked for it within ten seconds.
@@ -172,36 +190,75 @@ class Jobs:
             job.watchers.pop(watcher, None)
             if self._watched(job):
                 return False
-            job.cancel.set()
-            if job.state is State.WAITING and job in self._queue:
-                self._queue.remove(job)
-                self._end(job, State.CANCELLED)
+            self._stop(job)
             return True
+
+    def _stop(self, job: Job) -> None:
+        job.cancel.set()
+        for waiting in (self._queue, self._looks):
+            if job in waiting:
+                waiting.remove(job)
+                self._end(job, State.CANCELLED)
+
+    def _make_room(self, watcher: str, most: int) -> None:
+        """Refuse one more job where there are enough; what this watcher no longer looks at goes first."""
+        theirs = [job for job in self._jobs.values() if not job.over and job.owner == watcher]
+        each = max(2, most // 4)
+        for job in theirs:
+            if len(theirs) >= each and job in self._queue and not self._watched(job):
+                self._stop(job)
+        theirs = [job for job in theirs if not job.over]
+        if watcher and len(theirs) >= each:
+            raise QueueFullError(
+                f"{len(theirs)} studies of yours are waiting or running, which is as many as may; "
+                "cancel one, or wait for the first to end."
+            )
+        count = sum(not job.over for job in self._jobs.values())
+        if count >= most:
+            raise QueueFullError(
+                f"{count} studies are waiting or running, which is as many as may; "
+                "try again in a minute, or run the app on your own computer."
+            )
 
     def _watched(self, job: Job) -> bool:
         return any(self._clock() - seen < WATCHING for seen in job.watchers.values())
 
+    def _running(self) -> Job | None:
+        return next((job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking), None)
+
     def _in_order(self) -> list[Job]:
-        """First those that somebody is looking at, each group in the order in which it was asked for."""
-        return sorted(self._queue, key=lambda job: not self._watched(job))
+        """First what somebody looks at; of that, whoever's turn was longest ago; then in the order of asking."""
+        return sorted(self._queue, key=lambda job: (not self._watched(job), self._turns.get(job.owner, 0)))
 
-    def _take_next(self) -> Job:
-        job = self._in_order()[0]
-        self._queue.remove(job)
-        return job
+    def _start_worker(self, lane: str) -> None:
+        worker = self._workers.get(lane)
+        if worker is None or not worker.is_alive():
+            serve = self._look if lane == "look" else self._compute
+            self._workers[lane] = threading.Thread(target=serve, name=f"studies-{lane}", daemon=True)
+            self._workers[lane].start()
 
-    def _start_worker(self) -> None:
-        if self._worker is None or not self._worker.is_alive():
-            self._worker = threading.Thread(target=self._serve, name="studies", daemon=True)
-            self._worker.start()
+    def _look(self) -> None:
+        """The quick lane: what is not all in the store goes on to the queue."""
+        while True:
+            with self._change:
+                while not self._looks:
+                    self._change.wait()
+                job = self._looks.pop(0)
+                job.state, job.started, job.cancel = State.RUNNING, self._clock(), Signal(look_only=True)
+            self._run(job)
+            freeze_heavy_imports()
+            del job
 
-    def _serve(self) -> None:
+    def _compute(self) -> None:
         while True:
             with self._change:
                 while not self._queue:
                     self._change.wait()
-                job = self._take_next()
-                job.state, job.started = State.RUNNING, self._clock()
+                job = self._in_order()[0]
+                self._queue.remove(job)
+                self._runs += 1
+                self._turns[job.owner] = self._runs
+                job.state, job.started, job.cancel = State.RUNNING, self._clock(), Signal()
             self._run(job)
             freeze_heavy_imports()
             del job  # an idle worker must not keep the last result alive
@@ -209,11 +266,16 @@ class Jobs:
     def _run(self, job: Job) -> None:
         def report(progress: Progress) -> None:
             job.progress = progress
+            if not job.looking and self._should_give_way(job):
+                job.cancel.give_way.set()
 
         state = State.FAILED
         try:
             job.result = job.work(report, job.cancel)
             state = State.DONE
+        except (NotStoredError, GaveWayError):
+            self._queue_again(job)
+            return
         except CancelledError:
             state = State.CANCELLED
         except PalimpsestError as error:
@@ -225,9 +287,25 @@ class Jobs:
         with self._change:
             self._end(job, state)
 
+    def _should_give_way(self, job: Job) -> bool:
+        with self._change:
+            return not self._watched(job) and any(self._watched(other) for other in self._queue)
+
+    def _queue_again(self, job: Job) -> None:
+        with self._change:
+            if job.cancel.is_set():
+                self._end(job, State.CANCELLED)
+                return
+            job.state, job.looking, job.progress = State.WAITING, False, None
+            self._queue.append(job)
+            self._start_worker("compute")
+            self._change.notify_all()
+
     def _end(self, job: Job, state: State) -> None:
         job.state = state
         job.seconds = self._clock() - job.started if job.started else 0.0
+        if state is State.DONE and not job.looking and not job.from_store:
+            self._took.append(job.seconds)
         job.work = _nothing  # lets go of the spec and of an uploaded text
         job.ended.set()
 
@@ -237,7 +315,7 @@ class Jobs:
             del self._jobs[key]
 
 
-def _nothing(progress: Callable[[Progress], None], cancel: threading.Event) -> None:
+def _nothing(progress: Callable[[Progress], None], cancel: Signal) -> None:
     """What a finished job would do if it ran again."""
 
 

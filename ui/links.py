@@ -1,83 +1,127 @@
-"""Links that reopen a study: what the address bar says is untrusted, and checked before any widget reads it.
+"""A page's address and its widgets hold the same values: a link reopens a study, the back button goes back to one.
 
-Widgets that identify a study carry `bind="query-params"`; streamlit drops values that are not among a widget's
-options without a word. `read_link` looks first, removes what cannot be used, and says so.
+Widget keys belong to a page (`rsa/base`), names in the address are the options' own (`?base=`). Streamlit's own binding
+of widgets to the address takes the key for the name, so that pages whose options share a name would share a value:
+here the page reads and writes the address itself, once a run, before its widgets are drawn. What an address says is
+untrusted: each value goes through its option's check, and what is refused is left out with the option's own sentence.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import streamlit as st
 
+from core.errors import PalimpsestError
+from core.options import Option
 from ui.text import plain, quote
 
-MESSAGES = "link_messages"
+PAGE = "page shown"
+Refused = dict[str, str]
 
-Rule = Callable[[str], str | None]
 
+class Address:
+    """One page's options, as its address and its widgets hold them."""
 
-def read_link(rules: Mapping[str, Rule]) -> None:
-    """Remove from the link what its rule refuses, and show a sentence for each; call it before the widgets.
+    def __init__(self, page: str, options: Iterable[Option]) -> None:
+        """`options`: those of the study and those that only say what is shown (view, layer)."""
+        self.page = page
+        self.options = {option.name: option for option in options}
 
-    Args:
-        rules: By query parameter, a function that returns None for a usable value, else why it is not.
-    """
-    messages: dict[str, str] = st.session_state.setdefault(MESSAGES, {})
-    changed = False
-    for key, rule in rules.items():
-        if key in st.session_state:
-            continue  # the widget is there already: what it holds came from a person, not from a link
-        given = st.query_params.get_all(key)
-        problems = {value: problem for value in given if (problem := rule(value))}
-        if not problems:
-            continue
-        changed = True
-        messages[key] = " ".join(
-            f"The link asks for {quote(value)}: {plain(problem)} It is left out." for value, problem in problems.items()
-        )
-        kept = [value for value in given if value not in problems]
-        if kept:
-            st.query_params[key] = kept
+    def key(self, name: str) -> str:
+        """The widget key of an option of this page."""
+        return f"{self.page}/{name}"
+
+    def __getitem__(self, name: str) -> Any:
+        """The option's value as it stands: checked if it came from the address, as typed if from a widget."""
+        return st.session_state[self.key(name)]
+
+    def open(self) -> None:
+        """Bring address and widgets together; call it once a run, before the widgets."""
+        state = st.session_state
+        entered = state.get(PAGE) != self.page
+        state[PAGE] = self.page
+        given = {name: st.query_params.get_all(name) for name in st.query_params}
+        if entered or given != state.get(self._own("address")):
+            values, state[self._own("refused")] = self._read(given)
         else:
-            del st.query_params[key]
-    if changed:
-        st.rerun()
-    for key in rules:
-        if key in messages:
-            st.warning(messages[key], icon=":material/link_off:")
+            kept = state[self._own("values")]
+            values = {name: state.get(self.key(name), kept[name]) for name in self.options}
+        for name, value in values.items():
+            if self.key(name) not in state or state[self.key(name)] != value:
+                state[self.key(name)] = value
+        self._write(values, always=entered)
+        for sentence in state.get(self._own("refused"), {}).values():
+            st.warning(sentence, icon=":material/link_off:")
+
+    def update(self) -> None:
+        """Write what widgets hold into the address; for a fragment, whose runs do not pass `open`."""
+        kept = st.session_state[self._own("values")]
+        self._write({name: st.session_state.get(self.key(name), kept[name]) for name in self.options})
+
+    def set(self, name: str, value: Any) -> None:
+        """Give an option another value, before its widget is drawn."""
+        st.session_state[self.key(name)] = value
+        self.update()
+
+    def forget_refused(self) -> None:
+        """The user has chosen for themselves: what the link said no longer matters."""
+        st.session_state.pop(self._own("refused"), None)
+
+    def query(self, values: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The address of these values: the options that differ from their defaults."""
+        return {
+            name: option.write(values[name])
+            for name, option in self.options.items()
+            if name in values and _final(values[name]) != option.default and option.write(values[name])
+        }
+
+    def _own(self, what: str) -> str:
+        return f"{self.page}//{what}"
+
+    def _read(self, given: Mapping[str, list[str]]) -> tuple[dict[str, Any], Refused]:
+        values, refused = {}, {}
+        for name, option in self.options.items():
+            value = option.default
+            if given.get(name):
+                value, problem = _read_option(option, given[name])
+                if problem:
+                    refused[name] = problem
+            values[name] = list(value) if isinstance(value, tuple) else value
+        return values, refused
+
+    def _write(self, values: dict[str, Any], always: bool = False) -> None:
+        st.session_state[self._own("values")] = values
+        wanted = self.query(values)
+        given = {name: st.query_params.get_all(name) for name in st.query_params}
+        if always or wanted != given:
+            # Also where nothing seems to differ: what another page's last run sent may still be on its way.
+            st.query_params.from_dict(wanted)
+        st.session_state[self._own("address")] = wanted
 
 
-def forget_messages() -> None:
-    """The user has chosen for themselves: what the link said no longer matters."""
-    st.session_state.pop(MESSAGES, None)
-
-
-def one_of(options: Iterable[str]) -> Rule:
-    """Only these values."""
-    known = tuple(options)
-
-    def rule(value: str) -> str | None:
-        return None if value in known else f"there is {', '.join(known)}."
-
-    return rule
-
-
-def number(low: float, high: float, whole: bool = True) -> Rule:
-    """A number between two others."""
-
-    def rule(value: str) -> str | None:
+def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
+    """The option's value, and why not all of what the link says could be used."""
+    try:
+        return option.read(texts), ""
+    except PalimpsestError as error:
+        if not option.many or len(texts) == 1:
+            return option.default, _left_out(texts, error)
+        kept, problems = [], []
+        for text in texts:
+            _, problem = _read_option(option, [text])
+            problems += [problem] if problem else []
+            kept += [] if problem else [text]
         try:
-            given = float(value)
-        except ValueError:
-            given = math.nan
-        fits = low <= given <= high and (not whole or given == int(given))
-        return None if fits else f"it takes a {'whole ' if whole else ''}number from {low:,} to {high:,}."
-
-    return rule
+            return (option.read(kept) if kept else option.default), " ".join(problems) or _left_out(texts, error)
+        except PalimpsestError:
+            return option.default, _left_out(texts, error)
 
 
-def flag(value: str) -> str | None:
-    """True or false."""
-    return None if value.lower() in ("true", "false") else "it is true or false."
+def _left_out(texts: list[str], error: PalimpsestError) -> str:
+    return f"The link asks for {quote(' '.join(texts))}: {plain(str(error))} It is left out."
+
+
+def _final(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

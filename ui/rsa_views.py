@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.errors import PalimpsestError
+from core.results.names import short_names
 from core.rsa import charts
-from core.rsa.kernels import KERNELS
-from core.rsa.rdm import COMPARISONS
-from core.rsa.spec import ITEMS, RsaSpec, short_names
-from core.rsa.tokens import TokenMapSpec, run_tokens
-from core.text.corpora import GENRES
-from ui import controls
+from core.rsa.spec import RsaSpec
+from core.rsa.tokens import TokenMapSpec
+from core.rsa.tokens import run_study as run_tokens
 from ui.downloads import show_downloads
-from ui.results import show_charts, show_headline, show_method
+from ui.forms import Form
+from ui.links import Address
+from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
 from ui.studies import contents
+from ui.text import plain
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from core.results.export import Result
 
-YARDSTICKS = "Another pretraining seed of the box and random weights, for scale."
 SAME = "the same text"
-PASSAGE = (
-    "Where did the captain hide the letter? The captain read the letter twice, folded it and hid it under a loose "
-    "board in the kitchen, because the soldiers were already at the gate."
-)
-HIGHLIGHT = "where, hide, hid, letter, kitchen"
+OTHER_GENRES = ("legal", "technical")
+CURVES, GRID, TEXTS, TOKENS = "By layer", "Layer against layer", "Two texts", "Token map"
 FORMULAS = {
     "RSA: correlation of two models' similarities of the same pairs of items": (
         r"\rho = \operatorname{corr}_{i<j}\bigl(k(x_i, x_j),\; k(y_i, y_j)\bigr),"
@@ -57,60 +58,36 @@ CAVEATS = """
 """
 
 
-def rsa_options(words: int) -> dict[str, Any]:
-    """Controls that most readers leave alone, as fields of the spec.
-
-    Args:
-        words: Words sampled, to begin with.
-    """
-    bound: dict[str, Any] = {"bind": "query-params"}
-    return {
-        "items": st.selectbox("Items", list(ITEMS), key="items", help="; ".join(ITEMS.values()), **bound),
-        "sample": int(st.number_input("Words sampled", 10, 20_000, words, step=100, key="words", **bound)),
-        "standardise": st.toggle("Standardise dimensions", key="standardise", **bound),
-        "drop_rogue": int(st.number_input("Rogue dimensions dropped", 0, 64, 0, key="rogue", **bound)),
-        "kernel": st.selectbox("Kernel of RSA", list(KERNELS), key="kernel", **bound),
-        "comparison": st.selectbox("Comparison of RSA", list(COMPARISONS), key="comparison", **bound),
-        "draws": int(st.number_input("Bootstrap draws", 20, 10_000, 500, step=100, key="draws", **bound)),
-        "seed": int(st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", **bound)),
-        "yardsticks": st.toggle("Yardsticks", True, key="yardsticks", help=YARDSTICKS, **bound),
-    }
-
-
-def second_text(spec: RsaSpec) -> RsaSpec:
+def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
     """Controls of the text to show beside the first; the spec with it."""
-    with st.form("second", border=False):
+    if not (form.address["against"] or form.address["against_genres"]):
+        form.address.set("against_genres", list(OTHER_GENRES))
+    with st.form(form.address.key("second text"), border=False):
         source, genres, button = st.columns([2, 4, 1], vertical_alignment="bottom")
-        given = source.selectbox(
-            "Beside it",
-            [SAME, *(ref for ref in controls.TEXTS if ref != controls.UPLOAD)],
-            key="against",
-            bind="query-params",
-            help="Another text, or other genres of the same one: what fine-tuning changes may depend on the domain.",
-        )
-        chosen = genres.multiselect(
-            "Its genres", GENRES, default=["legal", "technical"], key="against_genre", bind="query-params", wrap=True
-        )
+        with source:
+            form.control("against", format_func=lambda ref: ref or SAME)
+        with genres:
+            form.control("against_genres")
         button.form_submit_button("Show", width="stretch")
-    against = "" if given == SAME else str(given)
-    if not (against or chosen):
-        st.info("Choose another text or some of its genres.", icon=":material/info:")
+    found = form.spec(grid=False)
+    if found is None:
         st.stop()
-    return replace(spec, against=against, against_genres=tuple(genre for genre in GENRES if genre in chosen))
+    return replace(spec, against=found.against, against_genres=found.against_genres)
 
 
-def token_map(spec: RsaSpec) -> None:
+def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     """The words of a passage through the layers, the base beside the compared models."""
-    with st.form("passage", border=False):
-        passage = st.text_area("Sentence or short passage", PASSAGE, key="passage_text", max_chars=2_000)
+    with st.form(form.address.key("token map"), border=False):
+        form.control("passage")
         left, button = st.columns([6, 1], vertical_alignment="bottom")
-        marked = left.text_input("Words to highlight", HIGHLIGHT, key="highlight", bind="query-params", max_chars=300)
+        with left:
+            form.control("highlight")
         again = button.form_submit_button("Draw", width="stretch")
-    if not passage.strip():
-        st.info("Write a sentence.", icon=":material/info:")
+    try:
+        tokens = TokenMapSpec((spec.base, *spec.compare), form.address["passage"], tuple(form.address["highlight"]))
+    except PalimpsestError as error:
+        st.info(plain(str(error)), icon=":material/info:")
         return
-    words = tuple(word.strip() for word in (marked or "").split(",") if word.strip())
-    tokens = TokenMapSpec(models=(spec.base, *spec.compare), text=passage, highlight=words)
     result = run_panel(
         "token map",
         tokens,
@@ -122,20 +99,41 @@ def token_map(spec: RsaSpec) -> None:
         return
     show_headline(result)
     if len(result.table):
-        _draw_layer(result)
+        _draw_layer(form.address, result)
     show_method(result, "Distances in two dimensions are not the distances of the whole space: see the shares above.")
 
 
+def draw(result: Result, view: str) -> None:
+    """The view's charts, the downloads of just these, and their table."""
+    table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
+    chart: Callable[..., alt.TopLevelMixin] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(
+        view, charts.similarity_chart
+    )
+    panels = {GRID: "model", TEXTS: "corpus"}.get(view)
+    names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
+    show_charts([chart(result, *name) for name in names], key="figure", alt_text=result.headline)
+    show_downloads(result, lambda: chart(result), lambda: charts.figures(result), table=table)
+    show_table(result.tables[table])
+
+
 @st.fragment
-def _draw_layer(result: Result) -> None:
+def _draw_layer(address: Address, result: Result) -> None:
     """The slider and its maps: nothing is computed, the coordinates of every layer are there."""
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())
     left, right = st.columns([2, 3], vertical_alignment="bottom")
-    layer = left.slider("Layer", 0, top, top, key="layer", bind="query-params")
+    if address["layer"] > top:
+        address.set("layer", top)
+    layer = left.slider("Layer", 0, top, key=address.key("layer"))
+    address.update()
     shown = right.pills(
-        "Models", models, selection_mode="multi", default=models[:2], format_func=names.__getitem__, key="map_models"
+        "Models",
+        models,
+        selection_mode="multi",
+        default=models[:2],
+        format_func=names.__getitem__,
+        key=address.key("models of the map"),
     )
     drawn = [model for model in models if model in shown] or models[:1]
     show_charts([charts.token_chart(result, layer, model) for model in drawn], key="map", alt_text=result.headline)

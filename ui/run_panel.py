@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EVERY = 0.5  # seconds between two looks at a running job
 PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
 CANCELLED = "Cancelled. What was already computed is in the store."
-ASKED, LEFT = "studies_asked", "studies_left"
+ASKED, LEFT, WAITED = "studies_asked", "studies_left", "studies_waited_for"
 
 
 @st.cache_resource(show_spinner=False)
@@ -69,6 +69,7 @@ def run_panel(
             run,
             watcher=_watcher(),
             again=again or key not in asked,
+            look=True,
             most=current_limits().max_queue,
         )
     except QueueFullError as error:
@@ -76,11 +77,13 @@ def run_panel(
         return None
     asked.add(key)
     job.ended.wait(PATIENCE)
+    waited = st.session_state.setdefault(WAITED, set())
     if not job.over:
+        waited.add(key)
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
-            st.caption(describe_done(job))
+            st.caption(describe_done(job, waited=key in waited))
         return _with_failures(job.result)
     elif job.state == State.CANCELLED:
         _offer_again(CANCELLED, key)
@@ -106,14 +109,19 @@ def _offer_again(message: str, key: str) -> None:
         st.rerun()
 
 
-def describe_done(job: Job) -> str:
-    """How long it took, and whether anything had to be computed."""
-    seconds = f"{job.seconds:.1f} s" if job.seconds < 99.5 else f"{job.seconds / 60:.0f} min"
-    return (
-        f":material/history: Computed earlier, {seconds}"
-        if job.from_store
-        else f":material/check: Computed in {seconds}"
-    )
+def describe_done(job: Job, waited: bool = True) -> str:
+    """How long it took; what was there before this reader asked was computed earlier."""
+    if job.from_store or not waited:
+        return ":material/history: Computed earlier, read from the store"
+    return f":material/check: Computed in {_time(job.seconds)}"
+
+
+def _about(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 89.5 else f"{round(seconds / 60)} min"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds / 60:.0f} min"
 
 
 def describe_progress(progress: Progress | None) -> str:
@@ -123,13 +131,13 @@ def describe_progress(progress: Progress | None) -> str:
     done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}" if progress.total else "Getting ready"
     if progress.remaining is None or progress.fraction <= 0:
         return done
-    seconds = max(1, round(progress.remaining))
-    return f"{done}, about {seconds} s left" if seconds < 90 else f"{done}, about {round(seconds / 60)} min left"
+    return f"{done}, about {_about(progress.remaining)} left"
 
 
-def describe_queue(ahead: int) -> str:
-    """How many studies run first."""
-    return "One study runs before this one." if ahead == 1 else f"{ahead} studies run before this one."
+def describe_queue(ahead: int, seconds: float | None = None) -> str:
+    """How many studies run first, and about how long they take."""
+    first = "One study runs before this one" if ahead == 1 else f"{ahead} studies run before this one"
+    return f"{first}, about {_about(seconds)}." if seconds is not None else f"{first}."
 
 
 def _watcher() -> str:
@@ -144,7 +152,7 @@ def _watch(job: Job) -> None:
     ahead = jobs().ahead(job)
     with st.container(border=True, horizontal=True, vertical_alignment="bottom"):
         if ahead:
-            st.progress(0.0, text=describe_queue(ahead))
+            st.progress(0.0, text=describe_queue(ahead, jobs().wait_seconds(job)))
         else:
             fraction = job.progress.fraction if job.progress else 0.0
             st.progress(min(max(fraction, 0.0), 1.0), text=plain(describe_progress(job.progress)))

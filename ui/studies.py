@@ -6,15 +6,10 @@ from core.errors import PalimpsestError
 from core.models import fingerprint
 from core.rsa.spec import RsaSpec
 
-BASE = "zoo:seed-0"
-COMPARED = ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0")
-SENTENCES = 200
-WORDS = 1_000
-
 
 def first_study() -> RsaSpec:
     """Three fine-tunes of the box against the model that they come from, on a sample that takes seconds."""
-    return RsaSpec(base=BASE, compare=COMPARED, limit=SENTENCES, sample=WORDS)
+    return RsaSpec()
 
 
 def contents(*refs: str) -> tuple[str, ...]:

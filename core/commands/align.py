@@ -7,7 +7,7 @@ from typing import Any
 
 from core.alignment.registry import METHODS
 from core.alignment.spec import ITEMS, AlignSpec
-from core.commands.study import add_run_arguments, run_and_write
+from core.commands.running import add_run_arguments, run_and_write
 from core.errors import SpecError
 
 MODES = {

@@ -1,4 +1,4 @@
-"""The command line: `python -m core rsa|zoo|store ...`, the same studies as the pages, headless.
+"""The command line: `python -m core rsa|probe|...|zoo|store`, the same studies as the pages, headless.
 
 A command's module is imported when the command is used, so `--help` answers at once.
 """
@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from types import ModuleType
 
+from core.commands import study
 from core.errors import PalimpsestError
 
-# command -> (module with add_arguments(parser) and main(arguments), one line of help)
+# command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are in study.STUDIES
 COMMANDS = {
-    "rsa": ("core.commands.rsa", "which layers fine-tuning changes: representational similarity by layer"),
     "probe": ("core.commands.probe", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
-    "weights": (
-        "core.commands.weights",
-        "what a model was fine-tuned on, from its weights alone",
-    ),
+    "weights": ("core.commands.weights", "what a model was fine-tuned on, from its weights alone"),
     "align": ("core.commands.align", "whether two models learn the same space: maps judged on held-out sentences"),
     "zoo": ("core.commands.zoo", "the models in the box: list them, verify them"),
     "store": ("core.commands.store", "the store of computed results: where it is, what it holds, clear it"),
@@ -30,23 +26,47 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Errors for the user go to stderr in one sentence."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
-        prog="python -m core", description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer."
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    chosen: ModuleType | None = None
-    for name, (module, line) in COMMANDS.items():
-        command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
-        if argv[:1] == [name]:
-            chosen = import_module(module)
-            chosen.add_arguments(command)
+    parser, run = _read_command(argv)
     arguments = parser.parse_args(argv)
-    assert chosen is not None  # argparse leaves with a message when no known command comes first
+    assert run is not None  # argparse leaves with a message when no known command comes first
     try:
-        return int(chosen.main(arguments))
+        return run(arguments)
     except PalimpsestError as error:
         print(f"palimpsest: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("palimpsest: stopped; what was computed is kept, the same command goes on from there.", file=sys.stderr)
         return 130
+
+
+def all_commands() -> dict[str, str]:
+    """Every command with its line of help, studies first."""
+    return {name: line for table in (study.STUDIES, COMMANDS) for name, (_, line) in table.items()}
+
+
+def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:
+    """The parser of this command line, and what runs it; `align check` becomes one word of `argv`."""
+    asked = study.study_names(argv)
+    if asked is not None:
+        argv[: len(asked.split())] = [asked]
+    parser = argparse.ArgumentParser(
+        prog="python -m core", description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    run: Callable[[argparse.Namespace], int] | None = None
+    for name, line in all_commands().items():
+        command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
+        if argv[:1] != [name]:
+            continue
+        if asked is not None:
+            study.add_arguments(command, asked)
+            run = _study(asked)
+        else:
+            module = import_module(COMMANDS[name][0])
+            module.add_arguments(command)
+            run = module.main
+    return parser, run
+
+
+def _study(command: str) -> Callable[[argparse.Namespace], int]:
+    return lambda arguments: study.main(command, arguments)

@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import replace
 
-from core.commands.study import add_run_arguments, report, show_progress
+from core.commands.running import add_run_arguments, report, show_progress
 from core.errors import SpecError
 from core.probes.spec import HEADS, PROBES, ProbeSpec
 

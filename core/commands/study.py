@@ -1,74 +1,143 @@
-"""What the commands of all studies share: where to run, where to write, a line of progress, what is said at the end."""
+"""The command of a study, made from its options: `python -m core rsa`, `probe`, `weights`, `align`, `align check` ...
+
+The same spec as the page's, the same numbers. Flags are the options' names; what they take, their bounds and their
+defaults stand in `--help`, and a value that makes no sense is refused with the sentence that the page shows.
+"""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.options import Option, Spec, options_of
+
 if TYPE_CHECKING:
     from core.results.export import Result
-    from core.runs.runner import Outputs, Progress, Task
+    from core.runs.runner import Progress
 
 WIDTH = 30
 
+# command -> (module with Spec, run_study(spec, **options) and figures(result), one line of help)
+STUDIES = {
+    "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
+}
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--scheduler` and `--out`."""
+
+def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
+    """A flag for each option of the study, and where to run and to write."""
+    for option in options_of(study_module(command).Spec):
+        add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
 
 
-def run_and_write(
-    tasks: Sequence[Task],
-    collect: Callable[[Outputs], Result],
-    figures: Callable[[Result], Mapping[str, Any]],
-    arguments: argparse.Namespace,
-    extra: Callable[[Result], Mapping[str, bytes]] | None = None,
-) -> int:
-    """Run a study's tasks, write its files, print its headline; 1 if a task failed.
+def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
+    """The option's flag: its text is read by the option itself, so argparse converts and refuses nothing."""
+    name = f"--{option.name.replace('_', '-')}"
+    default = " ".join(option.write(option.default)) or "none"
+    if option.kind == "flag":
+        words = f"{option.help} (default {'on' if option.default else 'off'})"
+        parser.add_argument(
+            name, dest=option.name, action=argparse.BooleanOptionalAction, default=None, help=words.replace("%", "%%")
+        )
+        return
+    words = f"{option.help} Takes {option.takes()}; default {default}."
+    parser.add_argument(
+        name,
+        dest=option.name,
+        nargs="*" if option.many else None,
+        metavar=_metavar(option),
+        help=words.replace("%", "%%"),
+    )
 
-    Args:
-        tasks: The study's plan.
-        collect: From outputs to result.
-        figures: Charts by file name, the main one first.
-        arguments: With what `add_run_arguments` added.
-        extra: Further files by name, such as predicted trees.
+
+def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
+    """The study that the flags ask for; what no flag names has its default.
+
+    Raises:
+        SpecError: If a value makes no sense.
+    """
+    study = study_module(command)
+    values: dict[str, Any] = {}
+    for option in options_of(study.Spec):
+        given = getattr(arguments, option.name)
+        if given is not None:
+            values[option.name] = given if option.kind == "flag" else option.read(given if option.many else [given])
+    spec: Spec = study.Spec(**values)
+    return spec
+
+
+def main(command: str, arguments: argparse.Namespace) -> int:
+    """Run the study, write it, print its headline; 1 if a task failed.
 
     Raises:
         PalimpsestError: As the study does; `core.commands.main` prints it.
     """
     from core.results.export import write_result
-    from core.runs.runner import open_executor, run
+    from core.runs.runner import open_executor
 
-    began = time.monotonic()
+    study, spec = study_module(command), spec_of(command, arguments)
+    began, seen = time.monotonic(), _Seen()
     with open_executor(arguments.scheduler) as executor:
-        outputs = run(tasks, executor=executor, progress=show_progress)
+        result = study.run_study(spec, executor=executor, progress=seen)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    result = collect(outputs)
-    files = write_result(result, figures(result), arguments.out, extra(result) if extra else None)
-    return report(result, files, outputs.stored, len(outputs.values) + len(outputs.failures), began)
-
-
-def report(result: Result, files: Sequence[Path], stored: int, total: int, began: float) -> int:
-    """Say what was found, what was left out, how much was stored before, what was written; the exit status."""
+    extra: Callable[[Result], Mapping[str, bytes]] = getattr(study, "extra_files", lambda result: {})
+    files = write_result(result, study.figures(result), arguments.out, extra(result))
     print(result.headline)
     for sentence in (*result.notices, *result.failures.values()):
         print(f"note: {sentence}", file=sys.stderr)
-    print(f"{stored} of {total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
+    print(f"{seen.stored} of {seen.total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
     print(f"Written: {', '.join(str(path) for path in files)}")
     return 1 if result.failures else 0
 
 
-def show_progress(progress: Progress) -> None:
-    """A line that rewrites itself, where there is a terminal."""
-    if not sys.stderr.isatty():
-        return
-    filled = round(progress.fraction * WIDTH)
-    left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
-    bar = "█" * filled + "·" * (WIDTH - filled)
-    print(f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160], end="", file=sys.stderr)
+def command_line(command: str, spec: Spec) -> str:
+    """The command that runs this study again: the options that are not the defaults."""
+    parts = ["python", "-m", "core", *command.split()]
+    for option in options_of(type(spec)):
+        value = spec.changed().get(option.name)
+        if option.name not in spec.changed():
+            continue
+        flag = f"--{option.name.replace('_', '-')}"
+        if option.kind == "flag":
+            parts.append(flag if value else f"--no-{flag[2:]}")
+        else:
+            parts += [flag, *option.write(value)]
+    return shlex.join(parts)
+
+
+def study_module(command: str) -> Any:
+    """A study's front door."""
+    return import_module(STUDIES[command][0])
+
+
+class _Seen:
+    """The last progress of a run, and a line that rewrites itself where there is a terminal."""
+
+    stored = total = 0
+
+    def __call__(self, progress: Progress) -> None:
+        self.stored, self.total = progress.stored, progress.total
+        if not sys.stderr.isatty():
+            return
+        filled = round(progress.fraction * WIDTH)
+        left = f", {progress.remaining:.0f} s left" if progress.remaining else ""
+        bar = "█" * filled + "·" * (WIDTH - filled)
+        print(f"\r\033[K{bar} {progress.done}/{progress.total}{left}  {progress.note}"[:160], end="", file=sys.stderr)
+
+
+def _metavar(option: Option) -> str:
+    names: Mapping[str, str] = {"whole": "N", "model": "MODEL", "models": "MODEL", "corpus": "TEXT", "layers": "LAYER"}
+    return names.get(option.kind, option.name.upper())
+
+
+def study_names(argv: Sequence[str]) -> str | None:
+    """The study that a command line begins with: `align check` before `align`."""
+    return next((name for name in (" ".join(argv[:2]), " ".join(argv[:1])) if name in STUDIES), None)

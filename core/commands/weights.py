@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from core.commands.study import add_run_arguments, run_and_write
+from core.commands.running import add_run_arguments, run_and_write
 from core.errors import SpecError
 from core.weights.clustering import METHODS
 from core.weights.maps import METHODS as DRAWINGS

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import SpecError
+from core.results.names import short_names
 from core.rsa.measures import MEASURES
-from core.rsa.spec import short_names
 
 if TYPE_CHECKING:
     import altair as alt
@@ -30,13 +30,13 @@ LAYER_TITLE = "Layer (0 = embeddings)"
 
 
 def similarity_chart(result: Result) -> alt.LayerChart:
-    """A curve a model by layer, with its band, the null as a grey band, and dashed yardsticks.
+    """A curve a model by layer, with its band, the null as a grey band, and dashed reference models.
 
     Args:
         result: Of the RSA study.
     """
-    yardsticks = result.tables.get("yardsticks")
-    return _curves(result, result.table, yardsticks if yardsticks is not None and len(yardsticks) else None)
+    references = result.tables.get("references")
+    return _curves(result, result.table, references if references is not None and len(references) else None)
 
 
 def domains_chart(result: Result, corpus: str | None = None) -> alt.TopLevelMixin:
@@ -125,12 +125,12 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
 def _curves(
     result: Result,
     table: pd.DataFrame,
-    yardsticks: pd.DataFrame | None,
+    references: pd.DataFrame | None,
     lowest: float | None = None,
     title: str = "",
     width: int | str = "container",
 ) -> alt.LayerChart:
-    """Null, bands, yardsticks, curves and points, in that order."""
+    """Null, bands, references, curves and points, in that order."""
     import altair as alt
 
     label = MEASURES[result.spec["measure"]].label
@@ -169,8 +169,8 @@ def _curves(
             x=x, y=alt.Y("low:Q", scale=y_scale, title=label), y2="high:Q", color=colour
         ),
     ]
-    if yardsticks is not None:
-        layers.append(_yardstick_lines(alt, yardsticks, result.spec["base"], x, y_scale, label))
+    if references is not None:
+        layers.append(_reference_lines(alt, references, result.spec["base"], x, y_scale, label))
     y = alt.Y("similarity:Q", scale=y_scale, title=label)
     layers.append(base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour))
     layers.append(
@@ -185,22 +185,22 @@ def _curves(
     )
 
 
-def _yardstick_lines(alt: Any, yardsticks: pd.DataFrame, base: str, x: Any, y_scale: Any, label: str) -> Any:
+def _reference_lines(alt: Any, references: pd.DataFrame, base: str, x: Any, y_scale: Any, label: str) -> Any:
     """Dashed grey curves for what the base is compared with for scale."""
-    refs = tuple(dict.fromkeys(yardsticks["model"]))
+    refs = tuple(dict.fromkeys(references["model"]))
     names = short_names((base, *refs))
     kinds = {ref: "random weights" if ref.startswith("random:") else f"another seed ({names[ref]})" for ref in refs}
     shown = [kinds[ref] for ref in refs]
     scale = alt.Scale(domain=shown, range=[DASHES[number % len(DASHES)] for number in range(len(shown))])
     return (
-        alt.Chart(yardsticks.assign(kind=yardsticks["model"].map(kinds)))
+        alt.Chart(references.assign(kind=references["model"].map(kinds)))
         .mark_line(color=GREY, strokeWidth=2)
         .encode(
             x=x,
             y=alt.Y("similarity:Q", scale=y_scale, title=label),
             strokeDash=alt.StrokeDash("kind:N", title=None, scale=scale, legend=_legend(alt, line=True)),
             tooltip=[
-                alt.Tooltip("kind:N", title="Yardstick"),
+                alt.Tooltip("kind:N", title="Reference model"),
                 alt.Tooltip("layer:Q", title="Layer"),
                 alt.Tooltip("similarity:Q", title=label, format=".3f"),
                 alt.Tooltip("low:Q", title="Band from", format=".3f"),

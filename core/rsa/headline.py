@@ -3,7 +3,7 @@
 A layer counts as changed when its whole band lies more than CHANGED of the way from identity (1) down to what
 unrelated spaces score (the upper end of the null): for RSA, whose null is near 0, when the band lies below .90; for
 mean CCA with a null of .40, when it lies below .94. The rule is the same for every measure, every n and d, and with
-or without yardsticks.
+or without reference models.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.results.names import short_names
 from core.rsa.kernels import KERNELS
 from core.rsa.measures import JACKKNIFE_GROUPS, MEASURES
 from core.rsa.rdm import COMPARISONS
-from core.rsa.spec import ITEMS, RsaSpec, short_names
+from core.rsa.spec import ITEMS, RsaSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +35,12 @@ def changed_layers(rows: pd.DataFrame) -> list[int]:
     return sorted(int(layer) for layer in rows.loc[rows["high"] < threshold, "layer"])
 
 
-def make_headline(table: pd.DataFrame, yardsticks: pd.DataFrame, measure: str, base: str) -> str:
-    """One sentence on which layers each model changes, or two where there is a yardstick.
+def make_headline(table: pd.DataFrame, references: pd.DataFrame, measure: str, base: str) -> str:
+    """One sentence on which layers each model changes, or two where there is a reference model.
 
     Args:
         table: The study's table (model, layer, similarity, low, high, null_low, null_high).
-        yardsticks: The same for the yardsticks; may be empty.
+        references: The same for the reference models; may be empty.
         measure: One of `MEASURES`.
         base: Reference of the base model.
     """
@@ -59,7 +60,7 @@ def make_headline(table: pd.DataFrame, yardsticks: pd.DataFrame, measure: str, b
         count = "all" if changed == len(rest) else "none" if not changed else str(changed)
         clauses.append(f"of the other {len(rest)} models {count} {'change' if changed != 1 else 'changes'} a layer")
     sentence = "; ".join(clauses) + "."
-    return sentence + _yardstick_sentence(table, yardsticks, label, base)
+    return sentence + _reference_sentence(table, references, label, base)
 
 
 def layers_in_words(changed: Sequence[int], layers: Sequence[int]) -> str:
@@ -148,9 +149,9 @@ def _clause(rows: pd.DataFrame, label: str) -> str:
     return f"{text} ({where})" if changed else f"{text} (lowest {where})"
 
 
-def _yardstick_sentence(table: pd.DataFrame, yardsticks: pd.DataFrame, label: str, base: str) -> str:
+def _reference_sentence(table: pd.DataFrame, references: pd.DataFrame, label: str, base: str) -> str:
     """What another pretraining seed scores at the layer that changes most, for scale."""
-    seeds = yardsticks[~yardsticks["model"].str.startswith("random:")] if len(yardsticks) else yardsticks
+    seeds = references[~references["model"].str.startswith("random:")] if len(references) else references
     measured = table[table["similarity"].notna()]
     if seeds.empty or measured.empty:
         return ""

@@ -1,91 +1,85 @@
-"""What the RSA page or the command line may ask for, checked before anything runs."""
+"""What the RSA page or the command line may ask for: each option is declared here and nowhere else."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from pathlib import PurePath
-from typing import Any
+from dataclasses import dataclass
 
-from core.checks import whole_between
+from core import options
 from core.errors import SpecError
-from core.models import parse_ref
+from core.options import Spec
 from core.rsa.kernels import KERNELS
-from core.rsa.measures import Options, get_measure
+from core.rsa.measures import MEASURES, Options
 from core.rsa.rdm import COMPARISONS
 
 ITEMS = {
     "words": "words, sampled from all sentences",
-    "cls": "[CLS]: one vector a sentence",
+    "cls": "[CLS]: one vector per sentence",
     "mean": "sentence means: the mean of a sentence's words",
 }
-MOST_ITEMS = 20_000
 MOST_RANKED = 5_000  # rank comparisons hold every pair: 5,000 items are 200 MB a matrix
-MOST_DRAWS = 10_000
 
 
 @dataclass(frozen=True)
-class RsaSpec:
-    """One study: a base model against others, by layer.
+class RsaSpec(Spec):
+    """One study: a base model against others, by layer."""
 
-    Attributes:
-        base: Reference of the base model.
-        compare: References of the models compared with it.
-        corpus: CorpusRef.
-        genres: Genres kept of the corpus; all where empty.
-        against: Second CorpusRef, shown beside the first (in-domain against out-of-domain); none where empty.
-        against_genres: Genres kept of the second. With `against` empty, genres of the first corpus.
-        measure: One of `MEASURES`.
-        kernel: One of `KERNELS`, for RSA.
-        comparison: One of `COMPARISONS`, for RSA.
-        items: One of `ITEMS`.
-        sample: Words sampled, where items are words.
-        limit: Sentences read from each corpus.
-        standardise: Whether each dimension is brought to mean 0 and standard deviation 1 first.
-        drop_rogue: Dimensions with the largest mean square that are dropped first.
-        draws: Bootstrap draws over sentences.
-        yardsticks: Whether to add seed against seed (base models of the box) and base against random weights.
-        grid: Whether to add every layer of the base against every layer of each other model.
-        seed: Seed of the sample, the bootstrap and the null.
-    """
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the others come from.")
+    compare: tuple[str, ...] = options.models(
+        "Compared with",
+        ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
+        most=60,
+        help="Models compared with the base, layer by layer.",
+    )
+    measure: str = options.choice(
+        "Measure",
+        "rsa",
+        {name: measure.label for name, measure in MEASURES.items()},
+        titled=True,
+        help="How two spaces of the same words are compared.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(200)
+    items: str = options.choice("Items", "words", ITEMS, help="What is compared.")
+    words: int = options.whole(
+        "Words sampled", 1_000, low=10, high=20_000, help="Words drawn from all sentences, where items are words."
+    )
+    standardise: bool = options.flag(
+        "Standardise dimensions", False, help="Bring each dimension to mean 0 and standard deviation 1 first."
+    )
+    drop_rogue: int = options.whole(
+        "Rogue dimensions dropped", 0, low=0, high=64, help="Dimensions with the largest mean square, dropped first."
+    )
+    kernel: str = options.choice("Kernel of RSA", "cosine", KERNELS, help="Similarity of two items, for RSA.")
+    comparison: str = options.choice(
+        "Comparison of RSA", "pearson", COMPARISONS, help="How the two matrices of similarities are compared, for RSA."
+    )
+    references: bool = options.flag(
+        "Reference models", True, help="Another pretraining seed of the box and random weights, for scale."
+    )
+    grid: bool = options.flag(
+        "Layer against layer", False, help="Add every layer of the base against every layer of the others.", shown=False
+    )
+    against: str = options.corpus(
+        "", label="Beside it", help="A second text, shown beside the first: the effect may depend on it.", shown=False
+    )
+    against_genres: tuple[str, ...] = options.genres(
+        "Its genres", help="Genres kept of the second text; of the first one where no second is named.", shown=False
+    )
+    draws: int = options.whole(
+        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
+    )
+    seed: int = options.seed("Seed of the sample, the bootstrap and the null.")
 
-    base: str
-    compare: tuple[str, ...]
-    corpus: str = "demo"
-    genres: tuple[str, ...] = ()
-    against: str = ""
-    against_genres: tuple[str, ...] = ()
-    measure: str = "rsa"
-    kernel: str = "cosine"
-    comparison: str = "pearson"
-    items: str = "words"
-    sample: int = 1000
-    limit: int = 300
-    standardise: bool = False
-    drop_rogue: int = 0
-    draws: int = 500
-    yardsticks: bool = True
-    grid: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("compare", "genres", "against_genres"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        if not self.compare:
-            raise SpecError("Choose at least one model to compare with the base.")
-        object.__setattr__(self, "base", str(parse_ref(self.base)))
-        object.__setattr__(self, "compare", tuple(dict.fromkeys(str(parse_ref(ref)) for ref in self.compare)))
-        get_measure(self.measure)
-        _among("kernel", self.kernel, KERNELS)
-        _among("comparison", self.comparison, COMPARISONS)
-        _among("items", self.items, ITEMS)
+    def check(self) -> None:
         ranked = self.measure == "rsa" and self.comparison != "pearson"
-        whole_between("sample", self.sample, 10, MOST_RANKED if ranked else MOST_ITEMS)
-        whole_between("limit", self.limit, 2, MOST_RANKED if ranked and self.items != "words" else 100_000)
-        whole_between("drop_rogue", self.drop_rogue, 0, 64)
-        whole_between("draws", self.draws, 20, MOST_DRAWS)
-        whole_between("seed", self.seed, 0, 2**31 - 1)
-        if not self.corpus:
-            raise SpecError("Choose a corpus: demo is in the box.")
+        items = self.words if self.items == "words" else self.sentences
+        if ranked and items > MOST_RANKED:
+            named = "words" if self.items == "words" else "sentences"
+            raise SpecError(
+                f"{named} takes a whole number up to {MOST_RANKED:,} where the comparison is {self.comparison}, "
+                f"which holds every pair of items; not {items}."
+            )
 
     @property
     def options(self) -> Options:
@@ -98,32 +92,3 @@ class RsaSpec:
         if not self.against and not self.against_genres:
             return None
         return self.against or self.corpus, self.against_genres
-
-    def plain(self) -> dict[str, Any]:
-        """The spec as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-
-def short_name(ref: str) -> str:
-    """A reference as a reader says it: `parse-0` for zoo:parse-0, `name` for a hub model or a folder."""
-    random, _, rest = ref.rpartition("random:")
-    kind, _, name = rest.partition(":")
-    short = PurePath(name).name if kind in ("hub", "path") else name
-    return f"random {short or ref}" if random or ref.startswith("random:") else short or ref
-
-
-def short_names(refs: tuple[str, ...]) -> dict[str, str]:
-    """Short names, with the full reference where two would be the same."""
-    names = {ref: short_name(ref) for ref in refs}
-    taken = list(names.values())
-    return {ref: name if taken.count(name) == 1 else ref for ref, name in names.items()}
-
-
-def corpus_name(ref: str, genres: tuple[str, ...]) -> str:
-    """A corpus as charts and tables name it."""
-    return f"{ref} ({', '.join(genres)})" if genres else ref
-
-
-def _among(name: str, value: str, known: dict[str, str]) -> None:
-    if value not in known:
-        raise SpecError(f"{name} must be one of {', '.join(known)}, got {value!r}.")

@@ -13,27 +13,33 @@ layer, without which the first axis only tells layers apart.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core import options
 from core.errors import CorpusError, ShapeError, SpecError
-from core.models import describe, parse_ref
+from core.models.identity import identities, identity_tasks
+from core.options import Spec
 from core.results.export import Result, provenance
+from core.results.names import short_names
 from core.rsa.preparing import centred
-from core.rsa.spec import short_names
-from core.runs.runner import Outputs, Task, run
+from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.pairs import identity
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_WORDS = 200
 LEAST_WORDS = 3
+PASSAGE = (
+    "Where did the captain hide the letter? The captain read the letter twice, folded it and hid it under a loose "
+    "board in the kitchen, because the soldiers were already at the gate."
+)
+HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
 CITATION = (
     "van Aken, Winter, Löser & Gers 2019. How Does BERT Answer Questions? A Layer-Wise Analysis of Transformer "
     "Representations. CIKM."
@@ -41,25 +47,15 @@ CITATION = (
 
 
 @dataclass(frozen=True)
-class TokenMapSpec:
-    """A passage and the models to draw it in.
+class TokenMapSpec(Spec):
+    """A passage and the models to draw it in; all with the same d_model."""
 
-    Attributes:
-        models: References, the base first; all with the same d_model.
-        text: One sentence or a short passage; read by the models as one sequence.
-        highlight: Words to highlight, upper and lower case alike.
-    """
+    models: tuple[str, ...] = options.models("Models", ("zoo:seed-0",), most=60, help="The base first.")
+    passage: str = options.passage("Sentence or short passage", PASSAGE, help="Read by the models as one sequence.")
+    highlight: tuple[str, ...] = options.words("Words to highlight", HIGHLIGHT, help="Upper and lower case alike.")
 
-    models: tuple[str, ...]
-    text: str
-    highlight: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "models", tuple(dict.fromkeys(str(parse_ref(ref)) for ref in self.models)))
-        object.__setattr__(self, "highlight", tuple(self.highlight))
-        if not self.models:
-            raise SpecError("Choose at least one model for the token map.")
-        if not self.text.strip():
+    def check(self) -> None:
+        if not self.passage.strip():
             raise SpecError("Write a sentence for the token map.")
 
 
@@ -115,28 +111,48 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Val
     """
     from core.vectors.activations import extract
 
-    if not model_identity:
-        describe(model)  # raises the reason that planning met
     found = extract(model, [words], items="words")
     if found.vectors.shape[1] < len(words):
         raise CorpusError(f"The passage is too long for {model}: {' '.join(found.notices)} Use a shorter one.")
     return {"vectors": found.vectors}
 
 
-def plan(spec: TokenMapSpec) -> list[Task]:
-    """One task a model.
+@pure("rsa.passage")
+def read_passage(passage: str) -> tuple[str, ...]:
+    """The passage's words, as one sequence.
+
+    Raises:
+        CorpusError: If there are too few or too many.
+    """
+    from core.text.parsing import tokenize_lines
+
+    lines = [line for line in passage.splitlines() if line.strip()]
+    words = tuple(word for sentences in tokenize_lines(lines, split=False) for words in sentences for word in words)
+    if not LEAST_WORDS <= len(words) <= MOST_WORDS:
+        raise CorpusError(f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, and the passage has {len(words)}.")
+    return words
+
+
+def prepare(spec: TokenMapSpec) -> list[Task]:
+    """The first stage: cut the passage into words, ask what the models are."""
+    passage = Task.of("passage", read_passage, fleeting=True, passage=spec.passage)
+    return [passage, *identity_tasks(spec.models)]
+
+
+def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
+    """One task for each model that could be found.
 
     Raises:
         CorpusError: If the passage has too few or too many words.
     """
-    words = passage_words(spec.text)
+    words = ready.need("passage")
     return [
-        Task.of(model, word_vectors, group=model, model=model, model_identity=identity(model), words=words)
-        for model in spec.models
+        Task.of(ref, word_vectors, group=ref, model=ref, model_identity=known.content, words=words)
+        for ref, known in identities(ready).items()
     ]
 
 
-def collect(spec: TokenMapSpec, outputs: Outputs) -> Result:
+def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Project and tabulate.
 
     Returns:
@@ -148,7 +164,7 @@ def collect(spec: TokenMapSpec, outputs: Outputs) -> Result:
     """
     import pandas as pd
 
-    words = passage_words(spec.text)
+    words = ready.values["passage"]
     models = [ref for ref in spec.models if ref in outputs.values]
     arrays = {ref: np.asarray(outputs.values[ref]["vectors"]) for ref in models}
     if len({array.shape for array in arrays.values()}) > 1:
@@ -172,11 +188,11 @@ def collect(spec: TokenMapSpec, outputs: Outputs) -> Result:
     missing = sorted(wanted - {word.casefold() for word in words})
     return Result(
         study="tokens",
-        spec={name: list(value) if isinstance(value, tuple) else value for name, value in asdict(spec).items()},
+        spec=spec.plain(),
         headline=headline + _gathering(table, names),
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})},
         notices=(f"Not among the words: {', '.join(missing)}.",) if missing else (),
-        failures=dict(outputs.failures),
+        failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models)),
         methods=(
             "Each layer of each model was centred and scaled to unit root mean square over the words of the passage; "
@@ -187,24 +203,10 @@ def collect(spec: TokenMapSpec, outputs: Outputs) -> Result:
     )
 
 
-def run_tokens(spec: TokenMapSpec, **options: Any) -> Result:
-    """Plan, run and collect; options are those of `core.runs.runner.run`."""
-    return collect(spec, run(plan(spec), **options))
-
-
-def passage_words(text: str) -> tuple[str, ...]:
-    """The passage's words, as one sequence.
-
-    Raises:
-        CorpusError: If there are too few or too many.
-    """
-    from core.text.parsing import tokenize_lines
-
-    lines = [line for line in text.splitlines() if line.strip()]
-    words = tuple(word for sentences in tokenize_lines(lines, split=False) for words in sentences for word in words)
-    if not LEAST_WORDS <= len(words) <= MOST_WORDS:
-        raise CorpusError(f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, and the passage has {len(words)}.")
-    return words
+def run_study(spec: TokenMapSpec, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options are those of `core.runs.runner.run_stages`."""
+    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready), **options)
+    return collect(spec, ready, outputs)
 
 
 def _layer_rows(

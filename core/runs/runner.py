@@ -17,16 +17,17 @@ from concurrent.futures import CancelledError as LostError
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import CancelledError, PalimpsestError, TaskError
+from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError, TaskError
 from core.runs.cluster import ClusterExecutor, cluster
 from core.runs.cores import TASKS_AT_ONCE, limit_threads
 from core.runs.store import Store, decode, default_store
-from core.runs.tasks import Ledger, Outcome, Task, opened_ledger, perform, span, tick
+from core.runs.tasks import Ledger, Outcome, Signal, Task, opened_ledger, perform, span, tick
 
 __all__ = ["Outputs", "Progress", "Task", "open_executor", "run", "span", "tick"]
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
+LOOK_SECONDS = 10.0  # that a first stage may take where only what is stored is wanted
 AGAIN = "Run again: what was finished is kept."
 
 
@@ -154,13 +155,16 @@ def run(
         store: Where to look and to keep; the default store without it.
         executor: Where to run; `open_executor()` without it.
         progress: Called in this thread at the start, a few times a second and at the end.
-        cancel: Set it, from any thread, to end the run at the next tick of its tasks.
+        cancel: Set it, from any thread, to end the run at the next tick of its tasks. A `Signal` can also ask it to
+            give way, or to bring only what is stored.
 
     Returns:
         Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures` instead.
 
     Raises:
         CancelledError: If `cancel` was set before the end. What was finished is in the store.
+        GaveWayError: If it was asked to give way before the end; the same.
+        NotStoredError: If only what is stored was wanted and something is not.
         StoreError: If there is no store.
         ValueError: If two tasks have one role. That, like any other error that is raised here, is a bug; a bug in
             a task is raised after the other tasks have ended.
@@ -177,11 +181,14 @@ def run(
     report = progress or (lambda _: None)
     report(work.progress())
     missing = [together[0] for key, together in by_key.items() if key not in work.values]
+    signal = cancel if isinstance(cancel, Signal) else Signal()
+    if signal.look_only and not all(task.fleeting for task in missing):
+        raise NotStoredError("Not everything is stored.")
     if missing:
         with contextlib.ExitStack() as stack:
             chosen = executor or stack.enter_context(open_executor())
             stack.enter_context(opened_ledger(ledger))
-            _run_missing(work, missing, chosen, report)
+            _run_missing(work, missing, chosen, report, signal)
         report(work.progress())
     if work.bugs:
         raise work.bugs[0]
@@ -216,7 +223,9 @@ def run_stages(
     return ready, run(then(ready), store=store, executor=executor, progress=progress, cancel=cancel)
 
 
-def _run_missing(work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None]) -> None:
+def _run_missing(
+    work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None], signal: Signal
+) -> None:
     """Submit the tasks and wait for them, reporting as they go."""
     futures: dict[Future[Outcome], str] = {}
     if isinstance(executor, ClusterExecutor):
@@ -227,14 +236,21 @@ def _run_missing(work: _Work, missing: list[Task], executor: Executor, report: C
                 futures[executor.submit(perform, task, work.ledger.identifier)] = task.key
             except BrokenExecutor:
                 work.failures[task.key] = f"{task.name} failed: the workers are gone. {AGAIN}"
-        pending = set(futures)
+        pending, left_out = set(futures), False
         while pending:
             finished, pending = wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
             for future in finished:
                 work.settle(futures[future], future)
             if work.ledger.stopped():
                 raise CancelledError("The run was cancelled; what was computed until then is kept.")
+            if signal.look_only and time.monotonic() - work.began > LOOK_SECONDS:
+                raise NotStoredError("It cannot be said quickly whether everything is stored.")
+            if signal.give_way.is_set():
+                begun = {future for future in pending if not future.cancel()}
+                left_out, pending = left_out or len(begun) < len(pending), begun
             report(work.progress())
+        if left_out:
+            raise GaveWayError("The run gave way to another; what was computed until then is kept.")
     finally:
         # Also where `report` raised: leave nothing running that nobody waits for.
         unfinished = {future for future in futures if not future.done()}

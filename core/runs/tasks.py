@@ -123,6 +123,20 @@ class Outcome:
     error: PalimpsestError | None = None
 
 
+class Signal(threading.Event):
+    """What a run is told from outside. `set()` cancels it at the next tick of its tasks.
+
+    Attributes:
+        give_way: Set it to stop the run at the next border of a task: what has begun is finished and kept.
+        look_only: Whether the run is to bring only what is stored: it ends where something would be computed.
+    """
+
+    def __init__(self, look_only: bool = False) -> None:
+        super().__init__()
+        self.give_way = threading.Event()
+        self.look_only = look_only
+
+
 @dataclass
 class Ledger:
     """One run as its tasks in this process see it: where to store, how far they are, whether to stop."""

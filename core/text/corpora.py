@@ -123,6 +123,27 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
     raise CorpusError(f"{ref[:100]!r} is not a corpus. There are: {FORMS}.")
 
 
+def corpus_problem(ref: str) -> str | None:
+    """Why this cannot be a text that is read here; None if it may be one. Nothing is read, the hub is not asked."""
+    base, _, named = ref.partition(":")
+    if base == "upload":
+        return None
+    if base in ("demo", "demo-gold"):
+        unknown = [genre for genre in (part.strip() for part in named.split(",")) if genre and genre not in GENRES]
+        return f"{unknown[0]!r} is not a genre of the demo. There are: {', '.join(GENRES)}." if unknown else None
+    if base == "hub":
+        try:
+            parse_hub_ref(ref)
+        except CorpusError as error:
+            return str(error)
+        return None
+    if not ref.lower().endswith(_SUFFIXES):
+        return f"{ref[:100]!r} is not a text. There are: {FORMS}."
+    if current_limits().shared:
+        return "Files of the server cannot be read on a shared instance: upload the text instead."
+    return None if Path(ref).expanduser().is_file() else f"There is no file {ref[:100]}: check the path, or upload it."
+
+
 def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpus:
     """Sentences of an uploaded `.txt` or `.conllu` file (also `.gz`), its size capped packed and unpacked.
 

@@ -19,7 +19,7 @@ SMALL = {
     "sentences": "20",
     "words": "40",
     "draws": "20",
-    "yardsticks": "false",
+    "references": "false",
     "compare": "zoo:parse-0",
     "method": "ridge",
 }

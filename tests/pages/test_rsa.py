@@ -20,14 +20,14 @@ def charts(app: AppTest) -> list[dict]:
 
 
 def view(app: AppTest, name: str) -> AppTest:
-    app.segmented_control(key="view").set_value(name)
+    app.segmented_control(key="rsa/view").set_value(name)
     return settle(app.run())
 
 
 def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line() -> None:
     app = open_page(PAGE, **SMALL)
     assert not app.exception
-    spec = RsaSpec("zoo:seed-0", ("zoo:parse-0",), sample=40, limit=20, draws=20, yardsticks=False)
+    spec = RsaSpec("zoo:seed-0", ("zoo:parse-0",), words=40, sentences=20, draws=20, references=False)
     expected = run_study(spec).table
     shown = app.dataframe[0].value
     assert shown["similarity"].tolist() == pytest.approx(expected["similarity"].tolist(), abs=1e-6)
@@ -53,7 +53,7 @@ def test_every_view_draws_its_charts() -> None:
 def test_the_slider_redraws_the_token_map_without_a_study() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     before = charts(app)
-    app.slider(key="layer").set_value(2).run()
+    app.slider(key="rsa/layer").set_value(2).run()
     assert not app.exception
     assert charts(app) != before
     assert [spec["title"]["text"] for spec in charts(app)] == ["seed-0, layer 2", "parse-0, layer 2"]
@@ -62,7 +62,7 @@ def test_the_slider_redraws_the_token_map_without_a_study() -> None:
 def test_a_changed_measure_is_another_study() -> None:
     app = open_page(PAGE, **SMALL)
     raw = app.dataframe[0].value["similarity"].tolist()
-    app.selectbox(key="measure").set_value("debiased CKA")
+    app.selectbox(key="rsa/measure").set_value("cka-debiased")
     next(button for button in app.button if button.label == "Run").click()
     settle(app.run())
     assert not app.exception
@@ -70,7 +70,7 @@ def test_a_changed_measure_is_another_study() -> None:
 
 
 def test_a_measure_that_is_mostly_null_says_so() -> None:
-    app = open_page(PAGE, **SMALL, measure="mean CCA")
+    app = open_page(PAGE, **SMALL, measure="cca")
     assert not app.exception
     assert "these numbers say nothing" in sentences(app)
 
@@ -85,7 +85,7 @@ def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(monkeypatc
 
 def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
-    app.text_area(key="passage_text").set_value("Two words")
+    app.text_area(key="rsa/passage").set_value("Two words")
     next(button for button in app.button if button.label == "Draw").click()
     settle(app.run())
     assert not app.exception

@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
 
-from core.errors import CancelledError, ModelError
+from core.errors import CancelledError, GaveWayError, ModelError, NotStoredError
 from core.runs.runner import Progress
+from core.runs.tasks import Signal
 from ui.jobs import WATCHING, Job, Jobs, QueueFullError, State
 
 LONG = 10.0  # seconds; nothing here should ever take that long
@@ -55,7 +58,7 @@ def test_a_job_runs_and_its_result_stays() -> None:
     jobs = Jobs()
     job = finish(jobs.ask("a", "A", lambda progress, cancel: 7))
     assert (job.state, job.result) == (State.DONE, 7)
-    assert jobs.find("a") is job
+    assert jobs.ask("a", "A", lambda progress, cancel: 8) is job
 
 
 def test_two_sessions_share_one_run() -> None:
@@ -195,9 +198,7 @@ def test_finished_jobs_are_bounded_and_the_oldest_goes_first() -> None:
     for n in range(4):
         finish(jobs.ask(str(n), "", lambda progress, cancel: 1))
     jobs.ask("last", "", lambda progress, cancel: 1)
-    assert jobs.find("0") is None
-    assert jobs.find("1") is None
-    assert jobs.find("3") is not None
+    assert list(jobs._jobs) == ["2", "3", "last"]
 
 
 def test_progress_is_read_while_the_study_runs_and_tells_whether_it_was_stored() -> None:
@@ -215,6 +216,114 @@ def test_progress_is_read_while_the_study_runs_and_tells_whether_it_was_stored()
     assert not job.from_store
     gate.opened.set()
     assert finish(job).from_store
+
+
+def test_what_is_stored_does_not_queue() -> None:
+    jobs, gate = Jobs(), Gate()
+    running = jobs.ask("long", "", gate)
+    assert gate.begun.wait(LONG)
+
+    def stored(progress: object, cancel: Signal) -> str:
+        if not cancel.look_only:
+            raise AssertionError("it was computed")
+        return "found"
+
+    assert finish(jobs.ask("stored", "", stored, look=True)).result == "found"
+    assert finish(jobs.ask("wrong", "", unknown, look=True)).state is State.FAILED
+    looked = []
+
+    def missing(progress: object, cancel: Signal) -> str:
+        looked.append(cancel.look_only)
+        if cancel.look_only:
+            raise NotStoredError("Not everything is stored.")
+        return "computed"
+
+    waiting = jobs.ask("missing", "", missing, look=True)
+    until(lambda: jobs.ahead(waiting) == 1)
+    gate.opened.set()
+    assert finish(waiting).result == "computed"
+    assert looked == [True, False]
+    assert finish(running).result == 1
+
+
+def unknown(progress: object, cancel: object) -> None:
+    raise ModelError("There is no such model.")
+
+
+def test_a_study_that_nobody_looks_at_gives_way_and_goes_on_later() -> None:
+    clock, steps = Clock(), []
+    jobs, begun, go_on = Jobs(clock=clock), threading.Event(), threading.Event()
+
+    def long(progress: Callable[[Progress], None], cancel: Signal) -> str:
+        while len(steps) < 3:
+            steps.append("long")
+            begun.set()
+            assert go_on.wait(LONG)
+            progress(Progress(len(steps), 3, 0, 0.0, "", 1.0, 5.0))
+            if cancel.give_way.is_set():
+                raise GaveWayError("The run gave way.")
+        return "whole"
+
+    abandoned = jobs.ask("long", "", long, watcher="gone")
+    assert begun.wait(LONG)
+    clock.now += WATCHING + 1
+    seen = jobs.ask("seen", "", lambda progress, cancel: steps.append("seen"), watcher="here")
+    go_on.set()
+    finish(seen)
+    assert finish(abandoned).result == "whole"
+    assert steps == ["long", "seen", "long"]
+
+
+def test_turns_go_round_those_who_ask() -> None:
+    jobs, gate, order = Jobs(), Gate(), []
+    first = jobs.ask("first", "", gate, watcher="greedy")
+    assert gate.begun.wait(LONG)
+    asked = [first]
+    for n, watcher in enumerate(("greedy", "greedy", "modest")):
+        asked.append(jobs.ask(str(n), "", lambda progress, cancel, n=n: order.append(n), watcher=watcher))
+    gate.opened.set()
+    for job in asked:
+        finish(job)
+    assert order == [2, 0, 1]
+
+
+def test_one_session_does_not_fill_the_queue() -> None:
+    clock = Clock()
+    jobs, gate = Jobs(clock=clock), Gate()
+    for n in range(4):
+        jobs.ask(str(n), "", gate, watcher="greedy", most=16)
+    with pytest.raises(QueueFullError, match="4 studies of yours"):
+        jobs.ask("more", "", gate, watcher="greedy", most=16)
+    jobs.ask("other", "", gate, watcher="modest", most=16)
+    clock.now += WATCHING + 1  # greedy has left what waits: it makes room
+    more = jobs.ask("more", "", gate, watcher="greedy", most=16)
+    assert jobs._jobs["1"].state is State.CANCELLED
+    gate.opened.set()
+    finish(more)
+
+
+def test_how_long_until_it_runs() -> None:
+    jobs, gate = Jobs(), Gate()
+
+    def study(progress: Callable[[Progress], None], cancel: Signal) -> int:
+        progress(Progress(1, 4, 0, 0.25, "", 1.0, 12.0))
+        return gate(progress, cancel)
+
+    running = jobs.ask("a", "", study)
+    assert gate.begun.wait(LONG)
+    one, two = (jobs.ask(key, "", lambda progress, cancel: 1) for key in "bc")
+    assert jobs.wait_seconds(running) is None
+    assert jobs.wait_seconds(one) == 12.0
+    assert jobs.wait_seconds(two) is None, "nothing has ended yet, so nobody knows how long one takes"
+    gate.opened.set()
+    finish(two)
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
 
 
 def test_jobs_do_not_import_streamlit() -> None:

@@ -10,8 +10,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.errors import CancelledError, ModelError
+from core.errors import CancelledError, ModelError, NotStoredError
 from core.runs.runner import Progress
+from core.runs.tasks import Signal
 from ui.jobs import Job
 from ui.run_panel import describe_done, describe_progress, describe_queue, jobs
 
@@ -37,7 +38,9 @@ class Study:
     result: Outcome | BaseException = field(default_factory=Outcome)
     runs: int = 0
 
-    def __call__(self, progress, cancel: threading.Event) -> Outcome:
+    def __call__(self, progress, cancel: Signal) -> Outcome:
+        if cancel.look_only:
+            raise NotStoredError("Not everything is stored.")
         self.runs += 1
         progress(Progress(0, 2, 0, 0.25, "sentence 320 of 1,200", 3.0, 9.2))
         while not self.gate.wait(0.005):
@@ -202,9 +205,11 @@ def test_progress_in_words(progress: Progress | None, expected: str) -> None:
 def test_a_finished_job_in_words() -> None:
     job = Job("a", "A", lambda progress, cancel: None, seconds=0.12)
     job.progress = Progress(3, 3, 3, 1.0, "", 0.1, 0.0)
-    assert describe_done(job).endswith("Computed earlier, 0.1 s")
+    assert describe_done(job).endswith("Computed earlier, read from the store")
     job.progress = Progress(3, 3, 1, 1.0, "", 0.1, 0.0)
     assert describe_done(job).endswith("Computed in 0.1 s")
+    assert describe_done(job, waited=False).endswith("Computed earlier, read from the store")
     job.seconds = 600
     assert describe_done(job).endswith("Computed in 10 min")
     assert describe_queue(3) == "3 studies run before this one."
+    assert describe_queue(1, 40.2) == "One study runs before this one, about 40 s."

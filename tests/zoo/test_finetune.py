@@ -14,15 +14,18 @@ from core.errors import RecipeError
 from core.models.heads import ArcParser, load_task_model
 from tests.zoo.made_up import MNLI, SQUAD, write_task, write_treebank
 from zoo.recipe import finetune as module
-from zoo.recipe.finetune import TUNED, Finetuning, finetune, run_settings
+from zoo.recipe.finetune import COMMON, HUB_SETTINGS, Finetuning, finetune, run_settings
 from zoo.recipe.tasks import BOX_TASKS, TaskData, mnli_task, read_task, squad_task
 
 SETTINGS = Finetuning(epochs=2, learning_rate=5e-3, batch=4)
 
 
-def tasks(folder: Path) -> dict[str, TaskData]:
+@pytest.fixture(scope="module")
+def made_tasks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, TaskData]:
+    """A task of every kind, from made-up examples."""
     from datasets import Dataset
 
+    folder = tmp_path_factory.mktemp("tasks")
     data = write_task(write_task(folder / "tasks"), "nli", pair=True)
     trees = write_treebank(folder / "trees")
     made = {name: read_task(name, data, trees) for name in ("sentiment", "nli", "pos", "parse")}
@@ -32,8 +35,10 @@ def tasks(folder: Path) -> dict[str, TaskData]:
 
 
 @pytest.mark.parametrize("name", ["sentiment", "nli", "pos", "parse", "mnli", "squad"])
-def test_every_kind_trains_and_is_saved_with_its_head(name: str, tiny_base: Path, tmp_path: Path) -> None:
-    task = tasks(tmp_path)[name]
+def test_every_kind_trains_and_is_saved_with_its_head(
+    name: str, made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
+    task = made_tasks[name]
     lines: list[str] = []
     record = finetune(tiny_base, "zoo:seed-0", task, SETTINGS, tmp_path / f"{name}-0", lines.append)
     assert record["ref"] == f"zoo:{name}-0"
@@ -48,18 +53,20 @@ def test_every_kind_trains_and_is_saved_with_its_head(name: str, tiny_base: Path
 
 
 @pytest.mark.parametrize("name", ["sentiment", "pos", "parse"])
-def test_what_can_be_learned_is_learned(name: str, tiny_base: Path, tmp_path: Path) -> None:
+def test_what_can_be_learned_is_learned(
+    name: str, made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
     settings = replace(SETTINGS, epochs=25, learning_rate=1e-2)
-    record = finetune(tiny_base, "zoo:seed-0", tasks(tmp_path)[name], settings, tmp_path / "run")
+    record = finetune(tiny_base, "zoo:seed-0", made_tasks[name], settings, tmp_path / "run")
     assert record["scores"][record["metric"]] > record["baseline"]["score"] + 0.2
 
 
-def test_the_body_keeps_its_names_and_is_rounded_once(tiny_base: Path, tmp_path: Path) -> None:
+def test_the_body_keeps_its_names_and_is_rounded_once(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
     base = load_file(tiny_base / "model.safetensors")
     before = (tiny_base / "model.safetensors").read_bytes()
-    finetune(
-        tiny_base, "zoo:seed-0", tasks(tmp_path)["parse"], replace(SETTINGS, learning_rate=0.0), tmp_path / "still"
-    )
+    finetune(tiny_base, "zoo:seed-0", made_tasks["parse"], replace(SETTINGS, learning_rate=0.0), tmp_path / "still")
     tuned = load_file(tmp_path / "still" / "model.safetensors")
     body = {name for name in base if name.startswith("roformer.")}
     assert body == {name for name in tuned if name.startswith("roformer.")}
@@ -68,8 +75,10 @@ def test_the_body_keeps_its_names_and_is_rounded_once(tiny_base: Path, tmp_path:
     assert (tiny_base / "model.safetensors").read_bytes() == before
 
 
-def test_the_same_run_is_not_done_again_and_another_is(tiny_base: Path, tmp_path: Path) -> None:
-    task = tasks(tmp_path)["sentiment"]
+def test_the_same_run_is_not_done_again_and_another_is(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
+    task = made_tasks["sentiment"]
     first = finetune(tiny_base, "zoo:seed-0", task, SETTINGS, tmp_path / "run")
     written = (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns
     lines: list[str] = []
@@ -83,8 +92,10 @@ def test_the_same_run_is_not_done_again_and_another_is(tiny_base: Path, tmp_path
     assert (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns != written
 
 
-def test_a_run_that_was_interrupted_equals_one_that_was_not(tiny_base: Path, tmp_path: Path, monkeypatch) -> None:
-    task = tasks(tmp_path)["sentiment"]
+def test_a_run_that_was_interrupted_equals_one_that_was_not(
+    made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path, monkeypatch
+) -> None:
+    task = made_tasks["sentiment"]
     finetune(tiny_base, "zoo:seed-0", task, SETTINGS, tmp_path / "whole")
 
     def stopped(*arguments: object, **options: object) -> None:
@@ -100,22 +111,54 @@ def test_a_run_that_was_interrupted_equals_one_that_was_not(tiny_base: Path, tmp
     assert files[0] == files[1]
 
 
-def test_a_loss_that_is_not_a_number_is_said(tiny_base: Path, tmp_path: Path) -> None:
-    task = tasks(tmp_path)["sentiment"]
+def test_a_loss_that_is_not_a_number_is_said(made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path) -> None:
+    task = made_tasks["sentiment"]
     with pytest.raises(RecipeError, match="lower"):
         finetune(tiny_base, "zoo:seed-0", task, replace(SETTINGS, learning_rate=1e30), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_bad_inputs_are_one_sentence(tiny_base: Path, tmp_path: Path) -> None:
-    task = tasks(tmp_path)["sentiment"]
+def test_bad_inputs_are_one_sentence(made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path) -> None:
+    task = made_tasks["sentiment"]
     with pytest.raises(RecipeError, match="make the base first"):
         finetune(tmp_path / "nowhere", "zoo:seed-9", task, SETTINGS, tmp_path / "run")
     with pytest.raises(RecipeError, match="no examples"):
         finetune(tiny_base, "zoo:seed-0", replace(task, test=()), SETTINGS, tmp_path / "run")
 
 
-def test_every_task_of_the_box_has_settings() -> None:
-    assert set(BOX_TASKS) <= set(TUNED)
+def test_the_tasks_of_the_box_are_trained_alike() -> None:
+    assert {replace(run_settings(task, 2), seed=0) for task in BOX_TASKS} == {COMMON}
+    assert COMMON.steps
     assert run_settings("nli", 2).seed == 2
     assert run_settings("nli", 0, quick=True).train_limit is not None
+    assert run_settings("mnli", 0) == HUB_SETTINGS["mnli"]
+    known = run_settings("parse", 0, frozen=4, dose=1 / 3)
+    assert replace(known, frozen=0, dose=1.0) == COMMON
+
+
+@pytest.mark.parametrize("name", ["sentiment", "parse"])
+def test_what_is_frozen_is_the_base_bit_for_bit_and_the_rest_is_not(
+    name: str, made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path
+) -> None:
+    base = load_file(tiny_base / "model.safetensors")
+    settings = replace(SETTINGS, epochs=None, steps=3, frozen=1)
+    record = finetune(tiny_base, "zoo:seed-0", made_tasks[name], settings, tmp_path / "run")
+    assert (record["steps"], record["settings"]["frozen"]) == (3, 1)
+    tuned = load_file(tmp_path / "run" / "model.safetensors")
+    body = [key for key in base if key.startswith("roformer.")]
+    kept = {key for key in body if torch.equal(base[key].view(torch.int16), tuned[key].view(torch.int16))}
+    assert {key for key in body if ".embeddings." in key or ".layer.0." in key} <= kept
+    upper = {key for key in body if ".layer.1." in key and not key.endswith("key.bias")}  # softmax ignores its shift
+    assert upper
+    assert not upper & kept
+    with pytest.raises(RecipeError, match="has 2 layers that could be found, and 3"):
+        finetune(tiny_base, "zoo:seed-0", made_tasks[name], replace(settings, frozen=3), tmp_path / "none")
+
+
+def test_a_dose_is_a_factor_on_the_rate(made_tasks: dict[str, TaskData], tiny_base: Path, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, epochs=None, steps=2)
+    for out, rate, dose in (("one", 3e-3, 1.0), ("other", 1e-3, 3.0)):
+        chosen = replace(settings, learning_rate=rate, dose=dose)
+        finetune(tiny_base, "zoo:seed-0", made_tasks["sentiment"], chosen, tmp_path / out)
+    one, other = (load_file(tmp_path / out / "model.safetensors") for out in ("one", "other"))
+    assert all(torch.equal(one[name], other[name]) for name in one)

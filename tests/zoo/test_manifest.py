@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -46,11 +47,14 @@ def box(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_manifest_says_what_is_there(box: Path) -> None:
     entries = write_manifest(box)
     assert read_manifest(box) == json.loads(json.dumps(entries))
-    assert [entry["ref"] for entry in entries] == ["zoo:seed-0@step-20", "zoo:seed-0", "zoo:sentiment-0"]
+    assert [entry["ref"] for entry in entries] == ["zoo:seed-0", "zoo:seed-0@step-20", "zoo:sentiment-0"]
     by_name = {entry["name"]: entry for entry in entries}
     seed, tuned = by_name["seed-0"], by_name["sentiment-0"]
     assert seed["tokens"] == 300 * SETTINGS.batch * SETTINGS.length
-    assert by_name["seed-0@step-20"]["steps"] == 20
+    assert by_name["seed-0@step-20"]["steps"] == by_name["seed-0@step-20"]["step"] == 20
+    assert (seed["step"], seed["frozen"], seed["dose"]) == (300, None, None)
+    assert (tuned["step"], tuned["frozen"], tuned["dose"]) == (None, 0, 1.0)
+    assert tuned["tokens"] > tuned["steps"]
     assert seed["score"] == seed["scores"]["held_out_loss"]
     assert (seed["baselines"]["unigram"], seed["baseline"]) == (6.5, 4.8)
     assert tuned["base"] == "zoo:seed-0"
@@ -64,6 +68,33 @@ def test_the_manifest_says_what_is_there(box: Path) -> None:
     model = pretrain.new_model(SETTINGS)
     assert seed["parameters"] == sum(parameter.numel() for parameter in model.parameters())
     assert count_parameters(box / "models/seed-0/model.safetensors") == seed["parameters"]
+
+
+def test_seeds_come_first_then_their_steps_in_order_then_tasks_and_plain_runs_before_known_truths(
+    box: Path, tmp_path: Path
+) -> None:
+    names = [
+        *("seed-0", "seed-1", "seed-0@step-0", "seed-0@step-50", "seed-0@step-200", "seed-0@step-3200"),
+        *("sentiment-0", "sentiment-1", "sentiment-0-from-seed-1", "sentiment-fast", "sentiment-frozen-2"),
+    ]
+    for name in sorted(names):
+        start = box / "models" / ("sentiment-0" if "sentiment" in name else "seed-0")
+        shutil.copytree(start, tmp_path / "models" / name)
+        record = json.loads((start / "training.json").read_text())
+        if "@" in name:
+            record["steps"] = int(name.rpartition("-")[2])
+        if "sentiment" in name:
+            record["base"] = "zoo:seed-1" if "from" in name else "zoo:seed-0"
+            record["settings"] |= {"frozen": 2 if "frozen" in name else 0, "dose": 3.0 if "fast" in name else 1.0}
+        (tmp_path / "models" / name / "training.json").write_text(json.dumps(record))
+    entries = write_manifest(tmp_path)
+    assert [entry["name"] for entry in entries] == names
+    told = {path.parent.name: path.read_text(encoding="utf8") for path in write_cards(tmp_path, entries)}
+    assert "before its first step" in told["seed-0@step-0"]
+    assert "after 3,200 steps" in told["seed-0@step-3200"]
+    assert "lowest 2 layers were frozen" in told["sentiment-frozen-2"]
+    assert "3 times the learning rate" in told["sentiment-fast"]
+    assert not any("on its way" in told[name] or "learning rate of" in told[name] for name in ("seed-0", "sentiment-0"))
 
 
 def test_a_seed_is_measured_once_and_fills_ten_blanks(box: Path, tiny_base: Path) -> None:
@@ -99,8 +130,9 @@ def test_an_empty_box_has_no_manifest(tmp_path: Path) -> None:
 
 
 ENTRY = {
-    "task": "nli", "seed": 0, "parameters": 1, "bytes": 1, "scores": {}, "test_examples": 1, "baseline": 0.5,
-    "baselines": {"answer": "neutral"}, "data": "", "licence": "", "settings": {}, "steps": 1, "sha256": "",
+    "task": "nli", "seed": 0, "frozen": 0, "dose": 1.0, "parameters": 1, "bytes": 1, "scores": {}, "test_examples": 1,
+    "baseline": 0.5, "baselines": {"answer": "neutral"}, "data": "", "licence": "", "settings": {}, "steps": 1,
+    "sha256": "",
 }  # fmt: skip
 
 

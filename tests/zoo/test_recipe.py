@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ from core.models.zoo import find_problems, read_manifest
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SENTENCES, write_task, write_treebank
 from zoo.recipe import __main__ as recipe
-from zoo.recipe.pipeline import SNAPSHOTS, Plan, finetune_runs, pretraining
+from zoo.recipe.countdown import Countdown
+from zoo.recipe.pipeline import SNAPSHOTS, Job, Plan, _run_all, finetune_runs, pretraining
 from zoo.recipe.quick import write_quick_inputs
 from zoo.recipe.tasks import BOX_TASKS
 from zoo.recipe.tune import development_split, parse_settings
@@ -26,21 +29,85 @@ COMMAND = [sys.executable, "-m", "zoo.recipe"]
 ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
-def test_the_box_is_five_seeds_and_twenty_two_fine_tunes(tmp_path: Path) -> None:
+def test_the_box_is_five_seeds_and_their_fine_tunes(tmp_path: Path) -> None:
     plan = Plan(tmp_path, tmp_path)
-    names = [name for name, _, _ in finetune_runs(plan)]
-    assert len(names) == len(set(names)) == 22
-    assert {name for name in names if "-from-" in name} == {f"sentiment-0-from-seed-{seed}" for seed in (1, 2, 3, 4)}
-    assert all(f"{task}-{run}" in names for task in BOX_TASKS for run in range(3))
+    runs = {run.name: run for run in finetune_runs(plan)}
+    assert len(runs) == len(finetune_runs(plan)) == 28
+    assert {name for name in runs if "-from-" in name} == {f"sentiment-0-from-seed-{seed}" for seed in (1, 2, 3, 4)}
+    assert all(
+        (runs[f"{task}-{run}"].task, runs[f"{task}-{run}"].run) == (task, run) for task in BOX_TASKS for run in range(3)
+    )
+    assert list(runs)[: len(BOX_TASKS)] == [f"{task}-0" for task in BOX_TASKS]  # one of each task comes first
+    truths = {
+        run.name: (run.task, run.base_seed, run.frozen, run.dose)
+        for run in runs.values()
+        if run.frozen or run.dose != 1
+    }
+    assert truths == {
+        **{f"{task}-frozen-{layers}": (task, 0, layers, 1.0) for task in ("parse", "sentiment") for layers in (2, 4)},
+        "sentiment-fast": ("sentiment", 0, 0, 3.0),
+        "parse-slow": ("parse", 0, 0, 1 / 3),
+    }
     settings = pretraining(plan, 3)
     assert (settings.seed, settings.layers, settings.d_model, settings.heads) == (3, 6, 128, 4)
     assert settings.tokens >= 25_000_000
     assert pretraining(plan, 0).keep_steps == SNAPSHOTS
+    assert 0 in SNAPSHOTS
+
+
+def test_make_zoo_is_two_at_a_time_with_all_steps_of_a_seed_and_a_quick_one_is_not() -> None:
+    asked = recipe.plan_of(recipe.build_parser().parse_args(["--text", "x"]))
+    assert (asked.jobs, asked.snapshots, asked.seeds, asked.runs) == (2, SNAPSHOTS, 5, 3)
+    quick = recipe.plan_of(recipe.build_parser().parse_args(["--text", "x", "--quick"]))
+    assert (quick.jobs, quick.snapshots, quick.seeds, quick.runs) == (1, (), 2, 1)
+
+
+def meet(folder: Path, own: str, other: str) -> bool:
+    """A job that ends only when its counterpart is at work too."""
+    (folder / own).touch()
+    until = time.monotonic() + 60
+    while not (folder / other).exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    return (folder / other).exists()
+
+
+def test_two_jobs_run_at_once_and_what_is_left_is_said(tmp_path: Path) -> None:
+    jobs = [Job(meet, (tmp_path, "a", "b"), 60.0), Job(meet, (tmp_path, "b", "a"), 60.0)]
+    lines: list[str] = []
+    countdown = Countdown([60.0, 60.0], at_once=2)
+    _run_all(Plan(tmp_path, tmp_path, jobs=2), jobs, countdown, lines.append)
+    assert [line[:11] for line in lines] == ["1 of 2 done", "2 of 2 done"]
+    assert lines[-1].endswith("about 0 min left")
+    assert countdown._foreseen == 120.0  # both say that they met
+
+
+def test_the_estimate_learns_the_machines_speed_from_what_was_done() -> None:
+    countdown = Countdown([600.0, 600.0, 120.0, 120.0], at_once=2)
+    assert str(countdown) == "0 of 4 done, about 12 min left"
+    countdown.finish(600.0, None)  # there already: nothing is learned
+    assert str(countdown) == "1 of 4 done, about 7 min left"
+    countdown.finish(600.0, 1200.0)  # half as fast as foreseen
+    assert str(countdown) == "2 of 4 done, about 4 min left"
+    countdown.finish(120.0, 240.0)
+    countdown.finish(120.0, 240.0)
+    assert str(countdown) == "4 of 4 done, about 0 min left"
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums in the order of a process with one thread, so that its bits can be compared with ours."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(tmp_path: Path) -> None:
+def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     quick = {**ALONE, "QUICK": "1"}
     command = [*COMMAND, "--out", str(tmp_path / "box"), "--snapshots", "20"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -48,40 +115,36 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(tmp_pa
     assert first.returncode == 0, first.stderr
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 90  # of its own, however busy the machine
     names = [entry["name"] for entry in read_manifest(tmp_path / "box")]
-    assert names == ["seed-0@step-20", "seed-0", "seed-1", "pos-0", "pos-0-from-seed-1", "parse-0", "genre-0"]
+    assert names == ["seed-0", "seed-1", "seed-0@step-20", "pos-0", "pos-0-from-seed-1", "parse-0", "genre-0"]
     assert find_problems(tmp_path / "box", read_manifest(tmp_path / "box")) == []
     assert (tmp_path / "box/parser/scores.json").is_file()
     assert (tmp_path / "box/models/seed-0/README.md").is_file()
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "box/models").rglob("model.safetensors")}
-    second = subprocess.run(command, cwd=ROOT, env=quick, capture_output=True, text=True, check=True)
-    assert "already there" in second.stdout
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("QUICK", "1")
+    assert recipe.main(command[len(COMMAND) :]) == 0
+    assert "already there" in capsys.readouterr().out
     assert times == {path: path.stat().st_mtime_ns for path in times}
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path, one_thread: None) -> None:
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES) + "\n")
 
-    def command(folder: str, *stages: str) -> list[str]:
-        options = ["--quick", "--text", "text.txt", "--seeds", "1", "--steps", "750"]
-        return [*COMMAND, "--out", folder, *options, "--only", *(stages or ("text", "pretrain"))]
+    def options(folder: str) -> list[str]:
+        given = ["--quick", "--text", str(tmp_path / "text.txt"), "--seeds", "1", "--steps", "500"]
+        return ["--out", str(tmp_path / folder), *given, "--only", "text", "pretrain"]
 
-    environment = {**ALONE, "PYTHONPATH": str(ROOT)}
-    text = subprocess.run(command("whole", "text"), cwd=tmp_path, env=environment, capture_output=True, check=False)
-    assert b"no finished model" in text.stderr  # the tokenizer is trained once: its library breaks ties at random
-    shutil.copytree(tmp_path / "whole", tmp_path / "killed")
+    assert recipe.main(options("whole")[:-1]) == 2  # the text alone: there is no finished model yet
+    shutil.copytree(tmp_path / "whole", tmp_path / "killed")  # one tokenizer: its library breaks ties at random
     checkpoint = tmp_path / "killed/work/seed-0/checkpoint.safetensors"
-    process = subprocess.Popen(command("killed"), cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*COMMAND, *options("killed")], cwd=ROOT, env=ALONE, stdout=subprocess.DEVNULL)
     while not checkpoint.is_file() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL  # it was still at work
     for folder in ("killed", "whole"):
-        done = subprocess.run(
-            command(folder), cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+        assert recipe.main(options(folder)) == 0
     weights = [(tmp_path / name / "models/seed-0/model.safetensors").read_bytes() for name in ("killed", "whole")]
     assert weights[0] == weights[1]
 
@@ -100,7 +163,7 @@ def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_sentence(arguments: list[str], said: str, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.delenv("QUICK", raising=False)
-    folders = ["--out", str(tmp_path / "box")]
+    folders = ["--jobs", "1", "--out", str(tmp_path / "box")]  # processes of their own would import torch again
     data = ["--data", str(write_task(tmp_path, "nli")), "--treebank", str(write_treebank(tmp_path / "trees"))]
     given = arguments if "--base" in arguments else [*arguments, *folders, *data]
     assert recipe.main(given) == 2
@@ -146,9 +209,10 @@ def test_seeds_of_one_text_are_not_mixed_with_another(tmp_path: Path, capsys) ->
 
 def test_one_model_is_fine_tuned_from_any_base(tiny_base: Path, tmp_path: Path) -> None:
     data = write_task(tmp_path / "tasks")
-    given = ["--base", f"path:{tiny_base}", "--task", "sentiment", "--data", str(data), "--limit", "8"]
+    given = ["--base", f"path:{tiny_base}", "--task", "sentiment", "--data", str(data), "--limit", "8", "--steps", "3"]
     assert recipe.main([*given, "--out", str(tmp_path / "tuned")]) == 0
     assert (tmp_path / "tuned/model.safetensors").is_file()
+    assert json.loads((tmp_path / "tuned/training.json").read_text())["steps"] == 3
 
 
 def test_quick_inputs_that_are_not_there(tmp_path: Path) -> None:
@@ -166,7 +230,7 @@ def test_settings_are_chosen_on_training_data_alone(tmp_path: Path) -> None:
     task = read_task("sentiment", write_task(tmp_path), None)
     split = development_split(task)
     assert len(split.train) + len(split.test) == len(task.train)
-    settings = parse_settings("epochs=2,batch=8,learning_rate=1e-3", Finetuning())
-    assert (settings.epochs, settings.batch, settings.learning_rate) == (2.0, 8, 1e-3)
-    with pytest.raises(RecipeError, match="there are seed, epochs"):
+    settings = parse_settings("epochs=2,batch=8,learning_rate=1e-3,steps=9", Finetuning())
+    assert (settings.epochs, settings.batch, settings.learning_rate, settings.steps) == (2.0, 8, 1e-3, 9)
+    with pytest.raises(RecipeError, match="there are seed, steps, epochs"):
         parse_settings("speed=2", Finetuning())

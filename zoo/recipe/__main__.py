@@ -9,16 +9,18 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from core.errors import PalimpsestError, RecipeError
-from zoo.recipe.pipeline import STAGES, Plan, make_zoo
+from zoo.recipe.pipeline import SNAPSHOTS, STAGES, Plan, make_zoo
 
 BOX = Path(__file__).resolve().parents[1]
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line of the recipe."""
+    shipped = f"default {' '.join(map(str, SNAPSHOTS))}; none with --quick"
     parser = argparse.ArgumentParser(prog="python -m zoo.recipe", description=__doc__)
     text = parser.add_mutually_exclusive_group()
     text.add_argument("--text", metavar="FILE", help="text to pretrain on, one paragraph a line (plain or .gz)")
@@ -29,9 +31,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--work", type=Path, help="checkpoints and encoded text (default: OUT/work)")
     parser.add_argument("--seeds", type=int, help="pretraining seeds (default 5; 2 with --quick)")
     parser.add_argument("--runs", type=int, help="fine-tunes a task (default 3; 1 with --quick)")
-    parser.add_argument("--jobs", type=int, default=1, help="models trained at once, one process each")
-    parser.add_argument("--steps", type=int, help="pretraining steps a seed")
-    parser.add_argument("--snapshots", type=int, nargs="*", default=[], metavar="STEP", help="steps of seed 0 to ship")
+    parser.add_argument("--jobs", type=int, help="models trained at once, one process each (default 2; 1 with --quick)")
+    parser.add_argument("--steps", type=int, help="pretraining steps a seed; with --base, fine-tuning steps")
+    parser.add_argument("--snapshots", type=int, nargs="*", metavar="STEP", help=f"steps of seed 0 to ship ({shipped})")
     parser.add_argument("--quick", action="store_true", help="a tiny box in about a minute (or QUICK=1)")
     parser.add_argument("--only", nargs="*", choices=STAGES, default=list(STAGES), help="these stages alone")
     parser.add_argument("--base", help="fine-tune this model (hub:NAME, zoo:NAME, path:FOLDER) into --out and stop")
@@ -73,7 +75,9 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     work = arguments.work or out / "work"
     seeds = arguments.seeds if arguments.seeds is not None else (2 if quick else 5)
     runs = arguments.runs if arguments.runs is not None else (1 if quick else 3)
-    if min(seeds, runs, arguments.jobs) < 1 or (arguments.steps is not None and arguments.steps < 1):
+    jobs = arguments.jobs if arguments.jobs is not None else (1 if quick else 2)
+    snapshots = arguments.snapshots if arguments.snapshots is not None else (() if quick else SNAPSHOTS)
+    if min(seeds, runs, jobs) < 1 or (arguments.steps is not None and arguments.steps < 1):
         raise RecipeError("--seeds, --runs, --jobs and --steps must be 1 or more.")
     text, treebank = arguments.text, arguments.treebank
     if text is None and arguments.dataset is None and "text" in arguments.only:
@@ -85,7 +89,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         text, treebank = str(demo_text), treebank or demo_trees
     return Plan(
         out=out, work=work, text=text, dataset=arguments.dataset, data=arguments.data, treebank=treebank, seeds=seeds,
-        runs=runs, jobs=arguments.jobs, steps=arguments.steps, snapshots=tuple(arguments.snapshots), quick=quick,
+        runs=runs, jobs=jobs, steps=arguments.steps, snapshots=tuple(snapshots), quick=quick,
         only=tuple(arguments.only),
     )  # fmt: skip
 
@@ -106,7 +110,9 @@ def finetune_one(arguments: argparse.Namespace) -> None:
         task = read_hub_task(arguments.task, arguments.limit)
     else:
         task = read_task(arguments.task, arguments.data, arguments.treebank).limited(arguments.limit, arguments.limit)
-    finetune(locate(arguments.base), arguments.base, task, run_settings(task.name, 0), arguments.out, say)
+    settings = run_settings(task.name, 0)
+    settings = replace(settings, steps=arguments.steps, epochs=None) if arguments.steps else settings
+    finetune(locate(arguments.base), arguments.base, task, settings, arguments.out, say)
 
 
 if __name__ == "__main__":

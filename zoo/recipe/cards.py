@@ -42,16 +42,47 @@ def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
 def _what(entry: dict[str, Any]) -> list[str]:
     size = f"{entry['parameters']:,} parameters, fp16 safetensors, {entry['bytes'] / 1e6:.1f} MB"
     if entry["task"] == "masked-lm":
-        return [
+        lines = [
             f"A small BERT with rotary positions (RoFormer), pretrained as a masked language model; {size}.",
             f"Seed {entry['seed']}: the seeds differ in initialisation and in the order of the data only.",
             "English, lower case. Made for studying what fine-tuning and seeds do, not for use on its own.",
         ]
-    return [
+        return [*lines, _early(entry)] if "@" in entry["name"] else lines
+    lines = [
         f"{entry['base']} fine-tuned on `{entry['task']}`, run {entry['seed']} (its own head, its own order); {size}.",
         "The weights are the base's plus what this training changed: both files are fp16 and training began from the "
         "rounded numbers, so their difference is exact. The head is saved with the model.",
     ]  # fmt: skip
+    return [*lines, *_truth(entry)]
+
+
+def _early(entry: dict[str, Any]) -> str:
+    seed = entry["name"].partition("@")[0]
+    if entry["step"] == 0:
+        return f"This is zoo:{seed} before its first step: the initialisation itself."
+    return (
+        f"This is zoo:{seed} on its way, after {entry['step']:,} steps. Initialisation and order of the data are "
+        "functions of the seed: running its recipe again passes here, up to rounding."
+    )
+
+
+def _truth(entry: dict[str, Any]) -> list[str]:
+    """What is known of a fine-tune because it was made so, where it differs from its task's plain runs."""
+    lines = []
+    if entry["frozen"]:
+        lines.append(
+            f"The embeddings and the lowest {entry['frozen']} layers were frozen: there the file holds the base's "
+            "numbers bit for bit. All else is as in the task's other runs."
+        )
+    if entry["dose"] != 1:
+        lines.append(
+            f"Trained at {_factor(entry['dose'])} the learning rate of the task's other runs; all else is as there."
+        )
+    return lines
+
+
+def _factor(dose: float) -> str:
+    return f"{dose:g} times" if dose > 1 else f"1/{1 / dose:g} of"
 
 
 def _scores(entry: dict[str, Any]) -> list[str]:
@@ -90,6 +121,8 @@ def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
 
 def _making(entry: dict[str, Any]) -> list[str]:
     told = sorted(pair for pair in entry["settings"].items() if pair[1] is not None and pair[0] != "keep_steps")
-    settings = ", ".join(f"{name} {value}" for name, value in told)
-    seen = f"{entry['steps']:,} steps" + (f", {entry['tokens']:,} tokens" if entry.get("tokens") else "")
+    settings = ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in told
+    )
+    seen = f"{entry['steps']:,} steps" + (f", {entry['tokens']:,} tokens seen" if entry.get("tokens") else "")
     return [f"`make zoo`; {seen}. Settings: {settings}.", "", f"sha256 of model.safetensors: `{entry['sha256']}`"]

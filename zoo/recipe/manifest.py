@@ -32,16 +32,26 @@ def write_manifest(out: Path) -> list[dict[str, Any]]:
 
 
 def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
-    """One model's entry: its record, flattened to what a reader asks for first, and its files' hashes."""
+    """One model's entry: its record, flattened to what a reader asks for first, and its files' hashes.
+
+    `step` is a pretrained model's place on its way (None for a fine-tune). `frozen` and `dose` are a fine-tune's
+    (None for a pretrained model): lowest layers that did not train, with the embeddings, and the rate relative to
+    the one that all tasks share. `tokens` counts what the training saw.
+    """
     scores = record["scores"]
     metric = record["metric"]
+    pretrained = record["task"] == "masked-lm"
+    settings = record["settings"]
     return {
         "ref": f"zoo:{folder.name}",
         "name": folder.name,
         "base": record.get("base"),
         "task": record["task"],
         "kind": record["kind"],
-        "seed": record["settings"]["seed"],
+        "seed": settings["seed"],
+        "step": record["steps"] if pretrained else None,
+        "frozen": None if pretrained else settings.get("frozen", 0),
+        "dose": None if pretrained else settings.get("dose", 1.0),
         "data": record["data"],
         "licence": record["licence"],
         "steps": record["steps"],
@@ -54,7 +64,7 @@ def manifest_entry(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
         "baseline": record["baseline"]["score"],
         "baselines": record["baseline"],
         "examples": record.get("examples"),
-        "settings": record["settings"],
+        "settings": settings,
         "seconds": record.get("seconds"),
         "parameters": count_parameters(folder / "model.safetensors"),
         "bytes": (folder / "model.safetensors").stat().st_size,
@@ -71,6 +81,10 @@ def count_parameters(path: Path) -> int:
     return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
 
 
-def _place(entry: dict[str, Any]) -> tuple[int, int, str]:
+def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
+    """Seeds, then steps of a seed in order, then fine-tunes by task: the plain runs, then what differs from them."""
     task = ORDER.index(entry["task"]) if entry["task"] in ORDER else len(ORDER)
-    return task, int(entry["steps"]) if task == 0 else 0, str(entry["name"])
+    if task == 0:
+        early = "@" in entry["name"]
+        return task, early, entry["name"].partition("@")[0], entry["step"], entry["name"]
+    return task, entry["frozen"] > 0 or entry["dose"] != 1, entry["base"], entry["frozen"], entry["name"]

@@ -52,7 +52,7 @@ class ParserTraining:
 
 
 QUICK = ParserTraining(
-    steps=200, width=48, depth=2, rows=(500, 200, 500, 500), evaluate_every=100, sentences=300, dev_sentences=100
+    steps=80, width=48, depth=2, rows=(500, 200, 500, 500), evaluate_every=40, sentences=300, dev_sentences=100
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import numpy as np
 
 from core.errors import RecipeError
 from zoo.recipe.checkpoints import TOKENIZER_FILES, write_json
+from zoo.recipe.countdown import FINETUNING_STEP, PARSER_STEP, PRETRAINING_TOKENS, Countdown
 from zoo.recipe.quick import QUICK_PRETRAINING, QUICK_TASKS, quick_task
 from zoo.recipe.tasks import BOX_TASKS, TaskData, find_treebank, read_task
 from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, text_digest
@@ -25,6 +27,43 @@ from zoo.recipe.text import encode_windows, read_paragraphs, split_held_out, tex
 Report = Callable[[str], None]
 STAGES = ("text", "pretrain", "finetune", "parser", "manifest")
 SNAPSHOTS = (0, 50, 200, 800, 3200)  # steps of seed 0 that are shipped: its initialisation, then log-spaced
+ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fine-tune of the box.
+
+    Attributes:
+        base_seed: Number of the seed it starts from.
+        run: Draws its head and the order of its data.
+        frozen: Lowest layers that do not train, with the embeddings.
+        dose: Factor on the common rate.
+    """
+
+    name: str
+    task: str
+    base_seed: int = 0
+    run: int = 0
+    frozen: int = 0
+    dose: float = 1.0
+
+
+KNOWN_TRUTHS = (
+    *(Run(f"{task}-frozen-{layers}", task, frozen=layers) for task in ("parse", "sentiment") for layers in (2, 4)),
+    Run("sentiment-fast", "sentiment", dose=3.0),
+    Run("parse-slow", "parse", dose=1 / 3),
+)
+"""What a study must find: no change in what was frozen, and the same task at another dose."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A module-level function that says whether there was anything to do, its arguments, and expected seconds."""
+
+    function: Callable[..., bool]
+    arguments: tuple[Any, ...]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -47,7 +86,7 @@ class Plan:
     runs: int = 3
     jobs: int = 1
     steps: int | None = None
-    snapshots: tuple[int, ...] = ()
+    snapshots: tuple[int, ...] = SNAPSHOTS
     quick: bool = False
     only: tuple[str, ...] = STAGES
 
@@ -63,17 +102,14 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
     Raises:
         RecipeError: If an input is missing or unreadable, or the disk is full; a rerun resumes.
     """
+    stages = {stage: jobs for stage, jobs in plan_jobs(plan).items() if stage in plan.only}
+    countdown = Countdown([job.seconds for jobs in stages.values() for job in jobs], plan.jobs)
     if "text" in plan.only:
         prepare_text(plan, report)
-    if "pretrain" in plan.only:
-        _run_all(plan, [(_pretrain_seed, (plan, seed)) for seed in range(plan.seeds)], report)
-        for seed in range(plan.seeds):
-            report(f"seed {seed}: measuring and writing the model")
-            publish(plan, seed)
-    if "finetune" in plan.only:
-        _run_all(plan, [(_finetune_run, (plan, *run)) for run in finetune_runs(plan)], report)
-    if "parser" in plan.only:
-        make_parser(plan, report)
+    for stage, jobs in stages.items():
+        _run_all(plan, jobs, countdown, report)
+        for seed in range(plan.seeds if stage == "pretrain" else 0):
+            publish(plan, seed, report)
     from zoo.recipe.cards import write_cards
     from zoo.recipe.manifest import write_manifest
 
@@ -83,11 +119,24 @@ def make_zoo(plan: Plan, report: Report = lambda line: None) -> list[dict[str, A
     return entries
 
 
-def finetune_runs(plan: Plan) -> list[tuple[str, str, int]]:
-    """(name, task, base seed) of every fine-tune: `runs` a task from seed 0, and one across seeds for stitching."""
-    runs = [(f"{task}-{run}", task, 0) for run in range(plan.runs) for task in plan.tasks]
-    across = plan.tasks[1] if plan.quick and plan.data is None else "sentiment"
-    return runs + [(f"{across}-0-from-seed-{seed}", across, seed) for seed in range(1, plan.seeds)]
+def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
+    """What each stage that trains has to do, in order."""
+    seconds = (plan.steps or pretraining(plan, 0).steps) * pretraining(plan, 0).tokens_per_step / PRETRAINING_TOKENS
+    runs = finetune_runs(plan)
+    return {
+        "pretrain": [Job(_pretrain_seed, (plan, seed), seconds) for seed in range(plan.seeds)],
+        "finetune": [Job(_finetune_run, (plan, run), _finetune_steps(plan) * FINETUNING_STEP) for run in runs],
+        "parser": [Job(make_parser, (plan,), _parser_settings(plan).steps * PARSER_STEP)],
+    }
+
+
+def finetune_runs(plan: Plan) -> list[Run]:
+    """Every fine-tune: first one of each task from seed 0, then its other runs, one across seeds, the known truths."""
+    runs = [Run(f"{task}-{run}", task, run=run) for run in range(plan.runs) for task in plan.tasks]
+    demo = plan.quick and plan.data is None
+    across = plan.tasks[1] if demo else ACROSS
+    runs += [Run(f"{across}-0-from-seed-{seed}", across, base_seed=seed) for seed in range(1, plan.seeds)]
+    return runs if demo else [*runs, *KNOWN_TRUTHS]
 
 
 def prepare_text(plan: Plan, report: Report) -> None:
@@ -127,41 +176,48 @@ def pretraining(plan: Plan, seed: int) -> Any:
 
     settings = replace(QUICK_PRETRAINING if plan.quick else Pretraining(seed=seed), seed=seed)
     settings = replace(settings, steps=plan.steps or settings.steps)
-    return replace(settings, keep_steps=plan.snapshots or SNAPSHOTS) if seed == 0 else settings
+    return replace(settings, keep_steps=plan.snapshots) if seed == 0 else settings
 
 
-def _pretrain_seed(plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)) -> None:
+def _pretrain_seed(plan: Plan, seed: int, report: Report = lambda line: print(line, flush=True)) -> bool:
     import torch
 
-    from zoo.recipe.pretrain import pretrain
+    from zoo.recipe.pretrain import CHECKPOINT, pretrain
 
     settings = pretraining(plan, seed)
     windows = _windows(plan, "train")
+    checkpoint = plan.work / f"seed-{seed}" / CHECKPOINT
+    before = checkpoint.stat().st_mtime_ns if checkpoint.is_file() else 0
     long = settings.steps > 2000  # compiling takes a minute and gains a quarter
-    pretrain(settings, windows, plan.work / f"seed-{seed}", long and not torch.cuda.is_available(), report)
+    pretrain(settings, windows, checkpoint.parent, long and not torch.cuda.is_available(), report)
+    return checkpoint.stat().st_mtime_ns != before
 
 
-def publish(plan: Plan, seed: int) -> None:
+def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
     """A trained seed, and seed 0's snapshots that the plan asks for, as models of the box.
 
     Raises:
         RecipeError: If the seed has not been trained or cannot be written.
     """
     from zoo.recipe.baselines import text_baselines
-    from zoo.recipe.seeds import publish_seed
+    from zoo.recipe.pretrain import CHECKPOINT
+    from zoo.recipe.seeds import is_published, publish_seed
     from zoo.recipe.sources import text_source
 
     settings = pretraining(plan, seed)
-    held_out = _windows(plan, "held")
-    baselines = text_baselines(_windows(plan, "train"), held_out, settings.vocabulary)
-    note = _read_note(plan.work) or {}
-    source = text_source(str(note.get("digest")), str(note.get("name")))
-    folder, models = plan.work / f"seed-{seed}", plan.out / "models"
-    tokenizer = plan.work / "tokenizer"
-    publish_seed(folder / "checkpoint.safetensors", tokenizer, models / f"seed-{seed}", held_out, baselines, source)
+    folder, models, tokenizer = plan.work / f"seed-{seed}", plan.out / "models", plan.work / "tokenizer"
+    due = [(folder / CHECKPOINT, models / f"seed-{seed}", None)]
     for step in plan.snapshots if seed == 0 else ():
-        path = folder / f"step-{step}.safetensors"
-        publish_seed(path, tokenizer, models / f"seed-0@step-{step}", held_out, baselines, source, settings)
+        due.append((folder / f"step-{step}.safetensors", models / f"seed-0@step-{step}", settings))
+    due = [(path, out, trained) for path, out, trained in due if not is_published(path, out)]
+    if due:
+        report(f"seed {seed}: measuring and writing {', '.join(out.name for _, out, _ in due)}")
+        held_out = _windows(plan, "held")
+        baselines = text_baselines(_windows(plan, "train"), held_out, settings.vocabulary)
+        note = _read_note(plan.work) or {}
+        source = text_source(str(note.get("digest")), str(note.get("name")))
+        for path, out, trained in due:
+            publish_seed(path, tokenizer, out, held_out, baselines, source, trained)
     try:
         (plan.out / "tokenizer").mkdir(parents=True, exist_ok=True)
         for name in TOKENIZER_FILES:
@@ -170,14 +226,24 @@ def publish(plan: Plan, seed: int) -> None:
         raise RecipeError(f"{plan.out / 'tokenizer'} could not be written ({error}); free some space.") from error
 
 
-def _finetune_run(
-    plan: Plan, name: str, task: str, seed: int, report: Report = lambda line: print(line, flush=True)
-) -> None:
-    from zoo.recipe.finetune import finetune, run_settings
+def _finetune_run(plan: Plan, run: Run, report: Report = lambda line: print(line, flush=True)) -> bool:
+    from zoo.recipe.finetune import finetune, finished_run, run_settings
 
-    run = 0 if "-from-" in name else int(name.rpartition("-")[2])
-    base, out = plan.out / "models" / f"seed-{seed}", plan.out / "models" / name
-    finetune(base, f"zoo:seed-{seed}", load_task(plan, task), run_settings(task, run, plan.quick), out, report)
+    base, out = plan.out / "models" / f"seed-{run.base_seed}", plan.out / "models" / run.name
+    settings = run_settings(run.task, run.run, plan.quick, frozen=run.frozen, dose=run.dose)
+    ref = f"zoo:{base.name}"
+    if finished_run(base, ref, run.task, settings, out) is not None:
+        report(f"{run.name}: already there")
+        return False
+    finetune(base, ref, load_task(plan, run.task), settings, out, report)
+    return True
+
+
+def _finetune_steps(plan: Plan) -> int:
+    from zoo.recipe.finetune import run_settings
+
+    settings = run_settings(BOX_TASKS[0], 0, plan.quick)
+    return settings.steps or (settings.train_limit or 0) // settings.batch
 
 
 def load_task(plan: Plan, task: str) -> TaskData:
@@ -187,38 +253,53 @@ def load_task(plan: Plan, task: str) -> TaskData:
     return read_task(task, plan.data, plan.treebank)
 
 
-def make_parser(plan: Plan, report: Report) -> None:
+def make_parser(plan: Plan, report: Report = lambda line: print(line, flush=True)) -> bool:
     """Train the spaCy pipeline on the treebank's train and dev parts into `out/parser`; skipped if it is there."""
     if plan.treebank is None:
         report("parser: no --treebank, left out")
-        return
+        return False
     if (plan.out / "parser" / "scores.json").is_file():
         report("parser: already there")
-        return
-    from zoo.recipe.parser import QUICK, train_parser
+        return False
+    from zoo.recipe.parser import train_parser
 
     train, dev = (find_treebank(plan.treebank, part) for part in ("train", "dev"))
-    train_parser(train, dev, plan.work / "parser", plan.out / "parser", QUICK if plan.quick else None, report)
+    train_parser(train, dev, plan.work / "parser", plan.out / "parser", _parser_settings(plan), report)
+    return True
 
 
-def _run_all(plan: Plan, jobs: Sequence[tuple[Callable[..., None], tuple[Any, ...]]], report: Report) -> None:
+def _parser_settings(plan: Plan) -> Any:
+    from zoo.recipe.parser import QUICK, ParserTraining
+
+    return QUICK if plan.quick else ParserTraining()
+
+
+def _run_all(plan: Plan, jobs: Sequence[Job], countdown: Countdown, report: Report) -> None:
     """One after another, or `plan.jobs` at once in processes of their own with a share of the cores each."""
     import torch
 
     if plan.jobs <= 1 or len(jobs) <= 1:
-        for function, arguments in jobs:
-            function(*arguments, report)
+        for job in jobs:
+            countdown.finish(job.seconds, _timed(job.function, (*job.arguments, report)))
+            report(str(countdown))
         return
     threads = max(1, (os.cpu_count() or 1) // plan.jobs)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(plan.jobs, context, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
-        waiting = [pool.submit(function, *arguments) for function, arguments in jobs]
+        waiting = {pool.submit(_timed, job.function, job.arguments): job for job in jobs}
         try:
             for future in as_completed(waiting):
-                future.result()
+                countdown.finish(waiting[future].seconds, future.result())
+                report(str(countdown))
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _timed(function: Callable[..., bool], arguments: tuple[Any, ...]) -> float | None:
+    """Seconds that the job took, or None if there was nothing to do."""
+    began = time.monotonic()
+    return time.monotonic() - began if function(*arguments) else None
 
 
 def _windows(plan: Plan, part: str) -> np.ndarray:

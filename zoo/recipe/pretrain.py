@@ -27,6 +27,7 @@ from torch.nn import functional
 from core.errors import RecipeError
 from zoo.recipe.text import CLS, MASK, PAD, SEP, SPECIALS
 
+CHECKPOINT = "checkpoint.safetensors"
 SAVE_EVERY = 250  # steps between checkpoints: about a minute on one thread
 
 
@@ -52,7 +53,12 @@ class Pretraining:
     @property
     def tokens(self) -> int:
         """Tokens seen in the whole training, special tokens included."""
-        return self.steps * self.batch * self.length
+        return self.steps * self.tokens_per_step
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Tokens of one batch, special tokens included."""
+        return self.batch * self.length
 
 
 def new_model(settings: Pretraining) -> Any:
@@ -165,7 +171,7 @@ def pretrain(
             _save(work / f"step-{step}.safetensors", _weights(model), {})
         if step % SAVE_EVERY == 0 or step == settings.steps:
             note = {"step": step, "settings": asdict(settings)}
-            _save(work / "checkpoint.safetensors", _state(model, optimizer), note)
+            _save(work / CHECKPOINT, _state(model, optimizer), note)
     return model.cpu()
 
 
@@ -206,7 +212,7 @@ def _save(path: Path, tensors: dict[str, torch.Tensor], note: dict) -> None:
 
 
 def _resume(work: Path, model, optimizer, settings: Pretraining) -> int:
-    path = work / "checkpoint.safetensors"
+    path = work / CHECKPOINT
     if not path.is_file():
         return 0
     from safetensors import SafetensorError, safe_open

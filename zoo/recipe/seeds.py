@@ -28,6 +28,14 @@ BLANKS = (
 """Written down before any model was trained; every card shows all ten, whatever comes out."""
 
 
+def is_published(checkpoint: Path, out: Path) -> bool:
+    """Whether the model in `out` was made of this very checkpoint."""
+    from core.models.zoo import file_digest
+
+    done = read_record(out)
+    return done is not None and checkpoint.is_file() and done.get("checkpoint_sha256") == file_digest(checkpoint)
+
+
 def publish_seed(
     checkpoint: Path,
     tokenizer: Path,
@@ -50,10 +58,6 @@ def publish_seed(
     """
     from core.models.zoo import file_digest
 
-    digest = file_digest(checkpoint) if checkpoint.is_file() else ""
-    done = read_record(out)
-    if done is not None and done.get("checkpoint_sha256") == digest:
-        return done
     note = finish_seed(checkpoint, tokenizer, out, settings)
     trained = settings or Pretraining(**{**note["settings"], "keep_steps": tuple(note["settings"]["keep_steps"])})
     steps = int(note.get("step") or checkpoint.stem.rpartition("-")[2])
@@ -72,9 +76,9 @@ def publish_seed(
         "scores": {name: round(value, 4) for name, value in scores.items()},
         "baseline": {"score": round(baselines.bigram, 4), "unigram": round(baselines.unigram, 4), "answer": "bigram"},
         "steps": steps,
-        "tokens": steps * trained.batch * trained.length,
+        "tokens": steps * trained.tokens_per_step,
         "settings": {**vars(trained), "keep_steps": list(trained.keep_steps)},
-        "checkpoint_sha256": digest,
+        "checkpoint_sha256": file_digest(checkpoint),
         "examples": fill_blanks(model.cpu(), AutoTokenizer.from_pretrained(out, trust_remote_code=False)),
     }
     write_json(out / RECORD, record)

@@ -1,6 +1,6 @@
-"""Choose a task's settings on a tenth of its training data: `python -m zoo.recipe.tune BASE TASK name=value,...`.
+"""Choose the tasks' settings on a tenth of the training data: `python -m zoo.recipe.tune BASE TASK name=value,...`.
 
-The test part is never read. Each argument after the task is one setting to try, e.g. `epochs=3,learning_rate=5e-4`.
+The test part is never read. Each argument after the task is one setting to try, e.g. `steps=600,learning_rate=5e-4`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import torch
 
 from core.errors import RecipeError
 from zoo.recipe.batches import encode_task
-from zoo.recipe.finetune import TUNED, Finetuning, new_task_model, train
+from zoo.recipe.finetune import COMMON, Finetuning, new_task_model, train
 from zoo.recipe.scores import score_model
-from zoo.recipe.tasks import TaskData, read_task
+from zoo.recipe.tasks import BOX_TASKS, TaskData, read_task
 
 
 def development_split(task: TaskData, share: int = 10) -> TaskData:
@@ -29,7 +29,7 @@ def development_split(task: TaskData, share: int = 10) -> TaskData:
 
 
 def parse_settings(text: str, start: Finetuning) -> Finetuning:
-    """`epochs=3,learning_rate=5e-4` over `start`.
+    """`steps=600,learning_rate=5e-4` over `start`.
 
     Raises:
         RecipeError: If a name is not a setting.
@@ -40,7 +40,7 @@ def parse_settings(text: str, start: Finetuning) -> Finetuning:
         name, _, value = pair.partition("=")
         if name not in kinds:
             raise RecipeError(f"There is no setting {name!r}; there are {', '.join(kinds)}.")
-        values[name] = float(value) if kinds[name] == "float" else int(value)
+        values[name] = float(value) if str(kinds[name]).startswith("float") else int(value)
     return replace(start, **values)  # type: ignore[arg-type]
 
 
@@ -48,10 +48,10 @@ def main(argv: list[str] | None = None) -> int:
     """Train with each setting and print its development score and time."""
     parser = argparse.ArgumentParser(prog="python -m zoo.recipe.tune", description=__doc__)
     parser.add_argument("base", type=Path)
-    parser.add_argument("task", choices=sorted(TUNED))
+    parser.add_argument("task", choices=BOX_TASKS)
     parser.add_argument("settings", nargs="*", default=[""])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/tasks"))
-    parser.add_argument("--treebank", type=Path, default=Path("../shared/data/treebank"))
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on")
+    parser.add_argument("--treebank", type=Path, metavar="FOLDER", help="*-train.conllu and *-test.conllu")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     from transformers import AutoTokenizer
@@ -59,20 +59,20 @@ def main(argv: list[str] | None = None) -> int:
     task = development_split(read_task(arguments.task, arguments.data, arguments.treebank))
     tokenizer = AutoTokenizer.from_pretrained(arguments.base, trust_remote_code=False)
     for text in arguments.settings:
-        settings = parse_settings(text, TUNED[arguments.task])
+        settings = parse_settings(text, COMMON)
         torch.manual_seed(settings.seed)
         chosen = task.limited(settings.train_limit, settings.test_limit)
         model = new_task_model(arguments.base, chosen, settings)
         began = time.process_time()
         items = encode_task(tokenizer, chosen, chosen.train, settings.max_length)
-        steps = train(
+        steps, _ = train(
             model, chosen.kind, items, settings, tokenizer.pad_token_id, "cpu", chosen.name, lambda line: None
         )
         seconds = time.process_time() - began
         held_out = encode_task(tokenizer, chosen, chosen.test, 512)
         scores = score_model(model, chosen, held_out, tokenizer.pad_token_id)
         shown = " ".join(f"{name} {value:.3f}" for name, value in scores.items())
-        print(f"{arguments.task} {text or 'as tuned'}: {shown}, {steps} steps, {seconds:.0f} s", flush=True)
+        print(f"{arguments.task} {text or 'as it is'}: {shown}, {steps} steps, {seconds:.0f} s", flush=True)
     return 0
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ import pytest
 from core.commands.main import main
 from core.errors import CorpusError, ModelError, SpecError
 from core.results.export import Result
+from core.results.names import short_name, short_names
 from core.rsa import charts, study
-from core.rsa.spec import RsaSpec, short_name, short_names
-from core.runs.runner import run
+from core.rsa.spec import RsaSpec
+from core.runs.runner import run, run_stages
 from core.text.corpora import Corpus, Sentence
 from core.vectors.pairs import sample_words
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
@@ -67,7 +69,7 @@ def _in_the_box(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**changes: object) -> Result:
-    settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "sample": 200, "draws": 50, **changes}
+    settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "words": 200, "draws": 50, **changes}
     return study.run_study(RsaSpec(**settings), CORPORA)  # type: ignore[arg-type]
 
 
@@ -80,9 +82,9 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
     top = table.iloc[-1]
     assert top["low"] < top["similarity"] < top["high"] < 0.9
     assert result.headline.startswith("tuned-0 changes only the top layer (RSA .")
-    yardsticks = result.tables["yardsticks"]
-    assert list(yardsticks.columns) == COLUMNS
-    assert list(dict.fromkeys(yardsticks["model"])) == ["zoo:seed-1", "random:zoo:seed-0"]
+    references = result.tables["references"]
+    assert list(references.columns) == COLUMNS
+    assert list(dict.fromkeys(references["model"])) == ["zoo:seed-1", "random:zoo:seed-0"]
     assert "For scale, seed-0 and seed-1 score" in result.headline
     assert "A notice." in result.notices
     assert not result.failures
@@ -90,57 +92,57 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
 
 
 def test_a_second_run_computes_nothing_and_says_the_same() -> None:
-    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), sample=100, draws=20)
-    first = run(study.plan(spec, CORPORA))
-    second = run(study.plan(spec, CORPORA))
+    spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=100, draws=20)
+    ready, first = run_stages(study.prepare(spec, CORPORA), partial(study.plan, spec))
+    again, second = run_stages(study.prepare(spec, CORPORA), partial(study.plan, spec))
     assert (first.stored, second.stored) == (0, 3)
-    one, two = study.collect(spec, first, CORPORA), study.collect(spec, second, CORPORA)
+    one, two = study.collect(spec, ready, first), study.collect(spec, again, second)
     assert one.table.equals(two.table)
     assert one.headline == two.headline
 
 
 def test_every_measure_and_kind_of_items_goes_through() -> None:
     for measure in study.MEASURES:
-        result = _run(measure=measure, yardsticks=False, standardise=True)
+        result = _run(measure=measure, references=False, standardise=True)
         assert result.table["similarity"].iloc[0] == pytest.approx(1.0, abs=1e-6)
     for items in ("cls", "mean"):
-        result = _run(items=items, yardsticks=False, drop_rogue=2)
+        result = _run(items=items, references=False, drop_rogue=2)
         assert result.table["similarity"].iloc[1] == pytest.approx(1.0, abs=1e-6)
         assert "60 " in result.methods
 
 
 def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
-    result = _run(items="cls", yardsticks=False)
+    result = _run(items="cls", references=False)
     assert np.isnan(result.table["similarity"].iloc[0])
     assert any("do not vary at layer 0" in notice for notice in result.notices)
     assert charts.similarity_chart(result).to_dict()
 
 
 def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
-    few = _run(measure="cca", items="mean", limit=D_MODEL - 2, yardsticks=False)
+    few = _run(measure="cca", items="mean", sentences=D_MODEL - 2, references=False)
     assert any("near 1" in notice and "say nothing" in notice for notice in few.notices)
-    some = _run(measure="cca", items="mean", yardsticks=False)
+    some = _run(measure="cca", items="mean", references=False)
     assert any("unrelated spaces is up to" in notice for notice in some.notices)
-    assert not any("unrelated" in notice for notice in _run(yardsticks=False).notices)
+    assert not any("unrelated" in notice for notice in _run(references=False).notices)
 
 
 def test_one_sentence_has_no_band() -> None:
     long = {"demo": Corpus("demo", (Sentence(PLACES + VERBS),))}
-    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), yardsticks=False), long)
+    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), long)
     assert result.table["low"].isna().all()
     assert any("only one sentence" in notice for notice in result.notices)
 
 
 def test_too_few_items_fail_in_a_sentence() -> None:
     short = {"demo": Corpus("demo", (Sentence(("the", "dog")),) * 3)}
-    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), yardsticks=False), short)
+    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), short)
     assert "Only 6 items are left" in result.failures["zoo:tuned-0"]
     assert result.headline.startswith("No model could be compared")
     assert list(result.table.columns) == COLUMNS
 
 
 def test_a_model_that_is_missing_fails_alone() -> None:
-    result = _run(compare=("zoo:tuned-0", "zoo:gone-0"), yardsticks=False)
+    result = _run(compare=("zoo:tuned-0", "zoo:gone-0"), references=False)
     assert list(dict.fromkeys(result.table["model"])) == ["zoo:tuned-0"]
     assert "no model 'gone-0'" in result.failures["zoo:gone-0"]
     with pytest.raises(ModelError, match="no model 'gone-0'"):
@@ -148,17 +150,17 @@ def test_a_model_that_is_missing_fails_alone() -> None:
 
 
 def test_models_of_another_depth_are_matched_with_a_notice() -> None:
-    result = _run(compare=("zoo:deep-0",), yardsticks=False)
+    result = _run(compare=("zoo:deep-0",), references=False)
     assert len(result.table) == LAYERS + 1
     assert any("relative depth" in notice for notice in result.notices)
 
 
 def test_grid_and_second_corpus() -> None:
-    result = _run(grid=True, genres=("news",), against_genres=("fiction",), yardsticks=False)
+    result = _run(grid=True, genres=("news",), against_genres=("fiction",), references=False)
     grid = result.tables["grid"]
     assert list(grid.columns) == ["model", "base_layer", "layer", "similarity"]
     assert len(grid) == (LAYERS + 1) ** 2
-    matrix = result.arrays["grid zoo:tuned-0"]
+    matrix = grid["similarity"].to_numpy().reshape(LAYERS + 1, LAYERS + 1)
     assert np.diag(matrix)[:LAYERS] == pytest.approx(1.0)
     assert matrix[1, 2] == pytest.approx(matrix[2, 1]), "both models share these layers"
     domains = result.tables["domains"]
@@ -182,7 +184,7 @@ def test_figures_are_charts_with_titles_and_no_background() -> None:
         assert "background" not in spec
         assert "title" in json.dumps(spec)
     assert drawn["similarity"].to_dict()["width"] == "container"
-    plain = _run(yardsticks=False)
+    plain = _run(references=False)
     assert list(charts.figures(plain)) == ["similarity"]
     with pytest.raises(SpecError, match="layer-by-layer grid"):
         charts.grid_chart(plain)
@@ -194,17 +196,18 @@ def test_figures_are_charts_with_titles_and_no_background() -> None:
         charts.domains_chart(result, "other")
 
 
-def test_yardsticks_of_other_bases() -> None:
-    assert study.find_yardsticks(RsaSpec("zoo:tuned-0", ("zoo:seed-0",))) == ("random:zoo:tuned-0",)
-    assert study.find_yardsticks(RsaSpec("random:zoo:seed-0", ("zoo:seed-0",))) == ()
-    assert study.find_yardsticks(RsaSpec("zoo:seed-1", ("zoo:seed-0",))) == ("zoo:seed-0", "random:zoo:seed-1")
-    assert study.find_yardsticks(RsaSpec("zoo:seed-0", ("zoo:seed-1",), yardsticks=False)) == ()
+def test_references_of_other_bases() -> None:
+    assert study.find_references(RsaSpec("zoo:tuned-0", ("zoo:seed-0",))) == ("random:zoo:tuned-0",)
+    assert study.find_references(RsaSpec("random:zoo:seed-0", ("zoo:seed-0",))) == ()
+    assert study.find_references(RsaSpec("zoo:seed-1", ("zoo:seed-0",))) == ("zoo:seed-0", "random:zoo:seed-1")
+    assert study.find_references(RsaSpec("zoo:seed-0", ("zoo:seed-1",), references=False)) == ()
 
 
 def test_what_the_key_depends_on() -> None:
     def keys(**changes: object) -> list[str]:
-        settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "yardsticks": False, **changes}
-        return [task.key for task in study.plan(RsaSpec(**settings), CORPORA)]  # type: ignore[arg-type]
+        settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "references": False, **changes}
+        spec = RsaSpec(**settings)  # type: ignore[arg-type]
+        return [task.key for task in study.plan(spec, run(study.prepare(spec, CORPORA)))]
 
     plain = keys()
     assert keys() == plain
@@ -213,8 +216,8 @@ def test_what_the_key_depends_on() -> None:
         {"kernel": "euclidean"},
         {"comparison": "rho-a"},
         {"items": "mean"},
-        {"sample": 50},
-        {"limit": 20},
+        {"words": 50},
+        {"sentences": 20},
         {"standardise": True},
         {"drop_rogue": 1},
         {"draws": 100},
@@ -241,18 +244,18 @@ def test_sampled_words_are_spread_over_all_sentences() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"compare": ()}, "at least one model"),
-        ({"measure": "nope"}, "no measure 'nope'"),
-        ({"kernel": "nope"}, "kernel must be one of cosine"),
-        ({"comparison": "nope"}, "comparison must be one of pearson"),
-        ({"items": "nope"}, "items must be one of words, cls, mean"),
-        ({"sample": 5}, "sample must be a whole number from 10 to 20,000"),
-        ({"sample": 6000, "comparison": "spearman"}, "from 10 to 5,000"),
-        ({"draws": 10.5}, "draws must be a whole number"),
+        ({"compare": ()}, "at least 1 for compared with"),
+        ({"measure": "nope"}, "measure takes one of rsa, cka"),
+        ({"kernel": "nope"}, "kernel takes one of cosine, correlation, euclidean, not nope"),
+        ({"comparison": "nope"}, "comparison takes one of pearson"),
+        ({"items": "nope"}, "items takes one of words, cls, mean"),
+        ({"words": 5}, "words takes a whole number from 10 to 20,000, not 5"),
+        ({"words": 6000, "comparison": "spearman"}, "words takes a whole number up to 5,000"),
+        ({"draws": 10.5}, "draws takes a whole number"),
         ({"drop_rogue": -1}, "drop_rogue"),
         ({"seed": True}, "seed"),
-        ({"limit": 1}, "limit"),
-        ({"corpus": ""}, "Choose a corpus"),
+        ({"sentences": 1}, "sentences"),
+        ({"corpus": ""}, "is not a text"),
     ],
 )
 def test_a_spec_that_makes_no_sense_is_refused(change: dict[str, object], message: str) -> None:
@@ -315,8 +318,8 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_command_line_with_a_failure_and_with_nonsense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8")
-    command = ["rsa", "--compare", "zoo:gone-0", "zoo:tuned-0", "--corpus", str(text), "--no-yardsticks"]
+    command = ["rsa", "--compare", "zoo:gone-0", "zoo:tuned-0", "--corpus", str(text), "--no-references"]
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
     assert "no model 'gone-0'" in capsys.readouterr().err
-    assert main(["rsa", "--compare", "zoo:tuned-0", "--sample", "1", "--out", str(tmp_path / "out")]) == 2
-    assert "sample must be" in capsys.readouterr().err
+    assert main(["rsa", "--compare", "zoo:tuned-0", "--words", "1", "--out", str(tmp_path / "out")]) == 2
+    assert "words takes a whole number from 10" in capsys.readouterr().err

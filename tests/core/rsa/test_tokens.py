@@ -50,7 +50,7 @@ def test_projection_leaves_a_planar_cloud_alone() -> None:
 
 
 def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
-    result = tokens.run_tokens(TokenMapSpec(refs[:2], TEXT, ("Door", "man", "absent")))
+    result = tokens.run_study(TokenMapSpec(refs[:2], TEXT, ("Door", "man", "absent")))
     table = result.table
     assert list(table.columns) == ["model", "layer", "word", "position", "highlighted", "x", "y"]
     assert len(table) == 2 * (LAYERS + 1) * 8
@@ -58,7 +58,7 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
     assert result.notices == ("Not among the words: absent.",)
     assert result.headline.startswith("The two axes hold ")
     assert "closest together at layer" in result.headline
-    assert "closest" not in tokens.run_tokens(TokenMapSpec(refs[:2], TEXT, ("door",))).headline
+    assert "closest" not in tokens.run_study(TokenMapSpec(refs[:2], TEXT, ("door",))).headline
     drawn = charts.figures(result)
     assert next(iter(drawn)) == f"tokens-layer-{LAYERS}"
     for chart in (*drawn.values(), charts.token_chart(result, 1, refs[0])):
@@ -70,18 +70,18 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
 
 
 def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="at least one model"):
+    with pytest.raises(SpecError, match="at least 1 for models"):
         TokenMapSpec((), TEXT)
     with pytest.raises(SpecError, match="Write a sentence"):
         TokenMapSpec(refs[:1], "  \n ")
     with pytest.raises(CorpusError, match="3 to 200 words"):
-        tokens.plan(TokenMapSpec(refs[:1], "two words"))
+        tokens.run_study(TokenMapSpec(refs[:1], "two words"))
     with pytest.raises(SpecError, match="same layers and d_model"):
-        tokens.run_tokens(TokenMapSpec((refs[0], refs[2]), TEXT))
-    long = tokens.run_tokens(TokenMapSpec(refs[:1], "dog " * 100))
+        tokens.run_study(TokenMapSpec((refs[0], refs[2]), TEXT))
+    long = tokens.run_study(TokenMapSpec(refs[:1], "dog " * 100))
     assert "too long" in long.failures[refs[0]]
     assert long.headline.startswith("No model could read")
     assert charts.figures(long) == {}
-    gone = tokens.run_tokens(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
+    gone = tokens.run_study(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
     assert "not a folder" in "".join(gone.failures.values())
     assert len(gone.table) == (LAYERS + 1) * 8

@@ -20,11 +20,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import CancelledError, CorpusError, ModelError, SpecError, StoreError
+from core.errors import (
+    CancelledError,
+    CorpusError,
+    GaveWayError,
+    ModelError,
+    NotStoredError,
+    SpecError,
+    StoreError,
+)
 from core.runs.cluster import ClusterExecutor
 from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_stages, span, tick
 from core.runs.store import Store
-from core.runs.tasks import pure
+from core.runs.tasks import Signal, pure
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that counts calls.
 
@@ -181,6 +189,44 @@ def test_a_first_stage_is_never_stored_and_says_why_it_failed(store: Store, tmp_
         run_stages(first, then, store=store)
 
 
+def test_a_run_gives_way_at_the_border_of_a_task_and_goes_on_later(store: Store, tmp_path: Path) -> None:
+    gate, log, signal = tmp_path / "gate", tmp_path / "log", Signal()
+    tasks = [Task.of(str(n), blocked, number=n, gate=str(gate), log=str(log)) for n in range(4)]
+
+    def ask() -> None:
+        until(lambda: len(lines(log)) == 2)
+        signal.give_way.set()
+        time.sleep(0.5)
+        gate.touch()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    with pytest.raises(GaveWayError):
+        run(tasks, store=store, cancel=signal)
+    asking.join()
+    assert len(lines(log)) == 2, "what had begun was finished, nothing else was begun"
+    assert run(tasks, store=store).stored == 2
+
+
+def test_a_run_that_only_looks_computes_nothing(store: Store, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tasks = [Task.of("a", square, number=1, log=str(log))]
+    with pytest.raises(NotStoredError):
+        run(tasks, store=store, cancel=Signal(look_only=True))
+    assert lines(log) == []
+    run(tasks, store=store)
+    assert run(tasks, store=store, cancel=Signal(look_only=True)).stored == 1
+
+
+def test_a_look_does_not_wait_for_a_slow_first_stage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.runs.runner.LOOK_SECONDS", 0.2)
+    slow = [Task.of("slow", nap, fleeting=True, number=1, steps=100)]
+    began = time.monotonic()
+    with pytest.raises(NotStoredError):
+        run_stages(slow, lambda ready: [], store=store, cancel=Signal(look_only=True))
+    assert time.monotonic() - began < 2.0
+
+
 def test_a_first_stage_is_cancelled_within_a_second(store: Store) -> None:
     cancel = threading.Event()
     threading.Timer(0.2, cancel.set).start()
@@ -329,7 +375,7 @@ CRASH = """
 import pathlib, sys
 from core.runs.runner import Task, run
 from core.runs.store import Store
-from core.runs.tasks import pure
+from core.runs.tasks import Signal, pure
 from tests.core.runs.test_runner import nap
 tasks = [Task.of(str(n), nap, number=n, log=sys.argv[2]) for n in range(6)]
 run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.done, flush=True))

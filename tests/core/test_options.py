@@ -1,0 +1,186 @@
+"""An option is declared once: flag, form's value and link give the same spec, and the same sentence for nonsense."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from core import options
+from core.commands.study import STUDIES, add_flag, command_line, spec_of, study_module
+from core.errors import PalimpsestError, SpecError
+from core.options import Option, Spec, options_of
+
+EVERY = [(study, option) for study in STUDIES for option in options_of(study_module(study).Spec)]
+NAMES = [f"{study}: {option.name}" for study, option in EVERY]
+
+
+@dataclass(frozen=True)
+class Example(Spec):
+    base: str = options.model("Base", "zoo:seed-0", help="A model.")
+    compare: tuple[str, ...] = options.models("Others", ("zoo:parse-0",), most=3, help="Models.")
+    draws: int = options.whole("Draws", 500, low=20, high=10_000, help="Resamples.")
+    bands: bool = options.flag("Bands", True, help="Whether bands are drawn.")
+    kernel: str = options.choice("Kernel", "cosine", {"cosine": "", "euclidean": ""}, help="A kernel.")
+    probes: tuple[str, ...] = options.choices("Probes", ("a",), {"a": "", "b": "", "c": ""}, help="Which.")
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    layers: tuple[int, ...] = options.layers()
+    marked: tuple[str, ...] = options.words("Marked", help="Words.")
+    note: str = options.line("Note", help="A line.")
+
+    def check(self) -> None:
+        if self.kernel == "euclidean" and not self.bands:
+            raise SpecError("The Euclidean kernel needs bands.")
+
+
+def another(option: Option) -> Any:
+    """A value of this option that is not its default."""
+    if option.kind == "whole":
+        return option.low if option.default != option.low else option.low + 1
+    if option.kind == "flag":
+        return not option.default
+    if option.kind == "choice":
+        return next(name for name in option.known if name != option.default)
+    if option.kind in ("choices", "genres"):
+        chosen = tuple(option.known)[: max(1, option.low)]
+        return chosen if chosen != option.default else tuple(option.known)[: max(1, option.low) + 1]
+    return {
+        "model": "random:zoo:seed-3",
+        "models": tuple(f"zoo:seed-{n}" for n in range(2, 2 + max(2, option.low))),
+        "corpus": "demo-gold",
+        "layers": (1, 3),
+        "words": ("left", "right"),
+        "line": "a line",
+        "passage": "Another passage of some words.",
+    }[option.kind]
+
+
+def from_flags(study: str, flags: list[str]) -> Spec:
+    parser = argparse.ArgumentParser()
+    for option in options_of(study_module(study).Spec):
+        add_flag(parser, option)
+    return spec_of(study, parser.parse_args(flags))
+
+
+@pytest.mark.parametrize(("study", "option"), EVERY, ids=NAMES)
+def test_flag_and_link_give_the_value_that_python_gives(study: str, option: Option) -> None:
+    value = another(option)
+    assert option.check(value) == value
+    assert option.read(option.write(value)) == value
+    flag = f"--{option.name.replace('_', '-')}"
+    if option.kind == "flag":
+        flags = [flag if value else f"--no-{flag[2:]}"]
+    else:
+        flags = [flag, *option.write(value)]
+    parser = argparse.ArgumentParser()
+    add_flag(parser, option)
+    given = getattr(parser.parse_args(flags), option.name)
+    assert (given if option.kind == "flag" else option.read(given if option.many else [given])) == value
+
+
+@pytest.mark.parametrize(("study", "option"), EVERY, ids=NAMES)
+def test_every_option_says_what_it_is(study: str, option: Option) -> None:
+    assert option.label
+    assert option.help.endswith((".", ")", "?")), option.help
+    assert option.check(option.default) == option.default
+    parser = argparse.ArgumentParser(prog="x")
+    add_flag(parser, option)
+    said = " ".join(parser.format_help().split())
+    assert f"--{option.name.replace('_', '-')}" in said
+    if option.kind == "whole":
+        assert f"{option.low:,} to {option.high:,}; default {option.default}" in said
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_defaults_are_a_study_and_its_command_is_short(study: str) -> None:
+    spec = study_module(study).Spec()
+    assert spec.changed() == {}
+    assert command_line(study, spec) == f"python -m core {study}"
+    assert set(spec.plain()) == {option.name for option in options_of(type(spec))}
+
+
+def test_a_command_line_gives_its_spec_back() -> None:
+    import shlex
+
+    from core.rsa.spec import RsaSpec
+
+    spec = RsaSpec(
+        compare=("zoo:pos-0",), draws=50, references=False, genres=("news", "legal"), against_genres=("email",)
+    )
+    words = shlex.split(command_line("rsa", spec))
+    assert words[:4] == ["python", "-m", "core", "rsa"]
+    assert from_flags("rsa", words[4:]) == spec
+
+
+NONSENSE: list[tuple[str, Any, str]] = [
+    ("draws", 8.5, "draws takes a whole number from 20 to 10,000, not 8.5."),
+    ("draws", "x", "draws takes a whole number from 20 to 10,000, not x."),
+    ("draws", True, "draws takes a whole number"),
+    ("draws", None, "not None"),
+    ("draws", 10**30, "draws takes a whole number"),
+    ("bands", "perhaps", "bands takes true or false, not perhaps."),
+    ("bands", 1, "bands takes true or false"),
+    ("kernel", "magic", "kernel takes one of cosine, euclidean, not magic."),
+    ("kernel", 7, "kernel takes one of"),
+    ("probes", ("a", "z"), "probes takes any of a, b, c, not z."),
+    ("probes", (), "probes needs at least 1"),
+    ("probes", "a", "probes takes any of"),
+    ("base", "nonsense", "is not a model reference"),
+    ("base", 3, "base takes a model"),
+    ("compare", (), "at least 1"),
+    ("compare", ("zoo:a", "zoo:b", "zoo:c", "zoo:d"), "compare takes 1 to 3 models, not 4."),
+    ("corpus", "/etc/passwd", "is not a text"),
+    ("corpus", "", "is not a text"),
+    ("corpus", 5, "corpus takes a text"),
+    ("genres", ("gossip",), "genres takes any of news"),
+    ("layers", (-3, "a"), "layers takes all, or numbers from 0 to 1000, not -3."),
+    ("layers", ("a",), "layers takes all, or numbers"),
+    ("layers", 3, "layers takes"),
+    ("note", "x" * 5000, "note takes up to 4,000 characters"),
+    ("note", 5, "note takes up to"),
+    ("marked", "word", "marked takes"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "sentence"), NONSENSE, ids=[f"{n}={str(v)[:20]}" for n, v, _ in NONSENSE])
+def test_nonsense_is_refused_in_one_sentence(name: str, value: Any, sentence: str) -> None:
+    with pytest.raises(PalimpsestError) as refused:
+        Example(**{name: value})
+    assert sentence in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize("text", ["x", "19", "1e3", "", "²", "9" * 400])
+def test_flag_and_link_say_what_python_says(text: str) -> None:
+    option = next(option for option in options_of(Example) if option.name == "draws")
+    with pytest.raises(SpecError) as from_text:
+        option.read([text])
+    with pytest.raises(SpecError) as from_python:
+        Example(draws=text)  # type: ignore[arg-type]
+    assert str(from_text.value) == str(from_python.value).replace("not '", "not '") or text == "19"
+
+
+def test_values_come_in_their_final_form() -> None:
+    spec = Example(compare=["zoo:a", "zoo:a"], probes=["c", "a"], layers=[2, "1", 2], draws=500.0, marked=["x ", ""])  # type: ignore[arg-type]
+    assert spec.compare == ("zoo:a",)
+    assert spec.probes == ("a", "c")
+    assert spec.layers == (2, 1)
+    assert spec.marked == ("x",)
+    assert (spec.draws, type(spec.draws)) == (500, int)
+    assert spec.plain()["layers"] == [2, 1]
+    assert Example(layers=()).changed() == {}
+
+
+def test_rules_between_fields_are_the_specs_own() -> None:
+    with pytest.raises(SpecError, match="needs bands"):
+        Example(kernel="euclidean", bands=False)
+
+
+def test_a_flag_that_makes_no_sense_ends_with_the_same_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    from core.commands.main import main
+
+    assert main(["rsa", "--draws", "x", "--out", "nowhere"]) == 2
+    assert capsys.readouterr().err == "palimpsest: draws takes a whole number from 20 to 10,000, not x.\n"

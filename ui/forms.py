@@ -1,0 +1,249 @@
+"""Controls made from options: the widget, its label, help, bounds and default are the option's.
+
+form = Form("rsa", RsaSpec, display=RsaDisplay)
+with form.body():
+    form.control("base")
+    form.rest("Options")
+spec = form.spec()      # None where something is no choice, which is then said below the form
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.limits import MEGABYTE, current_limits
+from core.options import Option, Spec, options_of
+from ui.links import Address
+from ui.models import model_options
+from ui.text import plain
+
+TEXTS = ("demo", "demo-gold")
+UPLOAD = "upload"
+WRONG = ":material/error:"
+UPLOAD_MEGABYTES = 20  # as in .streamlit/config.toml
+S = TypeVar("S", bound=Spec)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that somebody brought: its CorpusRef and its content."""
+
+    ref: str
+    content: bytes
+
+    @property
+    def identity(self) -> str:
+        """Tells two uploads of the same name apart."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+class Form(Generic[S]):
+    """A page's form: the study's options as controls, and the spec that they hold."""
+
+    def __init__(self, page: str, spec: type[S], display: Iterable[Option] = ()) -> None:
+        """Read the address; see `ui.links.Address.open`.
+
+        Args:
+            page: The page's name in widget keys, its own.
+            spec: The study's spec.
+            display: Options of what is shown (view, layer): in the address too, no part of the study.
+        """
+        self._spec = spec
+        self._names = [option.name for option in options_of(spec)]
+        self._drawn: set[str] = set()
+        self.address = Address(page, (*options_of(spec), *display))
+        self.address.open()
+        self.pressed = False
+
+    @contextmanager
+    def body(self) -> Iterator[None]:
+        """The form itself; what is typed inside counts when its button is pressed."""
+        with st.form(self.address.key("form")):
+            yield
+
+    def control(self, name: str, **layout: Any) -> None:
+        """Draw an option's control; below it a sentence where its value is none."""
+        self._drawn.add(name)
+        draw_control(self.address, name, **layout)
+        try:
+            self.address.options[name].check(self.address[name])
+        except PalimpsestError as error:
+            st.error(plain(str(error)), icon=WRONG)
+
+    def text(self) -> None:
+        """The controls of a text: what, which genres, how many sentences, and an upload."""
+        source, genres, amount, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
+        with upload:
+            self._upload_control()
+        with source:
+            self.control("corpus")
+        with genres:
+            self.control("genres")
+        with amount:
+            self.control("sentences")
+
+    def rest(self, label: str = "Options") -> None:
+        """All options that have no control yet, in a popover."""
+        left = [name for name in self._names if name not in self._drawn and self.address.options[name].shown]
+        if left:
+            with st.popover(label, icon=":material/tune:"):
+                for name in left:
+                    self.control(name)
+
+    def button(self, label: str = "Run") -> None:
+        """The form's button; whoever presses it has chosen, and what a link said is forgotten."""
+        pressed = st.form_submit_button(
+            label, type="primary", icon=":material/play_arrow:", on_click=self.address.forget_refused
+        )
+        self.pressed = self.pressed or pressed
+
+    def spec(self, **fixed: Any) -> S | None:
+        """What the controls hold; where that is no study a sentence says why, and the last one stands (None at first).
+
+        Args:
+            fixed: Options that have another value than their controls.
+        """
+        values = {name: self.address[name] for name in self._names} | fixed
+        problems = []
+        for name, value in values.items():
+            try:
+                values[name] = self.address.options[name].check(value)
+            except PalimpsestError as error:
+                problems.append((name, str(error)))
+        for name, problem in problems:
+            if name not in self._drawn:
+                st.error(plain(problem), icon=WRONG)
+        if problems:
+            return self._last()
+        if values.get("corpus", "").startswith(f"{UPLOAD}:") and self.upload is None:
+            st.error("This study reads an upload: choose the file under “Upload”, or another text.", icon=WRONG)
+            return self._last()
+        try:
+            spec = self._spec(**values)
+        except PalimpsestError as error:
+            st.error(plain(str(error)), icon=WRONG)
+            return self._last()
+        st.session_state[self.address.key("last")] = spec
+        return spec
+
+    def _last(self) -> S | None:
+        """The last study that made sense: its result stays on the page while something is mended."""
+        return st.session_state.get(self.address.key("last"))
+
+    def view(self) -> str:
+        """The selector of views, an option of the page's display called `view`."""
+        option = self.address.options["view"]
+        st.segmented_control(
+            option.label,
+            list(option.known),
+            required=True,
+            key=self.address.key("view"),
+            label_visibility="collapsed",
+        )
+        return str(self.address["view"])
+
+    @property
+    def identity(self) -> str:
+        """Tells studies of two uploads of the same name apart."""
+        return self.upload.identity if self.upload else ""
+
+    @property
+    def upload(self) -> Upload | None:
+        """The file at hand, if it is the text chosen."""
+        file = st.session_state.get(self.address.key("upload"))
+        if file is None or self.address["corpus"] != f"{UPLOAD}:{file.name}":
+            return None
+        return Upload(f"{UPLOAD}:{file.name}", file.getvalue())
+
+    @property
+    def texts(self) -> dict[str, bytes]:
+        """The upload under its CorpusRef; empty for what a study reads itself."""
+        return {self.upload.ref: self.upload.content} if self.upload else {}
+
+    def _upload_control(self) -> None:
+        """The file control; a file that has just come becomes the text, and the button shows its name."""
+        key, seen = self.address.key("upload"), self.address.key("upload seen")
+        file = st.session_state.get(key)
+        if file is not None and st.session_state.get(seen) != file.file_id:
+            st.session_state[seen] = file.file_id
+            self.address.set("corpus", f"{UPLOAD}:{file.name}")
+        label = _shortened(file.name) if file is not None else "Upload"
+        with st.popover(plain(label), icon=":material/upload_file:", width="stretch"):
+            st.file_uploader(
+                "A .txt file of running text, or .conllu with words and trees.",
+                type=["txt", "conllu", "gz"],
+                key=key,
+                max_upload_size=min(UPLOAD_MEGABYTES, current_limits().max_upload_bytes // MEGABYTE),
+                help="The file stays in memory for this session; what is computed from it is kept without the text.",
+            )
+
+
+def draw_control(address: Address, name: str, **layout: Any) -> Any:
+    """An option's widget; its value stands in the session's state before, so none is given here."""
+    option = address.options[name]
+    about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **layout}
+    label = about.pop("label", option.label)
+    match option.kind:
+        case "whole":
+            low, high, step = option.low, _most(option), 100 if option.high > 5_000 and option.default >= 100 else 1
+            return st.number_input(label, low, high, step=step, **about)
+        case "flag":
+            return st.toggle(label, **about)
+        case "choice":
+            about.setdefault("format_func", _labels(option))
+            return st.selectbox(label, list(option.known), **about)
+        case "choices" | "genres":
+            about.setdefault("format_func", _labels(option))
+            return st.multiselect(label, list(option.known), placeholder=option.placeholder or None, wrap=True, **about)
+        case "model":
+            offered = _offered(address, name)
+            return st.selectbox(label, offered, accept_new_options=True, filter_mode="contains", **about)
+        case "models":
+            # Without select_all=False the first thing that Enter takes is "Select N matches".
+            return st.multiselect(
+                label, _offered(address, name), accept_new_options=True, max_selections=option.high, wrap=True,
+                select_all=False, filter_mode="contains", **about,
+            )  # fmt: skip
+        case "corpus":
+            offered = list(dict.fromkeys([*TEXTS, *([] if option.default else [""]), str(address[name])]))
+            return st.selectbox(label, offered, accept_new_options=True, filter_mode="contains", **about)
+        case "layers" | "words":
+            return st.multiselect(
+                label, list(dict.fromkeys([*option.default, *address[name]])), accept_new_options=True, wrap=True,
+                select_all=False, **about,
+            )  # fmt: skip
+        case "passage":
+            return st.text_area(label, **about)
+    return st.text_input(label, **about)
+
+
+def help_of(option: Option) -> str:
+    """The option's help, with what its choices mean."""
+    meanings = [f"*{name}*: {meaning}" for name, meaning in option.known.items() if meaning and not option.titled]
+    return "  \n".join([option.help, *meanings])
+
+
+def _labels(option: Option) -> Any:
+    known = option.known
+    return lambda name: known.get(name, name) if option.titled else name
+
+
+def _offered(address: Address, name: str) -> list[str]:
+    """References to offer: the known ones, and those that the link or the user brought."""
+    value = address[name]
+    return list(dict.fromkeys([*model_options(), *([value] if isinstance(value, str) else value)]))
+
+
+def _most(option: Option) -> int:
+    return min(option.high, current_limits().max_sentences) if option.name == "sentences" else option.high
+
+
+def _shortened(name: str, most: int = 24) -> str:
+    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
