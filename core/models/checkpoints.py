@@ -105,7 +105,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             kernels that are not in the transformers library itself.
     """
     path = folder / CONFIG
-    config = _read_json(path)
+    config = read_json(path)
     check_config(config, path)
     if (folder / ADAPTER).exists():
         raise ModelError(
@@ -114,7 +114,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         )
     tokenizer = folder / "tokenizer_config.json"
     if tokenizer.is_file():
-        settings = _read_json(tokenizer)
+        settings = read_json(tokenizer)
         if "auto_map" in settings:
             raise ModelError(f"{tokenizer} needs its author's own code (auto_map), never run here: use another.")
         refuse_redirection(settings, tokenizer)
@@ -182,7 +182,7 @@ def weight_files(folder: Path) -> list[Path]:
         if (folder / single).is_file():
             return [folder / single]
         if (folder / index).is_file():
-            return [_present(folder / name) for name in shard_names(_read_json(folder / index), folder / index)]
+            return [_present(folder / name) for name in shard_names(read_json(folder / index), folder / index)]
     raise ModelError(
         f"{folder / SAFETENSORS} is missing, and so are other weights that can be read: save the model there with "
         "save_pretrained, or choose another."
@@ -247,7 +247,7 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
     parts = [config["model_type"]]
     for path in present:
         is_settings = path.suffix == ".json" and path.name != "tokenizer.json" and path.stat().st_size < 1_000_000
-        parts.append(config_hash(_read_json(path)) if is_settings else content_hash(path))
+        parts.append(config_hash(read_json(path)) if is_settings else content_hash(path))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -272,14 +272,29 @@ def _present(path: Path) -> Path:
     return path
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a model's folder.
+
+    Raises:
+        ModelError: If it is missing, cannot be read, or is no JSON object.
+    """
     _present(path)
     try:
-        value = json.loads(path.read_text(encoding="utf8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path} is damaged (not JSON: {str(error)[:200]}): get it again.") from error
+        return parse_json(path.read_bytes(), path)
     except OSError as error:
         raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
+
+
+def parse_json(raw: bytes, source: object) -> dict[str, Any]:
+    """A JSON object; `source` names it in the message.
+
+    Raises:
+        ModelError: If it is none.
+    """
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{source} is damaged (not JSON: {str(error)[:200]}): get it again.") from error
     if not isinstance(value, dict):
-        raise ModelError(f"{path} is damaged (not a JSON object): get it again.")
+        raise ModelError(f"{source} is damaged (not a JSON object): get it again.")
     return value

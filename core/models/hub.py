@@ -10,7 +10,6 @@ in huggingface_hub 2: a silent server would hang the app. What is fetched is the
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -138,7 +137,7 @@ def _wanted(name: str, commit: str, files: dict[str, int]) -> list[str]:
 
 def _shards(name: str, commit: str, index: str) -> list[str]:
     path = _fetch(name, commit, index)
-    return checkpoints.shard_names(json.loads(path.read_text(encoding="utf8")), f"{name}/{index}")
+    return checkpoints.shard_names(checkpoints.read_json(path), f"{name}/{index}")
 
 
 def _fetch(name: str, commit: str, file: str) -> Path:

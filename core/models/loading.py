@@ -7,6 +7,7 @@ because transformers would fill them with random numbers and say nothing.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import re
@@ -86,17 +87,33 @@ def locate(ref: str | ModelRef) -> Path:
         return hub.download(ref.name, ref.revision)
     if ref.kind == "path":
         folder = Path(ref.name)
-        if not folder.is_dir():
-            raise ModelError(f"{folder} is not a folder: give the folder that holds the model's {checkpoints.CONFIG}.")
+        if not _is_folder(folder):
+            where = str(folder)[-300:]
+            raise ModelError(f"{where} is not a folder: give the folder that holds the model's {checkpoints.CONFIG}.")
         return folder
     folder = zoo_folder() / "models" / ref.name
-    if not folder.is_dir():
-        there = sorted(path.name for path in folder.parent.glob("*") if path.is_dir())
-        raise ModelError(
-            f"The box has no model {ref.name!r}"
-            + (f"; it has {', '.join(there)}." if there else ": restore it with `git checkout -- zoo`.")
-        )
+    if not _is_folder(folder):
+        raise ModelError(_not_in_the_box(ref.name, folder.parent))
     return folder
+
+
+def _is_folder(path: Path) -> bool:
+    """As Path.is_dir, which raises for a name that no file system takes."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _not_in_the_box(name: str, folder: Path) -> str:
+    """What to say of a name that the box does not have: the nearest that it has, or how to restore it."""
+    there = sorted(path.name for path in folder.glob("*") if path.is_dir())
+    if not there:
+        return f"The box has no model {name!r}: restore it with `git checkout -- zoo`."
+    near = difflib.get_close_matches(name, there, n=1, cutoff=0.0)[0]
+    return (
+        f"The box has no model {name!r}; the nearest name is {near}. `python -m core zoo list` shows all {len(there)}."
+    )
 
 
 def fingerprint(ref: str | ModelRef) -> str:

@@ -6,7 +6,7 @@ zoo:seed-0 · hub:bert-base-uncased · hub:organisation/name@revision · path:/s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import ModelError
@@ -17,6 +17,9 @@ _NAMES = {
     "hub": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?"),
 }
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+LONGEST_NAME = 200  # characters of a name in the box or on the hub, and of a revision
+LONGEST_PATH = 4_000  # characters
+_SHOWN = 100  # characters of something refused that a message repeats
 _FORMS = (
     "write zoo:seed-0, hub:bert-base-uncased, hub:organisation/name@revision, path:/some/folder or random:zoo:seed-0"
 )
@@ -52,22 +55,34 @@ def parse_ref(text: str | ModelRef) -> ModelRef:
     if isinstance(text, ModelRef):
         return text
     text = text.strip()
-    if text.startswith("random:"):
-        inner = parse_ref(text.removeprefix("random:"))
-        if inner.random:
-            raise ModelError(f"{text!r} draws weights afresh twice: write random: once.")
-        return replace(inner, random=True)
-    kind, colon, rest = text.partition(":")
+    random = text.startswith("random:")
+    named = text.removeprefix("random:").strip()
+    if random and named.startswith("random:"):
+        raise ModelError(f"{_shown(text)} draws weights afresh twice: write random: once.")
+    kind, colon, rest = named.partition(":")
     if not colon or kind not in ("zoo", "hub", "path") or not rest.strip():
-        raise ModelError(f"{text!r} is not a model reference: {_FORMS}.")
+        raise ModelError(f"{_shown(text)} is not a model reference: {_FORMS}.")
     if kind == "path":
-        if current_limits().shared:
-            raise ModelError("Folders on this computer (path:) are off on a shared instance: use zoo: or hub:.")
-        return ModelRef("path", str(Path(rest.strip()).expanduser().resolve()))
-    name, revision = rest, None
-    if kind == "hub" and "@" in rest:
-        name, revision = rest.split("@", 1)
-    safe_revision = revision is None or (_REVISION.fullmatch(revision) and ".." not in revision)
-    if not _NAMES[kind].fullmatch(name) or ".." in name or not safe_revision:
-        raise ModelError(f"{text!r} is not a model reference: {_FORMS}.")
-    return ModelRef(kind, name, revision)
+        return ModelRef("path", _folder(rest.strip()), random=random)
+    name, at, revision = rest.partition("@") if kind == "hub" else (rest, "", "")
+    safe = bool(_REVISION.fullmatch(revision)) if at else True
+    if not _NAMES[kind].fullmatch(name) or not safe or ".." in rest or len(rest) > LONGEST_NAME:
+        raise ModelError(f"{_shown(text)} is not a model reference: {_FORMS}.")
+    return ModelRef(kind, name, revision or None, random)
+
+
+def _folder(path: str) -> str:
+    """The absolute folder that a path names; whether it is there is found out later."""
+    if current_limits().shared:
+        raise ModelError("Folders on this computer (path:) are off on a shared instance: use zoo: or hub:.")
+    try:
+        if len(path) > LONGEST_PATH:
+            raise ValueError(f"longer than {LONGEST_PATH:,} characters")
+        return str(Path(path).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError) as error:  # no such user, a circle of links, a zero byte
+        reason = str(error)[:_SHOWN]
+        raise ModelError(f"{_shown(path)} names no folder ({reason}): check the path.") from error
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

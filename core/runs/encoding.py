@@ -75,9 +75,12 @@ def decode(payload: bytes) -> Value:
     try:
         length = int.from_bytes(payload[:8], "little")
         header = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"][METADATA])
+        order, plain = header["order"], header["json"]
+        if not isinstance(plain, dict) or not isinstance(order, list) or not all(isinstance(n, str) for n in order):
+            raise ValueError("its names are not strings")
         arrays = load(payload)
-        return {name: arrays[name] if name in arrays else header["json"][name] for name in header["order"]}
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        return {name: arrays[name] if name in arrays else plain[name] for name in order}
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise OSError(f"not a stored value: {error}") from error
 
 

@@ -24,10 +24,11 @@ from core.text.trees import head_problem
 COLUMNS = 10
 NO_HEADS = "{name} has no heads (all are _): its trees can only come from a parser."
 PUNCTUATION_TAGS = frozenset({"''", ",", ".", ":", "``", "-LRB-", "-RRB-"})
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
-_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]*)")
-_WORD_ID = re.compile(r"[1-9][0-9]*")
-_HEAD = re.compile(r"0|[1-9][0-9]*")
+_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")  # no sentence has more words than nine digits say
+_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+_WORD_ID = re.compile(r"[1-9][0-9]{0,8}")
+_HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
+LONGEST_WORD = 500  # characters; a tokenizer or a parser would be long at more
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,8 @@ def _take(block: _Block, text: str, number: int, name: str) -> None:
         raise _refuse(name, number, f"columns separated by tabs: {len(columns)}, where CoNLL-U has {COLUMNS}")
     if not all(columns):
         raise _refuse(name, number, f"column {columns.index('') + 1} is empty; CoNLL-U writes _ for nothing")
+    if len(columns[1]) > LONGEST_WORD:
+        raise _refuse(name, number, f"a word of {len(columns[1]):,} characters; {LONGEST_WORD} are allowed")
     block.first = block.first or number
     identifier, last = columns[0], len(block.rows)
     if _WORD_ID.fullmatch(identifier):

@@ -53,6 +53,7 @@ GENRES = (
 )
 FORMS = "demo, demo:GENRE,GENRE, demo-gold, a path ending in .txt or .conllu (or .gz), or hub:NAME"
 LONGEST_SENTENCE = 512  # words; longer ones are lists or tables, and a distance matrix grows with the square
+LONGEST_NAME = 100  # characters of a file's name in messages
 HUB_SENTENCES = 1_000  # of a hub data set, when no number is asked for
 _SUFFIXES = (".txt", ".conllu", ".txt.gz", ".conllu.gz")
 _LONGEST_LINE = 4 * 2**20  # bytes; beyond it the file is no text
@@ -151,7 +152,7 @@ def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpu
         CorpusError: If the file is too large, of another kind, empty, or not what it says.
     """
     limits = current_limits()
-    short = Path(name.replace("\\", "/")).name[:100]
+    short = _short_name(name)
     if not short.lower().endswith(_SUFFIXES):
         raise CorpusError(
             f"{short} cannot be read: upload a file that ends in .txt or .conllu (or .txt.gz, .conllu.gz)."
@@ -186,6 +187,12 @@ def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
     return replace(corpus, sentences=sentences, notices=(*corpus.notices, notice))
 
 
+def _short_name(name: str) -> str:
+    """A file's name without its folders, cut in the middle so that its ending stays."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    return last if len(last) <= LONGEST_NAME else f"{last[: LONGEST_NAME - 20]}…{last[-19:]}"
+
+
 def _megabytes(limits: Limits) -> str:
     return f"{limits.max_upload_bytes / 2**20:g}"
 
@@ -194,7 +201,7 @@ def _genres(named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     """Genres named in the reference and asked for beside it; both, where both are given."""
     for genre in (*named, *asked):
         if genre not in GENRES:
-            raise CorpusError(f"{genre!r} is not a genre of the demo corpus. There are: {', '.join(GENRES)}.")
+            raise CorpusError(f"{genre[:100]!r} is not a genre of the demo corpus. There are: {', '.join(GENRES)}.")
     both = tuple(genre for genre in named if genre in asked) if named and asked else (*named, *asked)
     if (named or asked) and not both:
         raise CorpusError(f"The genres {', '.join(named)} and {', '.join(asked)} have nothing in common.")
@@ -252,14 +259,19 @@ def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Lim
     """A file named by its path, read only as far as needed."""
     if limits.shared:
         raise CorpusError("Files are not read by their path on a shared instance. Upload the file, or use demo.")
-    path = Path(ref).expanduser()
-    if not path.is_file():
-        raise CorpusError(f"There is no file {ref}. Check the path, or use demo.")
     try:
+        path = Path(ref).expanduser()
+        if not path.is_file():
+            raise CorpusError(f"There is no file {_short(ref)}. Check the path, or use demo.")
         with path.open("rb") as handle:
             return _collect(ref, _from_file(handle, path.name), limit, genres, limits)
-    except OSError as error:
-        raise CorpusError(f"{ref} cannot be read: {error.strerror or error}.") from error
+    except (OSError, RuntimeError, ValueError) as error:  # also: no such user, a zero byte, a path too long
+        reason = getattr(error, "strerror", None) or error
+        raise CorpusError(f"{_short(ref)} cannot be read: {reason}.") from error
+
+
+def _short(ref: str) -> str:
+    return ref if len(ref) <= 300 else f"{ref[:150]}…{ref[-100:]}"
 
 
 def _from_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[Sentence]:

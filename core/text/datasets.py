@@ -14,6 +14,7 @@ from typing import Any
 from core.errors import CorpusError
 
 FORM = "hub:NAME[/CONFIG][#SPLIT][:COLUMN], such as hub:nyu-mll/glue/sst2#validation:sentence"
+LONGEST_REFERENCE = 300  # characters
 PREFERRED_COLUMNS = ("text", "sentence", "tokens", "words")
 _PART = r"[A-Za-z0-9][\w.\-]*"
 _REFERENCE = re.compile(rf"hub:(?P<name>{_PART}(?:/{_PART}){{0,2}})(?:#(?P<split>[\w.\-]+))?(?::(?P<column>[^:#/]+))?")
@@ -38,14 +39,21 @@ def parse_hub_ref(ref: str) -> HubText:
         CorpusError: If the reference is not of this form, or names a folder here.
     """
     found = _REFERENCE.fullmatch(ref)
-    if found is None or ".." in ref:
-        raise CorpusError(f"{ref!r} does not name a hub data set; the form is {FORM}.")
+    if found is None or ".." in ref or len(ref) > LONGEST_REFERENCE:
+        raise CorpusError(f"{ref[:100]!r} does not name a hub data set; the form is {FORM}.")
     parts = found["name"].split("/")
     name = "/".join(parts[:2])
-    if Path(name).exists():
+    if _is_here(name):
         # `datasets` would read the folder instead of asking the hub.
         raise CorpusError(f"{name} is also a file or folder here, so hub:{name} is refused; start from another folder.")
     return HubText(name, parts[2] if len(parts) == 3 else "", found["split"] or "train", found["column"] or "")
+
+
+def _is_here(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError:  # a name that no file system takes
+        return False
 
 
 def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:

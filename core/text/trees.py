@@ -33,7 +33,7 @@ def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
         if head == 0:
             roots.append(i)
     if len(roots) > 1:
-        return roots[1], f"there are {len(roots)} roots (words {', '.join(str(i + 1) for i in roots)}); one is allowed"
+        return roots[1], f"there are {len(roots)} roots (words {_numbers(roots)}); one is allowed"
     state = [0] * n  # 0 not seen, 1 on the way up from the present word, 2 known to reach the root
     for start in range(n):
         path, i = [], start
@@ -44,12 +44,17 @@ def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
         if i >= 0 and state[i] == 1:
             cycle = path[path.index(i) :]
             return i, "the heads run in a circle through word" + (
-                f"s {', '.join(str(j + 1) for j in sorted(cycle))}" if len(cycle) > 1 else f" {i + 1}"
+                f"s {_numbers(sorted(cycle))}" if len(cycle) > 1 else f" {i + 1}"
             )
         for j in path:
             state[j] = 2
     # Without a root, following heads must end in a circle, which is reported above.
     return None
+
+
+def _numbers(words: Sequence[int]) -> str:
+    """1-based numbers of words, the first ten of them."""
+    return ", ".join(str(i + 1) for i in words[:10]) + (", ..." if len(words) > 10 else "")
 
 
 def validate_heads(heads: Sequence[int]) -> None:

@@ -60,7 +60,7 @@ def _open_remote(ref: str, name: str, revision: str | None) -> Checkpoint:
     found = hub_listing.look_up(name, revision)
     try:
         config = json.loads(hub_listing.read_small(name, found.commit, checkpoints.CONFIG))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
     checkpoints.check_config(config if isinstance(config, dict) else {}, name)
     index = None

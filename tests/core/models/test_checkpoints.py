@@ -92,6 +92,13 @@ def test_tokenizer_files_that_are_not_fingerprinted_are_refused(folder) -> None:
             use(f"path:{folder}")
 
 
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"model": ' * 5_000, '{"version": "1.0"}', "null", "\0"])
+def test_a_tokenizer_that_is_none_is_one_sentence(folder, content) -> None:
+    (folder / "tokenizer.json").write_text(content)
+    with pytest.raises(ModelError, match="The tokenizer of path:.* cannot be read"):
+        load_tokenizer(f"path:{folder}")
+
+
 @pytest.mark.parametrize("file", ["special_tokens_map.json", "added_tokens.json"])
 def test_what_is_read_beside_tokenizer_json_is_part_of_its_fingerprint(folder, file) -> None:
     before = tokenizer_fingerprint(f"path:{folder}")
