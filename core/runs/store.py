@@ -27,7 +27,7 @@ import diskcache
 from core.errors import StoreError
 from core.runs import files
 from core.runs.encoding import Value, decode, encode, key_of
-from core.runs.flight import CacheLocks, Flight, SingleFlight
+from core.runs.flight import Flight, SingleFlight
 
 __all__ = [
     "Store",
@@ -44,7 +44,6 @@ __all__ = [
 
 SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
-LOCK_SECONDS = 20.0
 INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
 READ_BATCH = 256  # entries read in one transaction
 WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
@@ -152,13 +151,12 @@ class _Cache(diskcache.Cache):
 class Store:
     """A folder of values by key, shared by threads and processes of one machine (not over a network file system)."""
 
-    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT, lock_seconds: float = LOCK_SECONDS) -> None:
+    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT) -> None:
         """Open the store, or make it.
 
         Args:
             folder: Where it lies; made, readable by its owner only, if it is not there.
             size_limit: Bytes on disk above which what was used longest ago is thrown away.
-            lock_seconds: After how long a computing process that gives no sign of life is taken for dead.
 
         Raises:
             StoreError: If the folder cannot be made or written.
@@ -169,8 +167,10 @@ class Store:
         self.notices: list[str] = []
         self._guard = threading.Lock()
         self._open_values()
-        locks = self._open("locks", eviction_policy="none", size_limit=2**30)
-        self._flights = SingleFlight(CacheLocks(locks, TROUBLE, self._say), lock_seconds)
+        locks = self.folder / "locks"
+        with contextlib.suppress(OSError):  # said when a lock is wanted
+            files.make_private_folder(locks)
+        self._flights = SingleFlight(locks, self._say)
 
     def __contains__(self, key: str) -> bool:
         try:

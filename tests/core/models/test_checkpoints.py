@@ -95,7 +95,7 @@ def test_tokenizer_files_that_are_not_fingerprinted_are_refused(folder) -> None:
 @pytest.mark.parametrize("content", ["[" * 100_000, '{"model": ' * 5_000, '{"version": "1.0"}', "null", "\0"])
 def test_a_tokenizer_that_is_none_is_one_sentence(folder, content) -> None:
     (folder / "tokenizer.json").write_text(content)
-    with pytest.raises(ModelError, match="The tokenizer of path:.* cannot be read"):
+    with pytest.raises(ModelError, match=r"The tokenizer of path:.* cannot be read"):
         load_tokenizer(f"path:{folder}")
 
 
