@@ -21,6 +21,7 @@ Books = TypeVar("Books")
 FILENAME = re.compile(r"[0-9a-f]{2}[/\\][0-9a-f]{30}\.safetensors")
 ATTEMPTS = 10
 BOOKS = "cache.db"  # diskcache's name for its database
+BROKEN = frozenset({"SQLITE_ERROR", "SQLITE_IOERR_SHORT_READ"})  # tables gone, a file cut short
 
 
 def checksum(payload: bytes) -> bytes:
@@ -137,14 +138,21 @@ def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str
             make_private_folder(folder.parent)
             make_private_folder(folder)
             return opener(folder)
-        except (OSError, sqlite3.Error) as error:
-            if type(error) is not sqlite3.DatabaseError:
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+            if not is_damage(error):
                 raise StoreError(
                     f"The store in {folder} cannot be opened ({error}); name another folder in PALIMPSEST_STORE."
                 ) from error
             if identity(folder) == before:  # else another process has just begun new ones
                 set_aside(folder, error, say)
     raise StoreError(f"The store in {folder} is damaged and cannot be set aside; remove that folder.")
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether the books themselves are at fault, and not the disk, the rights or another who is using them."""
+    if type(error) is sqlite3.DatabaseError or isinstance(error, UnicodeDecodeError | sqlite3.IntegrityError):
+        return True
+    return getattr(error, "sqlite_errorname", None) in BROKEN
 
 
 def set_aside(folder: Path, error: Exception, say: Callable[[str], None]) -> None:

@@ -48,7 +48,7 @@ INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows ar
 READ_BATCH = 256  # entries read in one transaction
 WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
 MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
-TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
+TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout, UnicodeDecodeError)
 
 _OPEN: dict[tuple[int, Path, int], Store] = {}
 _OPENING = threading.Lock()
@@ -114,12 +114,35 @@ class _Disk(diskcache.Disk):
         files.remove([f"{self._directory}/{file_path}"])
 
 
+@contextlib.contextmanager
+def _settings_read() -> Iterator[None]:
+    """Settings that are missing or of another kind are damaged books, which diskcache does not look for."""
+    try:
+        yield
+    except (AttributeError, ValueError, TypeError) as error:
+        raise sqlite3.DatabaseError(f"damaged settings: {error}") from error
+
+
 class _Cache(diskcache.Cache):
     """diskcache's cache, evicting after the commit: before it, freed pages still count and too much would go."""
 
     def _cull(self, now: float, sql: Any, cleanup: Any, limit: int | None = None) -> None:
         if limit is not None:
             super()._cull(now, sql, cleanup, limit)
+
+    def __init__(self, directory: str, **settings: Any) -> None:
+        with _settings_read():
+            super().__init__(directory, **settings)
+
+    @property
+    def _con(self) -> Any:
+        with _settings_read():
+            return super()._con
+
+    def reset(self, key: str, *arguments: Any, **named: Any) -> Any:
+        """A setting, read or written; see diskcache.Cache.reset."""
+        with _settings_read():
+            return super().reset(key, *arguments, **named)
 
     def read_many(self, keys: list[str]) -> list[tuple[str, bytes]]:
         """Those of the keys that are there and sound. Two statements for all, where `get` needs three for each."""
@@ -312,7 +335,7 @@ class Store:
             return
         with self._guard:
             same = self._books == files.identity(self._values_folder)  # else another has begun new ones
-            if same and type(error) is sqlite3.DatabaseError:
+            if same and files.is_damage(error):
                 files.set_aside(self._values_folder, error, self._say)
             elif same:
                 self._say(f"The store in {self.folder} does not answer ({error}); results are shown but not kept.")
@@ -325,7 +348,8 @@ class Store:
         self._books = files.identity(self._values_folder)
 
     def _open(self, name: str, **settings: Any) -> _Cache:
-        settings |= {"disk": _Disk, "cull_limit": 1, "disk_min_file_size": INLINE_BYTES}
+        # No memory map: books that are cut short under it end the process (SIGBUS).
+        settings |= {"disk": _Disk, "cull_limit": 1, "disk_min_file_size": INLINE_BYTES, "sqlite_mmap_size": 0}
         return files.open_books(self.folder / name, lambda folder: _Cache(str(folder), **settings), self._say)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import pickle
 import random
@@ -12,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -284,6 +286,41 @@ def test_books_that_are_damaged_while_in_use_are_set_aside(store: Store) -> None
     assert any("set aside" in notice for notice in store.notices)
     assert store.put("key", SMALL)
     assert same(store.get("key"), SMALL)
+
+
+@pytest.mark.parametrize("left", [0, 100, 4_096, 20_000])
+def test_books_cut_short_under_a_living_process_do_not_end_it(tmp_path: Path, left: int) -> None:
+    process = start(CUT_SHORT, tmp_path / "store", left)
+    answer, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, "ended by a signal"
+    assert answer == "sound\n"
+
+
+CUT_SHORT = """
+import os, pathlib, sys, warnings
+from core.runs.store import Store
+warnings.simplefilter("ignore")
+store = Store(pathlib.Path(sys.argv[1]))
+items = {f"key-{n}": {"n": n, "words": ["word"] * 150} for n in range(200)}
+store.put_many(items)
+store._values._sql("PRAGMA wal_checkpoint(TRUNCATE)")
+os.truncate(store.folder / "values" / "cache.db", int(sys.argv[2]))
+found = store.get_many(items)
+again = {key: store.get_or_compute(key, lambda value=value: value)[0] for key, value in items.items()}
+print("sound" if again == items and all(items[key] == value for key, value in found.items()) else "wrong")
+"""
+
+
+@pytest.mark.slow
+def test_of_a_thousand_random_corruptions_none_is_served_and_none_fatal(tmp_path: Path) -> None:
+    memory = Path("/dev/shm")  # a thousand small stores are made: in memory where there is a folder for it
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
+        command = [sys.executable, "-m", "tests.core.runs.corruptions", folder, "1000"]
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=280)
+    tally = json.loads(answer.stdout.splitlines()[-1])
+    assert sum(tally.values()) == 1000
+    assert tally.pop("failed", 0) == 0, answer.stdout
+    assert min(tally[what] for what in ("aside", "misses", "harmless")) > 100  # the damage did reach what is stored
 
 
 def test_a_folder_removed_while_in_use_is_begun_again(store: Store) -> None:
