@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 
 MEGABYTE = 2**20
+UNLIMITED = 2**60  # bytes: more than there are
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Limits:
         max_upload_bytes: Bytes of one uploaded file.
         max_queue: Studies that may wait or run at once.
         max_words: Words of one study, over all its sentences.
+        max_download_bytes: Downloaded models that are kept on disk; UNLIMITED where it is the user's own.
     """
 
     shared: bool
@@ -31,6 +33,7 @@ class Limits:
     max_upload_bytes: int
     max_queue: int
     max_words: int
+    max_download_bytes: int
 
 
 LOCAL = Limits(
@@ -40,6 +43,7 @@ LOCAL = Limits(
     max_upload_bytes=200 * MEGABYTE,
     max_queue=32,
     max_words=2_000_000,
+    max_download_bytes=UNLIMITED,
 )
 SHARED = Limits(
     shared=True,
@@ -48,6 +52,7 @@ SHARED = Limits(
     max_upload_bytes=2 * MEGABYTE,
     max_queue=16,
     max_words=25_000,
+    max_download_bytes=4 * 2**30,
 )
 
 

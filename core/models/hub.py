@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import core.models.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.hub_cache import trim_downloads
 from core.models.hub_errors import BOX, TIMEOUT, explain, failures, is_unreachable
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ PRESETS: tuple[Preset, ...] = (
 
 
 def download(name: str, revision: str | None = None) -> Path:
-    """Folder of a hub model at one commit, downloaded unless it is there already.
+    """Folder of a hub model at one commit, downloaded unless it is there already; see `hub_cache` on what is kept.
 
     Args:
         name: "model" or "organisation/model".
@@ -64,6 +65,12 @@ def download(name: str, revision: str | None = None) -> Path:
         ModelError: Offline and not downloaded earlier, silent hub, unknown, gated, rate-limited, too large,
             no weights that may be read, or refused by the loading policy; each says which and what to do.
     """
+    folder = _download(name, revision)
+    trim_downloads(_cache(), _repository(name))
+    return folder
+
+
+def _download(name: str, revision: str | None) -> Path:
     pinned = revision is not None and COMMIT.fullmatch(revision) is not None
     earlier = _earlier(name, revision or "main") if pinned or _is_offline() else None
     if earlier:

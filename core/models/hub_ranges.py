@@ -44,7 +44,7 @@ class RangeFile:
             ModelError: If the hub refuses, is silent, or is busy for longer than a few attempts.
         """
         whole = _fetched.get((self.repository, self.commit, self.path))
-        if whole is None:
+        if whole is None or not whole.is_file():
             data = self._ask(start, stop)
             if data is not None:
                 return data
@@ -106,6 +106,7 @@ class RangeFile:
             path = hub._fetch(self.repository, self.commit, self.path)
         except failures() as error:
             raise hub._refusal(error, self.repository, self.commit) from error
+        hub.trim_downloads(hub._cache(), hub._repository(self.repository))
         with _lock:
             _fetched[self.repository, self.commit, self.path] = path
         return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import time
@@ -12,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import ModelError
-from core.models import describe, fingerprint, hub, hub_errors, load_model, parse_ref
+from core.errors import ModelError, StoreError
+from core.limits import LOCAL, SHARED, UNLIMITED
+from core.models import describe, fingerprint, hub, hub_cache, hub_errors, load_model, parse_ref
 from core.models.hub import PRESETS, download
 from core.vectors.activations import extract
 from tests.core.hub_server import HubServer
@@ -93,6 +95,31 @@ def test_nothing_but_the_models_own_files_is_fetched(server, tiny) -> None:
         "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
     }  # fmt: skip
     assert not any(name in path for name in extras for path in server.requests)
+
+
+def test_the_models_used_longest_ago_make_room(server, tiny, monkeypatch) -> None:
+    names = ["someone/a", "someone/b", "someone/c"]
+    for name in names:
+        server.add(name, tiny)
+    first = [download(name) for name in names[:2]]
+    repositories = [folder.parents[1] for folder in first]
+    size = sum(path.lstat().st_size for path in repositories[0].rglob("*") if path.is_file() and not path.is_symlink())
+    monkeypatch.setattr(hub_cache, "MINIMUM", 1)
+    monkeypatch.setenv("PALIMPSEST_HUB_BYTES", str(2 * size + size // 2))
+    for age, repository in zip((100, 50), repositories, strict=True):
+        os.utime(repository, (time.time() - age,) * 2)
+    kept = download("someone/a")  # used again: b is now the one used longest ago
+    assert download("someone/c").is_dir()
+    assert kept.is_dir()
+    assert not first[1].exists()
+    assert fingerprint("hub:someone/b") == fingerprint(f"path:{tiny}")  # fetched again when it is wanted
+
+
+def test_downloads_are_limited_where_strangers_ask_and_nowhere_else(monkeypatch) -> None:
+    assert LOCAL.max_download_bytes == UNLIMITED > SHARED.max_download_bytes
+    monkeypatch.setenv("PALIMPSEST_HUB_BYTES", "a lot")
+    with pytest.raises(StoreError, match="PALIMPSEST_HUB_BYTES is 'a lot'"):
+        hub.trim_downloads(Path("none"), Path("none"))
 
 
 def test_shards_are_fetched_by_their_index(server, tiny) -> None:
