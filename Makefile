@@ -7,8 +7,10 @@ export TOKENIZERS_PARALLELISM := false
 
 .PHONY: app test lint types zoo clean
 
+# ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
+ADDRESS ?= localhost
 app: $(VENV)/app.stamp
-	$(BIN)/streamlit run app.py
+	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS)
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -26,15 +28,17 @@ ZOO_ARGS ?=
 zoo: $(VENV)/dev.stamp
 	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)
 
-# torch goes first and alone: the version named in requirements.txt, before anything asks for another.
+# torch goes first and alone: the version named in requirements.txt, before anything asks for another. On Linux the
+# public index brings CUDA with it, several GB; TORCH_INDEX=https://download.pytorch.org/whl/cpu is without.
+TORCH_INDEX ?=
 $(VENV)/app.stamp: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit("Palimpsest needs Python 3.11 or newer; run make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$(grep '^torch==' requirements.txt)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--no-deps --index-url $(TORCH_INDEX)) $$(grep '^torch==' requirements.txt)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	touch $@
 
-$(VENV)/dev.stamp: $(VENV)/app.stamp requirements-dev.txt
+$(VENV)/dev.stamp: $(VENV)/app.stamp requirements-dev.txt requirements-dask.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 

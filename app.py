@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.limits import current_limits
+from core.limits import current_limits, share_beyond_loopback
 from core.runs.cores import share_cores
 from ui.errors import errors_shown
 from ui.jobs import freeze_heavy_imports
@@ -20,6 +20,7 @@ def _start() -> None:
     freeze_heavy_imports()
 
 
+share_beyond_loopback(st.get_option("server.address"))
 st.set_option("client.showErrorDetails", "none" if current_limits().shared else "full")
 _start()
 

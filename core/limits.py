@@ -6,11 +6,13 @@ The environment is read on each call, so that a test or a deployment can switch 
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass
 
 MEGABYTE = 2**20
 UNLIMITED = 2**60  # bytes: more than there are
+MODE = "PALIMPSEST_MODE"
 
 
 @dataclass(frozen=True)
@@ -57,5 +59,28 @@ SHARED = Limits(
 
 
 def current_limits() -> Limits:
-    """The caps in force: `SHARED` where PALIMPSEST_MODE is "shared", else `LOCAL`."""
-    return SHARED if os.environ.get("PALIMPSEST_MODE", "").strip().lower() == "shared" else LOCAL
+    """The caps in force: `LOCAL` where PALIMPSEST_MODE is unset or "local", `SHARED` where it is anything else."""
+    return LOCAL if os.environ.get(MODE, "").strip().lower() in ("", "local") else SHARED
+
+
+def share_beyond_loopback(address: str | None) -> None:
+    """Choose shared mode for an instance that others can reach, unless PALIMPSEST_MODE says what it is.
+
+    The choice is left in the environment, where worker processes find it too.
+
+    Args:
+        address: What the server listens on, as it was configured; None stands for every interface.
+    """
+    if not os.environ.get(MODE, "").strip() and not _is_loopback(address):
+        os.environ[MODE] = "shared"
+
+
+def _is_loopback(address: str | None) -> bool:
+    """Whether only this computer reaches the address; a name that is not localhost may stand for anything."""
+    host = (address or "").strip().lower().strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

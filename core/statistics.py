@@ -4,6 +4,7 @@ Words of one sentence are not independent, so whatever is resampled is sentences
 
 References:
     Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group jackknife, ch. 11).
+    Welch 1947, The generalization of Student's problem when several different population variances are involved.
     Phipson & Smyth 2010, Permutation p-values should never be zero.
     Schütt et al. 2023, eLife, appendix (rho-a: Spearman's rho with ties broken at random, on average).
 Deviations: none.
@@ -11,7 +12,7 @@ Deviations: none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -198,3 +199,44 @@ def rho_a(x: ArrayLike, y: ArrayLike) -> float:
     n = first.size
     middle = (n + 1) / 2.0
     return float(12.0 * np.dot(average_ranks(first) - middle, average_ranks(second) - middle) / (n**3 - n))
+
+
+def jackknife_variance(replicates: ArrayLike, axis: int = 0) -> FloatArray:
+    """Variance of a statistic from its delete-one replicates, the replicates' shape without `axis`."""
+    values = np.asarray(replicates, dtype=np.float64)
+    count = values.shape[axis]
+    around = values - values.mean(axis=axis, keepdims=True)
+    return np.asarray((count - 1) / count * (around**2).sum(axis=axis), dtype=np.float64)
+
+
+def t_interval(
+    point: ArrayLike, variances: Sequence[ArrayLike], degrees: Sequence[float], level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Interval round a point whose error has several independent sources, such as few models and many sentences.
+
+    Args:
+        point: The statistic.
+        variances: Of each source, the point's shape.
+        degrees: Degrees of freedom of each variance: one less than what was resampled.
+        level: Coverage under normality.
+
+    Returns:
+        Lower and upper end, by Student's t with the Welch-Satterthwaite degrees of freedom of the sum.
+
+    Raises:
+        ShapeError: If the level is not between 0 and 1, or sources and degrees do not pair up.
+    """
+    if not 0.0 < level < 1.0:
+        raise ShapeError(f"The level of an interval lies between 0 and 1, got {level}.")
+    if not variances or len(variances) != len(degrees) or min(degrees) < 1:
+        raise ShapeError("Each variance needs its degrees of freedom, one or more.")
+    from scipy.special import stdtrit
+
+    total = np.sum([np.asarray(one, dtype=np.float64) for one in variances], axis=0)
+    parts = np.sum(
+        [np.asarray(one, dtype=np.float64) ** 2 / n for one, n in zip(variances, degrees, strict=True)], axis=0
+    )
+    freedom = np.where(parts > 0, total**2 / np.where(parts > 0, parts, 1.0), min(degrees))
+    width = stdtrit(freedom, (1.0 + level) / 2.0) * np.sqrt(total)
+    middle = np.asarray(point, dtype=np.float64)
+    return middle - width, middle + width

@@ -2,108 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import streamlit as st
 
-from core.weights import clustering
+from core import options
+from core.options import Spec, options_of
 from core.weights.members import fine_tunes
-from core.weights.spec import OF, WeightsSpec
-from core.weights.study import run_study
-from core.weights.vectors import VECTORS
-from ui import controls, shell, weights_views
-from ui import old_links as links
+from core.weights.spec import WeightsSpec
+from core.weights.study import redraw, run_study
+from ui import shell, weights_hub, weights_views
+from ui.forms import Form
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
 from ui.studies import contents
 
-BASE = "zoo:seed-0"
-
-TITLES = {vector.title: name for name, vector in VECTORS.items()}
-BY = ("task", "data", "base")
-MAP, NEIGHBOURS, DISTANCES, DEPTH = VIEWS = ("Map", "Neighbours", "Distances", "Rank by depth")
-RULES = {
-    "base": controls.model_problem,
-    "models": weights_views.models_problem,
-    "vector": links.one_of(TITLES),
-    "view": links.one_of(VIEWS),
-    "colour": links.one_of(weights_views.COLUMNS),
-    "map": links.one_of(weights_views.METHODS),
-    "label": links.one_of(BY),
-    "method": links.one_of(clustering.METHODS),
-    "of": links.one_of(OF),
-    "rank": links.number(1, 64),
-    "neighbours": links.number(0, 50),
-    "clusters": links.number(0, 50),
-    "permutations": links.number(100, 100_000),
-    "seed": links.number(0, 2**31 - 1),
-    "own_bases": links.flag,
+MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"
+VIEWS = {
+    MAP: "every fine-tune as a point",
+    NEIGHBOURS: "how often neighbours share a label",
+    DISTANCES: "every distance, sorted by a tree",
+    DEPTH: "rank by layer, family by family",
 }
+
+
+@dataclass(frozen=True)
+class Display(Spec):
+    """What is shown of the study: in the address, no part of the study."""
+
+    view: str = options.choice("View", MAP, VIEWS, help="What is drawn.")
+    colour: str = options.choice("Colour", "label", weights_views.COLUMNS, help="What colours the map.")
+
 
 shell.open_page(
     "What was this model fine-tuned on?",
     "Fine-tuning leaves a trace in the weights: the difference from the base. Models whose traces point the same way "
     "lie near each other; if neighbours share a task more often than chance, the weights alone give it away.",
 )
-links.read_link(RULES)
-with st.form("study"):
+form = Form("weights", WeightsSpec, display=options_of(Display))
+with form.body():
     left, middle, right = st.columns([3, 6, 2])
     with left:
-        base = controls.model_picker("Base model", key="base", default=BASE)
+        form.control("base")
     with middle:
-        models = weights_views.fine_tunes_picker()
+        form.control("models")
     with right:
-        vector = st.selectbox(
-            "Vector", list(TITLES), key="vector", bind="query-params",
-            help="  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in VECTORS.values()),
-        )  # fmt: skip
+        form.control("vector", help=weights_views.VECTORS_HELP)
     with st.container(horizontal=True):
-        again = controls.form_submitted()
-        with st.popover("Options", icon=":material/tune:"):
-            rank = st.number_input("Rank (projectors, factors)", 1, 64, 8, key="rank", bind="query-params")
-            label = st.selectbox("Label by", BY, key="label", bind="query-params")
-            labels = weights_views.label_table()
-            neighbours = st.number_input(
-                "Neighbours (0: smallest group less one)", 0, 50, 0, key="neighbours", bind="query-params"
-            )
-            method = st.selectbox("Clusters", clustering.METHODS, key="method", bind="query-params")
-            clusters = st.number_input("How many (0: as many as labels)", 0, 50, 0, key="clusters", bind="query-params")
-            of = st.selectbox("Ranks of", OF, key="of", bind="query-params")
-            permutations = st.number_input(
-                "Permutations", 100, 100_000, 10_000, step=1_000, key="permutations", bind="query-params"
-            )
-            seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
-            own_bases = st.toggle("Models of another base, with their own", key="own_bases", bind="query-params")
-if base:
-    weights_views.hub_panel(base)
-if not (base and models):
+        form.button()
+        form.rest()
+        with st.popover("Labels", icon=":material/label:"):
+            texts = weights_views.label_table(form)
+weights_hub.hub_panel(form.address)
+asked = form.spec(map="pca")
+if asked is None:
     st.stop()
-spec = WeightsSpec(
-    base=base,
-    models=models,
-    vector=TITLES[vector],
-    rank=int(rank),
-    label="table" if labels else label,
-    labels=labels,
-    neighbours=int(neighbours),
-    method=method,
-    clusters=int(clusters),
-    of=of,
-    permutations=int(permutations),
-    own_bases=own_bases,
-    seed=int(seed),
+spec = asked
+identity = (
+    weights_views.identity_of(texts),
+    contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())),
 )
-result = run_panel(
+found = run_panel(
     "weights",
     spec,
-    lambda progress, cancel: run_study(spec, progress=progress, cancel=cancel),
-    identity=contents(base, *(str(entry["ref"]) for entry in fine_tunes())),
-    again=again,
+    lambda progress, cancel: run_study(spec, texts, progress=progress, cancel=cancel),
+    identity=identity,
+    again=form.pressed,
 )
-if result is None:
+if found is None:
     st.stop()
+result = found
 show_headline(result)
-view = st.segmented_control(
-    "View", VIEWS, default=MAP, required=True, key="view", bind="query-params", label_visibility="collapsed"
-)
+view = form.view()
 if view == NEIGHBOURS:
     weights_views.neighbours_view(result)
 elif view == DISTANCES:
@@ -111,5 +81,15 @@ elif view == DISTANCES:
 elif view == DEPTH:
     weights_views.depth_view(result)
 else:
-    weights_views.map_view(result)
+    weights_views.map_view(
+        form.address,
+        result,
+        lambda drawing: run_panel(
+            "weights map",
+            replace(spec, map=drawing),
+            lambda progress, cancel: redraw(result, drawing, progress=progress, cancel=cancel),
+            identity=identity,
+            quiet=True,
+        ),
+    )
 show_method(result, weights_views.CAVEATS, weights_views.FORMULAS)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+
+from ui.shared import made_once
 
 if TYPE_CHECKING:
     import altair as alt
@@ -21,24 +23,51 @@ FAINT = {"light": "#6f675a", "dark": "#a79d8c"}
 INK = {"light": "#23201b", "dark": "#ece5d8"}
 
 
-def show_charts(charts: Sequence[alt.TopLevelMixin], *, key: str, across: int = 2, alt_text: str = "") -> None:
+def show_charts(
+    charts: Sequence[alt.TopLevelMixin] | Callable[[], Sequence[alt.TopLevelMixin]],
+    *,
+    key: str,
+    across: int = 2,
+    alt_text: str = "",
+    result: object = None,
+    view: Hashable = None,
+) -> None:
     """Charts in rows, one below the other on a telephone.
 
     Args:
-        charts: Each stretches to its place.
+        charts: Each stretches to its place. With `result`, a function that draws them.
         key: Unique on the page.
         across: How many beside each other.
         alt_text: What the charts show, for those who do not see them.
+        result: What they are drawn from: they are drawn once for it, the key, the view and the theme, and shared
+            by all sessions that hold the same object.
+        view: Everything else that the drawing depends on.
     """
     theme = "dark" if st.context.theme.type == "dark" else "light"
-    colours = paired_colours() if theme == "dark" else {}
-    for start in range(0, len(charts), across):
-        row = charts[start : start + across]
-        places = st.columns(across if len(charts) > 1 else 1, gap="medium")
-        for number, (place, chart) in enumerate(zip(places, row, strict=False)):
-            place.vega_lite_chart(
-                themed(chart.to_dict(), theme, colours), key=f"{key}_{start + number}", alt=alt_text or None
-            )
+
+    def specs() -> list[dict[str, Any]]:
+        drawn = charts() if callable(charts) else charts
+        colours = paired_colours() if theme == "dark" else {}
+        return [with_arrow_data(themed(chart.to_dict(), theme, colours)) for chart in drawn]
+
+    own = specs() if result is None else made_once().get(result, ("charts", key, view, theme), specs)
+    for start in range(0, len(own), across):
+        row = own[start : start + across]
+        places = st.columns(across if len(own) > 1 else 1, gap="medium")
+        for number, (place, spec) in enumerate(zip(places, row, strict=False)):
+            place.vega_lite_chart(spec, key=f"{key}_{start + number}", alt=alt_text or None)
+
+
+def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:
+    """The specification with its named data as Arrow bytes, which streamlit would make of them in every run."""
+    from streamlit.dataframe_util import convert_anything_to_arrow_bytes
+
+    named = spec.get("datasets", {})
+    tables = {
+        name: isinstance(rows, list) and all(isinstance(row, dict) for row in rows) for name, rows in named.items()
+    }
+    data = {name: convert_anything_to_arrow_bytes(rows) if tables[name] else rows for name, rows in named.items()}
+    return {**spec, "datasets": data} if named else spec
 
 
 def paired_colours() -> dict[str, str]:

@@ -192,8 +192,14 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
     label = about.pop("label", option.label)
     match option.kind:
         case "whole":
-            low, high, step = option.low, _most(option), 100 if option.high > 5_000 and option.default >= 100 else 1
+            low, high, step = (
+                int(option.low),
+                _most(option),
+                100 if option.high > 5_000 and option.default >= 100 else 1,
+            )
             return st.number_input(label, low, high, step=step, **about)
+        case "number":
+            return st.number_input(label, float(option.low), float(option.high), **about)
         case "flag":
             return st.toggle(label, **about)
         case "choice":
@@ -208,7 +214,7 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
         case "models":
             # Without select_all=False the first thing that Enter takes is "Select N matches".
             return st.multiselect(
-                label, _offered(address, name), accept_new_options=True, max_selections=option.high, wrap=True,
+                label, _offered(address, name), accept_new_options=True, max_selections=int(option.high), wrap=True,
                 select_all=False, filter_mode="contains", **about,
             )  # fmt: skip
         case "corpus":
@@ -237,12 +243,13 @@ def _labels(option: Option) -> Any:
 
 def _offered(address: Address, name: str) -> list[str]:
     """References to offer: the known ones, and those that the link or the user brought."""
-    value = address[name]
-    return list(dict.fromkeys([*model_options(), *([value] if isinstance(value, str) else value)]))
+    value, option = address[name], address.options[name]
+    first = option.default if option.patterns else ()
+    return list(dict.fromkeys([*first, *model_options(), *([value] if isinstance(value, str) else value)]))
 
 
 def _most(option: Option) -> int:
-    return min(option.high, current_limits().max_sentences) if option.name == "sentences" else option.high
+    return int(min(option.high, current_limits().max_sentences) if option.name == "sentences" else option.high)
 
 
 def _shortened(name: str, most: int = 24) -> str:

@@ -11,7 +11,7 @@ itself twice a second shows progress, and the page reruns once when it ends. See
 from __future__ import annotations
 
 import uuid
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +21,7 @@ from core.limits import current_limits
 from core.runs.store import key_of
 from ui.errors import show_error
 from ui.jobs import Job, Jobs, QueueFullError, State, Work
+from ui.studylog import logged
 from ui.text import plain
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def run_panel(
         job = jobs().ask(
             key,
             study_name,
-            run,
+            logged(study_name, spec, run),
             watcher=_watcher(),
             again=again or key not in asked,
             look=True,
@@ -94,9 +95,18 @@ def run_panel(
 
 
 def _with_failures(result: Result) -> Result:
-    for name, sentence in result.failures.items():
-        st.warning(f"**{plain(name)}** was left out: {plain(sentence)}", icon=":material/warning:")
+    for names, sentence in by_cause(result.failures).items():
+        were = "was" if len(names) == 1 else "were"
+        st.warning(f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}", icon=":material/warning:")
     return result
+
+
+def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
+    """One sentence for all tasks that failed for one reason: names -> the first one's sentence."""
+    causes: dict[str, list[str]] = {}
+    for name, sentence in failures.items():
+        causes.setdefault(sentence.replace(name, "it"), []).append(name)
+    return {tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ") for names in causes.values()}
 
 
 def _offer_again(message: str, key: str) -> None:

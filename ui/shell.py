@@ -46,7 +46,18 @@ def navigation() -> Page:
     """
     st.session_state[ROUTED] = True
     st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
-    return st.navigation([st.Page(entry.path, title=entry.title, icon=entry.icon) for entry in PAGES])
+    pages = [st.Page(entry.path, title=entry.title, icon=entry.icon) for entry in PAGES]
+    return st.navigation(pages + [_with_hyphens(entry) for entry in PAGES if "_" in entry.path])
+
+
+def _with_hyphens(entry: PageEntry) -> Page:
+    """The page's other address, `/probe-trees` for `/probe_trees`: it leads to the page with what its link says."""
+
+    def lead() -> None:
+        st.switch_page(entry.path, query_params={name: st.query_params.get_all(name) for name in st.query_params})
+
+    url_path = Path(entry.path).stem.replace("_", "-")
+    return st.Page(lead, title=entry.title, url_path=url_path, visibility="hidden")
 
 
 def open_page(title: str, lead: str) -> None:

@@ -1,40 +1,35 @@
-"""The parts of the weight clustering page that have controls of their own: map, neighbours, distances, depth, hub."""
+"""Parts of the weight clustering page that have controls of their own: labels, map, neighbours, distances, depth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.models import parse_ref
-from core.models.hub_listing import Listed, choose_listed, list_fine_tunes
+from core.results.names import short_names
 from core.weights import charts, rank_charts
 from core.weights.maps import FEWEST, METHODS
-from core.weights.members import PATTERN, fine_tunes, read_label_table
-from core.weights.study import draw
-from ui import controls, shell
+from core.weights.members import read_label_table
+from core.weights.spec import UPLOAD, WeightsSpec
+from core.weights.vectors import VECTORS
+from ui import shell
 from ui.downloads import show_downloads
 from ui.figures import paired_colours, show_charts, themed
+from ui.forms import Form
+from ui.links import Address
 from ui.results import show_table
 from ui.text import plain
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from core.results.export import Result
 
-EVERY = "zoo:*-*"
-MOST_MODELS = 200
-LISTED = 200  # fine-tunes that the hub is asked for
-SHOWN = "shown_model"
+SHOWN = "weights/shown_model"
 COLUMNS = {"label": "Label", "task": "Task", "data": "Data", "base": "Base", "cluster": "Cluster"}
 MEASURES = {"rank": "Rank", "stable_rank": "Stable rank", "entropy_rank": "Entropy rank", "relative_norm": "Norm"}
-MODELS_HELP = (
-    "`zoo:*-*` is every fine-tune in the box that started from the base; `path:/runs/*` every model in a folder. "
-    "Type to search, or to enter a `hub:` model; see also *Fine-tunes on the hub*."
-)
+VECTORS_HELP = "  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in VECTORS.values())
 FORMULAS = {
     "Projectors: mean over matrices and sides of squared sines of principal angles between leading subspaces": (
         r"d(A, B)^2 = \frac{1}{2r} \lVert P_A - P_B \rVert_F^2 = \frac{1}{r} \sum_{i=1}^{r} \sin^2 \theta_i,"
@@ -53,13 +48,21 @@ CAVEATS = """
 **What would mislead you here**
 
 - **The original vector depends on accidents.** A singular vector is known up to its sign, and up to a rotation where
-  singular values are close; *Factors* averages such vectors over layers, so the same delta can give two vectors that
-  share nothing. It is shown for comparison; the other four do not change with signs or rotations.
+  singular values are close; *Original* averages such vectors over layers, and *Factors* too, weighted by the roots of
+  their singular values, so the same delta can give two vectors that share nothing. The other four do not change with
+  signs or rotations.
 - **Chance is not one in G.** A model is not its own neighbour: with six tasks of three runs, two others of seventeen
-  share the label, 12 %, not 17 %. The p-values are for one vector and one k; whoever tries five vectors and ten k
+  share the label, 12 %, not 17 %. The p-values are for one vector and one k; whoever tries six vectors and ten k
   finds a small one more easily.
-- **The same task is not all that runs share.** Runs of one task also share learning rate, number of steps and batch
-  order conventions. *Norms* and *Spectrum* see those first: a task that was trained longer has moved farther.
+- **Few models can say nothing.** With two tasks of two runs perfect neighbours have p = .33: the labels have no more
+  arrangements. Where no arrangement could come below .05 the page says that there are too few to tell.
+- **The same task is not all that runs share.** Runs of one task also share learning rate and number of steps. *Norms*
+  and *Spectrum* see those first: a task that was trained longer has moved farther. What norms alone reach therefore
+  stands beside every vector; only where the models were trained alike does it speak of the task.
+- **What was frozen has no direction.** A matrix that equals the base's has norm and rank 0. Projectors and spectra
+  compare two models where both moved, so that frozen layers make nobody alike.
+- **Six layers carry a plain trend at most.** Trends are fitted to the means of layers and chosen by AICc between none,
+  a line and a parabola: points of all models at once would call most data without a trend a parabola.
 - **A rank says little without its null.** A full matrix of noise needs 391 of 768 directions for 90 % of its energy.
   Compare with the dashed line, not with the width of the matrix.
 - **Maps are for the eye.** t-SNE and UMAP make islands out of anything and their gaps mean nothing. Clusters and
@@ -71,81 +74,67 @@ CAVEATS = """
 """
 
 
-def models_problem(text: str) -> str | None:
-    """Why this names no fine-tunes; None if it may."""
-    if PATTERN.search(text):
-        kind = text.partition(":")[0]
-        return None if kind in ("zoo", "path") else "A pattern works for zoo: and path: only."
-    return controls.model_problem(text)
-
-
-def fine_tunes_picker() -> tuple[str, ...] | None:
-    """References and patterns; None if there is none or one cannot be used, which is said below the control."""
-    tuned = [str(entry["ref"]) for entry in fine_tunes()]
-    presets = [ref for ref in controls.model_options() if ref.startswith("hub:")]
-    given = st.multiselect(
-        "Fine-tunes", [EVERY, *tuned, *presets], default=[EVERY], key="models", bind="query-params",
-        accept_new_options=True, max_selections=MOST_MODELS, wrap=True, help=MODELS_HELP,
-    )  # fmt: skip
-    problems = [f"{value}: {problem}" for value in map(str, given) if (problem := models_problem(value))]
-    for problem in problems:
-        st.error(plain(problem), icon=":material/error:")
-    if not given:
-        st.error("Choose at least one fine-tune.", icon=":material/error:")
-    return tuple(str(value).strip() for value in given) if given and not problems else None
-
-
-def label_table() -> tuple[tuple[str, str], ...]:
-    """Labels from an uploaded table's column; empty where none was uploaded."""
+def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
+    """The control of a label table; its content by the name that the study knows it by, empty where there is none."""
+    address, seen = form.address, form.address.key("label table seen")
     upload = st.file_uploader(
-        "Your own labels: a CSV with a column `model`", type=["csv", "tsv"], max_upload_size=1, key="label_table"
+        "Your own labels: a CSV with a column `model`",
+        type=["csv", "tsv"],
+        max_upload_size=1,
+        key=address.key("label table"),
     )
     if upload is None:
-        return ()
+        if st.session_state.pop(seen, None):
+            address.set("labels", "")
+        return {}
+    if st.session_state.get(seen) != upload.file_id:
+        st.session_state[seen] = upload.file_id
+        address.set("labels", f"{UPLOAD}{upload.name}")
+        address.set("column", "")
+    content = upload.getvalue()
     try:
-        table = read_label_table(upload.getvalue())
+        columns = list(read_label_table(content))
     except PalimpsestError as error:
         st.error(plain(str(error)), icon=":material/error:")
-        return ()
-    column = st.selectbox("Label column", list(table), key="label_column")
-    return tuple(table[str(column)].items())
+        return {}
+    if address["column"] not in columns:
+        address.set("column", columns[0])
+    st.selectbox("Label column", columns, key=address.key("column"))
+    return {f"{UPLOAD}{upload.name}": content}
 
 
-def hub_panel(base: str) -> None:
-    """Fine-tunes of the base on the hub: listed, filtered, chosen, put into the form."""
-    with st.expander("Fine-tunes on the hub", icon=":material/travel_explore:"):
-        if not base.startswith("hub:"):
-            st.caption("Choose a base from the hub, such as `hub:bert-base-uncased`, to list what was made of it.")
-            return
-        if st.button("List fine-tunes", icon=":material/list:"):
-            try:
-                with st.spinner("Asking the hub …"):
-                    st.session_state["listed"] = (base, list_fine_tunes(parse_ref(base).name, LISTED))
-            except PalimpsestError as error:
-                st.error(plain(str(error)), icon=":material/error:")
-        known, listed = st.session_state.get("listed", ("", []))
-        if known == base:
-            _choose(listed)
+def identity_of(texts: dict[str, bytes]) -> str:
+    """Tells studies with two label tables of one name apart."""
+    return hashlib.sha256(b"".join(texts.values())).hexdigest() if texts else ""
 
 
-def map_view(result: Result) -> None:
-    """The map, and below it the spectra of the model that was clicked and where to look at it next."""
+def map_view(address: Address, result: Result, redrawn: Callable[[str], Result | None]) -> None:
+    """The map, and below it the spectra of the model that was clicked and where to look at it next.
+
+    Args:
+        address: The page's.
+        result: What the study returned.
+        redrawn: The result on another map, through the run panel; None while there is none.
+    """
     left, right = st.columns([3, 2])
     by = left.segmented_control(
-        "Colour", list(COLUMNS), default="label", required=True, key="colour", bind="query-params",
-        format_func=COLUMNS.__getitem__,
-    )  # fmt: skip
-    possible = [name for name in METHODS if name == "pca" or len(result.table) >= FEWEST[name]]
-    drawing = right.segmented_control(
-        "Map", possible, default="pca", required=True, key="map", bind="query-params", format_func=METHODS.__getitem__
+        "Colour", list(COLUMNS), required=True, key=address.key("colour"), format_func=COLUMNS.__getitem__
     )
-    points = _points(result, str(drawing))
+    possible = [name for name in METHODS if len(result.table) >= FEWEST[name]]
+    if address["map"] not in possible:
+        address.set("map", possible[0])
+    drawing = right.segmented_control(
+        "Map", possible, required=True, key=address.key("map"), format_func=METHODS.__getitem__
+    )
+    shown = result if drawing == result.spec["map"] else redrawn(str(drawing))
+    if shown is None:
+        return
     models = list(result.table["model"])
     if st.session_state.get(SHOWN) not in models:
         st.session_state[SHOWN] = models[0]
 
     def drawn(chosen: str = "") -> Any:
-        return charts.map_chart(result, str(drawing), points, str(by), chosen)
+        return charts.map_chart(shown, str(by), chosen)
 
     theme = "dark" if st.context.theme.type == "dark" else "light"
     st.vega_lite_chart(
@@ -155,10 +144,13 @@ def map_view(result: Result) -> None:
         selection_mode=charts.CHOSEN,
         alt=result.headline,
     )
-    show_downloads(result, drawn, lambda: charts.figures(result))
+    show_downloads(shown, drawn, lambda: charts.figures(shown))
     _one_model(result, models)
     with st.expander("Table: models", icon=":material/table:"):
-        show_table(result.table)
+        show_table(shown.table)
+    if len(result.tables["doses"]):
+        st.markdown("**Trained faster or slower**: do they lie with their task, or with what moved as far?")
+        show_table(result.tables["doses"])
 
 
 def neighbours_view(result: Result) -> None:
@@ -193,12 +185,17 @@ def depth_view(result: Result) -> None:
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
     left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
     measure = left.segmented_control(
-        "Measure", list(MEASURES), default="rank", required=True, key="measure", format_func=MEASURES.__getitem__
+        "Measure",
+        list(MEASURES),
+        default="rank",
+        required=True,
+        key="weights/measure",
+        format_func=MEASURES.__getitem__,
     )
     percent = middle.slider(
-        "Energy threshold, %", 50.0, 99.9, 100 * float(result.spec["threshold"]), 0.1, key="percent"
+        "Energy threshold, %", 50.0, 99.9, 100 * float(result.spec["threshold"]), 0.1, key="weights/percent"
     )
-    of = right.segmented_control("Of", kinds, default=kinds[0], required=True, key="of_shown")
+    of = right.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown")
     families = rank_charts.families_of(result, str(of))
     if measure == "relative_norm" and of == "weights":
         st.info("Norms are those of deltas, relative to the base.", icon=":material/info:")
@@ -213,7 +210,7 @@ def depth_view(result: Result) -> None:
         show_table(result.tables["trends"].drop(columns="coefficients"))
 
 
-CHART = "map_chart"
+CHART = "weights/map_chart"
 
 
 def _take_click() -> None:
@@ -222,15 +219,8 @@ def _take_click() -> None:
         st.session_state[SHOWN] = str(picked[0]["model"])
 
 
-def _points(result: Result, drawing: str) -> np.ndarray | None:
-    if drawing == "pca" and result.spec["drawing"] == "pca":
-        return None
-    with st.spinner("Drawing the map …"):
-        return draw(result.arrays[f"distances {result.spec['vector']}"], drawing, result.spec["seed"]).points
-
-
 def _one_model(result: Result, models: Sequence[str]) -> None:
-    names = dict(zip(models, charts.short_names(models), strict=True))
+    names = short_names(models)
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     model = str(left.selectbox("Spectra of", models, key=SHOWN, format_func=names.__getitem__))
     base = str(result.table.set_index("model").loc[model, "base"])
@@ -244,7 +234,7 @@ def _one_model(result: Result, models: Sequence[str]) -> None:
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
     of = kinds[0]
     if len(kinds) > 1:
-        of = str(st.segmented_control("Of", kinds, default=of, required=True, key="spectra_of"))
+        of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of"))
     families = rank_charts.families_of(result, of)
     show_charts(
         [
@@ -255,42 +245,3 @@ def _one_model(result: Result, models: Sequence[str]) -> None:
         across=3,
         alt_text=f"Singular values of {names[model]}, by family and layer",
     )
-
-
-def _choose(listed: Sequence[Listed]) -> None:
-    import pandas as pd
-
-    if not listed:
-        st.info("The hub lists no fine-tunes of this base.", icon=":material/info:")
-        return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Name or data set contains", key="hub_text")
-        first = int(st.number_input("The first", 1, MOST_MODELS, 12, key="hub_first"))
-        a_label = int(st.number_input("At most a data set", 1, 50, 4, key="hub_a_label"))
-        licence = st.selectbox("Licence", ["", *sorted({model.licence for model in listed} - {""})], key="hub_licence")
-        labelled = st.toggle("With a data set", True, key="hub_labelled")
-    chosen = choose_listed(listed, first=first, text=text, licence=str(licence), labelled=labelled, a_label=a_label)
-    refs = {model.ref for model in chosen}
-    table = pd.DataFrame(
-        [
-            (
-                model.ref in refs,
-                model.ref,
-                model.label,
-                model.downloads,
-                (model.bytes or 0) / 1e6 or None,
-                model.licence,
-            )
-            for model in listed
-        ],
-        columns=["chosen", "model", "data", "downloads", "MB", "licence"],
-    )
-    st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
-    st.caption("What is gated or has pickled weights only is listed and never chosen. Labels are those of the cards.")
-    st.button(
-        f"Compare these {len(chosen)}", icon=":material/add:", disabled=not chosen, on_click=_put, args=([*refs],)
-    )
-
-
-def _put(refs: list[str]) -> None:
-    st.session_state["models"] = sorted(refs)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.alignment.headline import WHICH, judged
 from core.alignment.registry import METHODS
 from core.errors import SpecError
+from core.results.names import short_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,24 +27,6 @@ SOURCE, TARGET = "source", "target"
 GREY = "#8C8C8C"  # for rules and subtitles: readable on paper and on black
 ERROR_TITLE = "Held-out error (share of variance)"
 GROUPS = {"models": "first group", "against": "second group"}
-COLOURS = {
-    "identity": "#8C8C8C",
-    "shuffled": "#B8B8B8",
-    "procrustes": "#56B4E9",
-    "procrustes-scaled": "#7AA6C2",
-    "ols": "#0072B2",
-    "ridge": "#004B75",
-    "cca": "#009E73",
-    "svcca": "#66C2A5",
-    "pwcca": "#B3A100",
-    "inn": "#D55E00",
-    "mlp": "#CC79A7",
-}
-
-
-def short(ref: str) -> str:
-    """A reference without its kind, for axes."""
-    return ref.split(":", 1)[-1] if not ref.startswith("random:") else "random " + ref.split(":")[-1]
 
 
 def headed(alt, title: str, subtitle: str) -> alt.TitleParams:
@@ -54,7 +38,8 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
     """Held-out error by method: a box over all pairs and layers, and the mean with its band."""
     import altair as alt
 
-    table = _test(result)
+    words = judged(result.tables["methods"])
+    table = _test(result, words)
     if table.empty:
         raise SpecError("There is no pair to draw.")
     order, ceiling = [METHODS[name].label for name in result.spec["methods"]], _ceiling(table)
@@ -65,8 +50,8 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
         .mark_boxplot(extent="min-max", size=14, opacity=0.55, rule={"color": GREY}, median={"color": GREY})
         .encode(x=x, y=y, color=_colour(alt, result, legend=None))
     )
-    means = result.tables["methods"].assign(label=lambda t: t["method"].map(lambda name: METHODS[name].label))
-    means = means[means["group"] == "models"]
+    means = with_labels(result.tables["methods"])
+    means = means[(means["group"] == "models") & (means["words"] == words)]
     bands = (
         alt.Chart(means)
         .mark_rule(strokeWidth=3, clip=True, color=GREY)
@@ -87,16 +72,18 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
         )
     )
     beyond = f"; above {ceiling:.1f} at the edge" if (table["nmse"] > ceiling).any() else ""
-    title = headed(alt, "Error by method", f"boxes: pairs and layers; diamonds: mean; lines: 95 % band{beyond}")
+    below = f"boxes: pairs and layers; diamonds: mean; lines: 95 %{beyond}"
+    title = headed(alt, f"Error by method: {WHICH[words]}", below)
     return alt.layer(boxes, _chance(alt), bands, points).properties(title=title, width="container", height=HEIGHT)
 
 
 def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
-    """Held-out error by layer, a curve a method, with bands over models and sentences."""
+    """Held-out error by layer, a curve per method, with bands over models and what was held out."""
     import altair as alt
 
-    table = result.tables["layers"]
-    table = table[table["group"] == group].assign(label=lambda t: t["method"].map(lambda name: METHODS[name].label))
+    words, table = judged(result.tables["methods"]), result.tables["layers"]
+    table = table[(table["group"] == group) & (table["words"] == words)]
+    table = with_labels(table)
     if table.empty:
         raise SpecError(f"There is no {GROUPS.get(group, group)} in this study.")
     top = _ceiling(table)
@@ -118,7 +105,7 @@ def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
     )
     lines = base.mark_line(point=True, clip=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
     which = f", {GROUPS[group]}" if result.spec["against"] else ""
-    title = headed(alt, f"Error by layer{which}", "0: the target exactly; 1: no better than its mean")
+    title = headed(alt, f"Error by layer{which}: {WHICH[words]}", "0: the target exactly; 1: no better than its mean")
     return alt.layer(bands, lines, _chance(alt, vertical=False)).properties(title=title, width="container", height=TALL)
 
 
@@ -134,8 +121,8 @@ def grid_chart(result: Result) -> alt.TopLevelMixin:
         alt.Chart(table)
         .mark_rect()
         .encode(
-            x=alt.X("target_layer:O", title=f"Layer of {short(target)}", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("source_layer:O", title=f"Layer of {short(source)}", sort="descending"),
+            x=alt.X("target_layer:O", title=f"Layer of {short_name(target)}", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("source_layer:O", title=f"Layer of {short_name(source)}", sort="descending"),
             color=alt.Color(
                 "nmse:Q",
                 title="Error",
@@ -149,7 +136,8 @@ def grid_chart(result: Result) -> alt.TopLevelMixin:
         )
     )
     label = METHODS[result.spec["grid"]].label
-    title = headed(alt, "Any layer into any layer", f"{label}, {short(source)} into {short(target)}, held out")
+    below = f"{label}, {short_name(source)} into {short_name(target)}, held out"
+    title = headed(alt, "Any layer into any layer", below)
     return chart.properties(title=title, width="container", height=HEIGHT)
 
 
@@ -157,12 +145,13 @@ def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
     """Mean held-out error over layers of every directed pair, models in the order of their clustering."""
     import altair as alt
 
-    table = _test(result)
+    words = judged(result.tables["methods"])
+    table = _test(result, words)
     table = table[table["method"] == method].groupby(["source", "target"], as_index=False)["nmse"].mean()
     if table.empty:
         raise SpecError(f"There is no pair aligned by {method}.")
-    order = [short(ref) for ref in _clustered(table)]
-    table = table.assign(source=table["source"].map(short), target=table["target"].map(short))
+    order = [short_name(ref) for ref in _clustered(table)]
+    table = table.assign(source=table["source"].map(short_name), target=table["target"].map(short_name))
     base = alt.Chart(table).encode(
         x=alt.X("target:N", sort=order, title="Into", axis=alt.Axis(labelAngle=-45)),
         y=alt.Y("source:N", sort=order, title="From"),
@@ -171,7 +160,7 @@ def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
         color=alt.Color("nmse:Q", title="Error", scale=alt.Scale(scheme="viridis", reverse=True)),
         tooltip=["source:N", "target:N", alt.Tooltip("nmse:Q", title="Error", format=".3f")],
     )
-    title = headed(alt, "Pair by pair", f"{METHODS[method].label}: held-out error, mean over layers")
+    title = headed(alt, "Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers")
     return cells.properties(title=title, width="container", height=HEIGHT)
 
 
@@ -183,7 +172,7 @@ def curve_chart(result: Result) -> alt.TopLevelMixin:
     if table is None:
         raise SpecError("No network was trained in this study.")
     table = table.groupby(["method", "layer", "step"], as_index=False)["validation"].mean()
-    table = table.assign(label=table["method"].map(lambda name: METHODS[name].label))
+    table = with_labels(table)
     chart = (
         alt.Chart(table)
         .mark_line()
@@ -195,7 +184,7 @@ def curve_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["label:N", "layer:O", "step:Q", alt.Tooltip("validation:Q", format=".3f")],
         )
     )
-    title = headed(alt, "Training of the networks", "step 0 is the closed-form start")
+    title = headed(alt, "Training of the networks", "step 0: closed form; a line ends where its map converged")
     return chart.properties(title=title, width="container", height=HEIGHT)
 
 
@@ -212,10 +201,16 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     import altair as alt
     import pandas as pd
 
-    key = f"models|{source}|{target}|{method}"
-    if f"{key}|{place}" not in result.arrays:
+    refs, methods = list(result.spec["models"]), list(result.spec["methods"])
+    pair = (refs.index(source), refs.index(target), layer)
+    theirs = result.arrays["target_points"][pair]
+    ours = result.arrays["source_points"][pair] if place == "source" else None
+    if ours is None:
+        ours = result.arrays["mapped_points"][(methods.index(method), *pair)]
+    there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
+    if not there.any():
         raise SpecError(f"There is no picture of {source} into {target} by {method}.")
-    ours, theirs = result.arrays[f"{key}|{place}"][layer], result.arrays[f"{key}|target"][layer]
+    ours, theirs = ours[there], theirs[there]
     ends = pd.DataFrame({"x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
     dots = pd.concat(
         [pd.DataFrame({"space": name, "x": at[:, 0], "y": at[:, 1]}) for name, at in ((SOURCE, ours), (TARGET, theirs))]
@@ -252,10 +247,26 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     return charts
 
 
-def _test(result: Result) -> pd.DataFrame:
-    table = result.table[result.table["split"] == "test"]
-    table = table[table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])]
+def with_labels(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with what charts call its methods."""
     return table.assign(label=table["method"].map(lambda name: METHODS[name].label))
+
+
+def colour_of(table: pd.DataFrame) -> alt.Color:
+    """The colours of the methods in a table, with a legend below."""
+    import altair as alt
+
+    names = [name for name in METHODS if name in set(table["method"])]
+    scale = alt.Scale(domain=[METHODS[name].label for name in names], range=[METHODS[name].colour for name in names])
+    legend = alt.Legend(orient="bottom", columns=3, labelLimit=140, symbolOpacity=1)
+    return alt.Color("label:N", title=None, scale=scale, legend=legend)
+
+
+def _test(result: Result, words: str) -> pd.DataFrame:
+    """Held-out errors of the first group on these words."""
+    table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
+    table = table[table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])]
+    return with_labels(table)
 
 
 def _ceiling(table: pd.DataFrame) -> float:
@@ -265,7 +276,7 @@ def _ceiling(table: pd.DataFrame) -> float:
 
 def _colour(alt, result: Result, legend: object) -> alt.Color:
     names = [name for name in METHODS if name in result.spec["methods"]]
-    scale = alt.Scale(domain=[METHODS[n].label for n in names], range=[COLOURS.get(n, "#444444") for n in names])
+    scale = alt.Scale(domain=[METHODS[n].label for n in names], range=[METHODS[n].colour for n in names])
     return alt.Color("label:N", title=None, scale=scale, legend=legend)
 
 

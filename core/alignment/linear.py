@@ -21,6 +21,7 @@ from jaxtyping import Float
 from core.errors import ShapeError
 
 RCOND = 1e-10  # of the largest eigenvalue of a covariance: 1e-5 of the largest singular value of the rows
+HELD_OUT = 0.1  # share of the rows that choose and stop where no validation rows are given
 PENALTIES = np.logspace(-6, 2, 17)  # ridge penalties tried, in units of the mean variance of a dimension of X
 
 Rows = Float[np.ndarray, "... row d"]
@@ -67,16 +68,28 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
         raise ShapeError("There are NaN or infinite values among the vectors; a model may have overflowed.")
 
 
+def hold_out(
+    x: np.ndarray, y: np.ndarray, validation: tuple[Rows, Rows] | None
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Training rows and validation rows: those given, or the last `HELD_OUT` of the training rows."""
+    if validation is not None:
+        return x, y, (np.asarray(validation[0]), np.asarray(validation[1]))
+    cut = max(1, int(HELD_OUT * x.shape[-2]))
+    return x[..., :-cut, :], y[..., :-cut, :], (x[..., -cut:, :], y[..., -cut:, :])
+
+
 class Aligner:
     """A map from a source space to a target space, in scikit-learn's manner.
 
     Class attributes:
         needs_equal_width: The two spaces must have the same d.
         invertible: `inverse_transform` exists.
+        of_words: It is given the number of each row's word type, (..., row, 1), and not its vector.
     """
 
     needs_equal_width = False
     invertible = False
+    of_words = False
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit the map on paired training rows; `validation` rows choose penalties and stop training."""

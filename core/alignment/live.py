@@ -111,18 +111,21 @@ def _entered(layers: nn.ModuleList, layer: int, hidden: Tensor) -> Iterator[None
         handle.remove()
 
 
-def subword_rows(model: nn.Module, tokenizer: Any, sentences: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
-    """States of every real subword, float64 (layer, row, d_model), and the sentence of each row.
+def subword_rows(
+    model: nn.Module, tokenizer: Any, sentences: Sequence[Sequence[str]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States of every real subword, float64 (layer, row, d_model), and the sentence and the subword of each row.
 
     Rows are in the order of the batches, which depends on the tokenizer and the text alone: two models with one
     tokenizer give rows that pair up.
     """
-    vectors, owners = [], []
+    vectors, owners, subwords = [], [], []
     for batch in batches(tokenizer, [list(words) for words in sentences], split=True):
         real = batch.mask.bool()
         vectors.append(states(model, batch)[:, real].double().numpy())
         owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
-    return np.concatenate(vectors, axis=1), np.concatenate(owners)
+        subwords.append(batch.ids[real].numpy())
+    return np.concatenate(vectors, axis=1), np.concatenate(owners), np.concatenate(subwords)
 
 
 def _capture(captured: list[Tensor]):

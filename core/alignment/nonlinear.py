@@ -13,6 +13,7 @@ Deviations: the paper trains from a random start, at 1e-6, one network for all l
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -22,11 +23,12 @@ from FrEIA.modules import FixedLinearTransform, GLOWCouplingBlock
 from torch import Tensor, nn
 
 from core.alignment.fitting import Curve, Schedule, train_bank
-from core.alignment.linear import Aligner, LinearAligner, Procrustes, Ridge, Rows, moments
+from core.alignment.linear import Aligner, LinearAligner, Procrustes, Ridge, Rows, hold_out, moments
 from core.errors import ShapeError
 from core.models.making import seeded
 
-HELD_OUT = 0.1  # share of the rows kept for early stopping where no validation rows are given
+COUPLED = Schedule(learning_rate=4e-3, patience=3, noise=0.4)
+PLAIN = Schedule(batch=128, learning_rate=1e-3, noise=0.2)
 
 
 def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = True) -> SequenceINN:
@@ -62,9 +64,10 @@ class _TrainedAligner(Aligner):
 
     curve: Curve | None = None
 
-    def __init__(self, hidden: int, schedule: Schedule) -> None:
+    def __init__(self, hidden: int, schedule: Schedule, seed: int) -> None:
         self.hidden = hidden
         self.schedule = schedule
+        self.seed = seed
 
     def _start(self) -> LinearAligner:
         raise TypeError(f"{type(self).__name__} does not say where it starts")
@@ -80,10 +83,7 @@ class _TrainedAligner(Aligner):
         """
         x, y = np.asarray(x), np.asarray(y)
         self._check_widths(x, y)
-        if validation is None:
-            cut = max(1, int(HELD_OUT * x.shape[-2]))
-            validation = (x[..., -cut:, :], y[..., -cut:, :])
-            x, y = x[..., :-cut, :], y[..., :-cut, :]
+        x, y, validation = hold_out(x, y, validation)
         found = moments(x, y)
         self.start = self._start().fit_moments(found, validation)
         self.flat = x.ndim == 2
@@ -91,7 +91,7 @@ class _TrainedAligner(Aligner):
         self.spread = np.sqrt(np.where(variance > 0, variance, 1.0))[..., None, None]
         layers = 1 if self.flat else x.shape[0]
         d = y.shape[-1]
-        self.bank = nn.ModuleList([self._network(d, self.schedule.seed * 1000 + layer) for layer in range(layers)])
+        self.bank = nn.ModuleList([self._network(d, self.seed * 1000 + layer) for layer in range(layers)])
         rows = [self._scaled(self.start.transform(x)), self._scaled(y)]
         rows += [self._scaled(self.start.transform(validation[0])), self._scaled(validation[1])]
         self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule)
@@ -121,8 +121,8 @@ class Inn(_TrainedAligner):
     needs_equal_width = True
     invertible = True
 
-    def __init__(self, blocks: int = 4, hidden: int = 128, schedule: Schedule | None = None) -> None:
-        super().__init__(hidden, schedule or Schedule())
+    def __init__(self, blocks: int = 4, hidden: int = 64, schedule: Schedule = COUPLED, seed: int = 0) -> None:
+        super().__init__(hidden, replace(schedule, seed=seed), seed)
         self.blocks = blocks
 
     def _start(self) -> LinearAligner:
@@ -153,8 +153,8 @@ class _Rows(nn.Module):
 class Mlp(_TrainedAligner):
     """Ridge regression plus a two-layer network: the reference that need not be a bijection."""
 
-    def __init__(self, hidden: int = 512, schedule: Schedule | None = None) -> None:
-        super().__init__(hidden, schedule or Schedule(learning_rate=1e-3))
+    def __init__(self, hidden: int = 1024, schedule: Schedule = PLAIN, seed: int = 0) -> None:
+        super().__init__(hidden, replace(schedule, seed=seed), seed)
 
     def _start(self) -> LinearAligner:
         return Ridge()

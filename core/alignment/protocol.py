@@ -1,8 +1,10 @@
-"""How a map between two spaces is judged: on held-out sentences, in units of the target's own variance.
+"""How a map between two spaces is judged: on held-out rows, in units of the target's own variance.
 
-Rows are words (or sentences) of the same text through both models. Whole sentences go to training, validation or
-test, by a hash of their words, so that no word of a test sentence was ever fitted on, and every pair of models is
-split in the same way.
+Rows are words (or sentences) of the same text through both models. Either whole word types are held out, so that no
+type is on both sides of the split and a map cannot have remembered it, or whole sentences, in which case most test
+words were fitted on in other sentences. Errors are given of all test rows, of those whose word type is in training
+(`seen`) and of those whose is not (`unseen`). A word type is the word without regard to upper and lower case. The
+split is a hash of the word, or of the sentence's words, so that every pair of models is split in the same way.
 
 Deviations from arXiv 2305.14555: the squared error is divided by the target's variance, so that layers and models
 of different scale can be compared; its mean L2 distance is given beside it.
@@ -15,40 +17,65 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from core.alignment.linear import Aligner, Rows
 from core.errors import ShapeError
+from core.vectors.pairs import Words as Sentences
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
+WORDS = ("all", "seen", "unseen")
 RETRIEVED = 1000  # test rows among which each mapped row looks for its partner
+LEAST_ROWS = 20  # of each part of the split
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The split of the rows of a text.
+
+    Attributes:
+        train, validation, test: Indices of rows.
+        types: Number of each row's word type, (row,); -1 where rows are whole sentences.
+        unit: What was held out as one, (row,): the number of the word type or of the sentence.
+    """
+
+    train: Int[np.ndarray, " train"]
+    validation: Int[np.ndarray, " validation"]
+    test: Int[np.ndarray, " test"]
+    types: Int[np.ndarray, " row"]
+    unit: Int[np.ndarray, " row"]
+
+    def seen(self, rows: Int[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
+        """Whether the word type of these rows is in training."""
+        return np.isin(self.types[rows], self.types[self.train])
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Errors of one fitted map on one split, an entry a layer.
+    """Errors of one fitted map on one part of the split; subsets are `WORDS`, NaN where one has no row.
 
     Attributes:
         nmse: Squared error over the target's squared distance from the training mean. 0 is perfect, 1 the mean.
         l2: Mean Euclidean distance between mapped and true rows, in the target's units.
-        r2: 1 - squared error over the squared distance from the split's own mean, all dimensions together.
+        r2: 1 - squared error over the squared distance from the subset's own mean, all dimensions together.
         retrieval: Share of mapped rows whose nearest true row (Euclidean) is their own, among `RETRIEVED`.
         inverse: Squared error of there and back over the source's variance; NaN without an inverse.
-        error: Sum of squared errors a sentence, (layer, sentence).
-        spread: Sum of squared distances from the training mean a sentence, (layer, sentence).
+        error: Sum of squared errors a unit, seen and unseen rows apart.
+        spread: Sum of squared distances from the training mean a unit, the same way.
     """
 
-    nmse: Float[np.ndarray, " layer"]
-    l2: Float[np.ndarray, " layer"]
-    r2: Float[np.ndarray, " layer"]
-    retrieval: Float[np.ndarray, " layer"]
-    inverse: Float[np.ndarray, " layer"]
-    error: Float[np.ndarray, "layer sentence"]
-    spread: Float[np.ndarray, "layer sentence"]
+    nmse: Float[np.ndarray, "subset layer"]
+    l2: Float[np.ndarray, "subset layer"]
+    r2: Float[np.ndarray, "subset layer"]
+    retrieval: Float[np.ndarray, "subset layer"]
+    inverse: Float[np.ndarray, "subset layer"]
+    error: Float[np.ndarray, "2 layer unit"]
+    spread: Float[np.ndarray, "2 layer unit"]
 
 
-def split_of(words: Sequence[str], seed: int = 0) -> str:
-    """The part of the split that a sentence belongs to: a function of its words and the seed alone."""
+def part_of(words: Sequence[str], seed: int = 0) -> str:
+    """The part of the split that a sentence (or a word, given alone) belongs to: a function of it and the seed."""
     digest = hashlib.sha256(f"{seed}\x1f{chr(31).join(words)}".encode()).digest()
     place = int.from_bytes(digest[:8], "big") / 2**64
     for part, share in SHARES.items():
@@ -58,15 +85,81 @@ def split_of(words: Sequence[str], seed: int = 0) -> str:
     return "test"
 
 
+def split_rows(
+    sentences: Sentences, sentence: Int[np.ndarray, " row"], word: Int[np.ndarray, " row"], split: str, seed: int
+) -> Parts:
+    """Split rows by word type or by sentence.
+
+    Args:
+        sentences: Words of each sentence.
+        sentence: Sentence of each row.
+        word: Position of each row's word in its sentence; -1 where rows are whole sentences.
+        split: "word" or "sentence".
+        seed: Of the hash.
+
+    Raises:
+        ShapeError: If rows are split by word and are none, or a part has fewer than `LEAST_ROWS` rows.
+    """
+    whole = bool((word < 0).any())
+    if whole and split == "word":
+        raise ShapeError("Rows of whole sentences cannot be split by word; split by sentence.")
+    if whole:
+        types = np.full(len(word), -1)
+    else:
+        # Numbered over the whole text, so that two pairs of models that leave out other words agree.
+        names = sorted({word.casefold() for words in sentences for word in words})
+        number = {name: place for place, name in enumerate(names)}
+        types = np.array([number[sentences[s][w].casefold()] for s, w in zip(sentence, word, strict=True)])
+    if split == "word":
+        parts = np.array([part_of((name,), seed) for name in names])[types]
+    else:
+        parts = np.array([part_of(words, seed) for words in sentences])[sentence]
+    return parts_from(parts, types, types if split == "word" else np.asarray(sentence))
+
+
+def parts_from(parts: np.ndarray, types: Int[np.ndarray, " row"], unit: Int[np.ndarray, " row"]) -> Parts:
+    """The split from the name of each row's part.
+
+    Raises:
+        ShapeError: If a part has fewer than `LEAST_ROWS` rows.
+    """
+    train, validation, test = (np.flatnonzero(parts == part) for part in SHARES)
+    for part, rows in zip(SHARES, (train, validation, test), strict=True):
+        if len(rows) < LEAST_ROWS:
+            raise ShapeError(
+                f"The {part} part has {len(rows)} rows and needs {LEAST_ROWS}: use more sentences, or words."
+            )
+    return Parts(train, validation, test, types, unit)
+
+
+def rows_for(aligner: Aligner, x: Rows, types: Int[np.ndarray, " row"]) -> Rows:
+    """What this aligner is given for rows: their vectors, or their word types.
+
+    Raises:
+        ShapeError: If it needs words and rows are whole sentences.
+    """
+    if not aligner.of_words:
+        return x
+    if (types < 0).any():
+        raise ShapeError("A lookup by word needs rows that are words.")
+    return np.broadcast_to(types[:, None].astype(np.float64), (*x.shape[:-1], 1))
+
+
 def score(
-    aligner: Aligner, x: Rows, y: Rows, sentence: Int[np.ndarray, " row"], train_mean: Float[np.ndarray, "... 1 d"]
+    aligner: Aligner,
+    x: Rows,
+    y: Rows,
+    unit: Int[np.ndarray, " row"],
+    seen: Bool[np.ndarray, " row"],
+    train_mean: Float[np.ndarray, "... 1 d"],
 ) -> Scores:
     """Score a fitted map on rows it has not seen.
 
     Args:
         aligner: Fitted, with a map a layer.
         x, y: Paired rows, (layer, row, d).
-        sentence: Which sentence each row belongs to.
+        unit: What was held out as one, of each row.
+        seen: Whether the row's word type is in training.
         train_mean: The target's mean over the training rows: what a map that knows nothing predicts.
 
     Raises:
@@ -78,81 +171,63 @@ def score(
     mapped = aligner.transform(x)
     squared = ((mapped - y) ** 2).sum(-1)
     from_train = ((y - train_mean) ** 2).sum(-1)
-    from_own = ((y - y.mean(-2, keepdims=True)) ** 2).sum(-1)
-    total = np.maximum(from_train.sum(-1), np.finfo(np.float64).tiny)
-    numbers, place = np.unique(sentence, return_inverse=True)
-    error, spread = np.zeros((len(x), len(numbers))), np.zeros((len(x), len(numbers)))
-    for layer in range(len(x)):
-        error[layer] = np.bincount(place, weights=squared[layer], minlength=len(numbers))
-        spread[layer] = np.bincount(place, weights=from_train[layer], minlength=len(numbers))
-    return Scores(
-        nmse=squared.sum(-1) / total,
-        l2=np.sqrt(squared).mean(-1),
-        r2=1 - squared.sum(-1) / np.maximum(from_own.sum(-1), np.finfo(np.float64).tiny),
-        retrieval=np.array([retrieval(mapped[layer], y[layer]) for layer in range(len(x))]),
-        inverse=_round_trip(aligner, x, mapped),
-        error=error,
-        spread=spread,
+    found = np.stack([_found(one, other) for one, other in zip(mapped, y, strict=True)])
+    back = _round_trip(aligner, x, mapped)
+    subsets = (np.ones_like(seen), seen, ~seen)
+    parts = [_subset(rows, squared, from_train, y, found, back) for rows in subsets]
+    names, place = np.unique(unit, return_inverse=True)
+    error, spread = (np.zeros((2, len(x), len(names))) for _ in range(2))
+    for side, rows in enumerate(subsets[1:]):
+        member = np.zeros((len(place), len(names)))
+        member[np.flatnonzero(rows), place[rows]] = 1.0
+        error[side], spread[side] = squared @ member, from_train @ member
+    return Scores(*(np.stack(columns) for columns in zip(*parts, strict=True)), error, spread)
+
+
+def _subset(
+    rows: np.ndarray, squared: np.ndarray, from_train: np.ndarray, y: np.ndarray, found: np.ndarray, back: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """nmse, l2, r2, retrieval, inverse of some of the rows, each (layer,)."""
+    if not rows.any():
+        return (np.full(len(y), np.nan),) * 5
+    chosen = y[:, rows]
+    own = ((chosen - chosen.mean(-2, keepdims=True)) ** 2).sum((-1, -2))
+    total = squared[:, rows].sum(-1)
+    looked = found[:, rows]
+    retrieved = (looked > 0).sum(-1) / np.maximum((looked >= 0).sum(-1), 1)
+    return (
+        total / np.maximum(from_train[:, rows].sum(-1), TINY),
+        np.sqrt(squared[:, rows]).mean(-1),
+        1 - total / np.maximum(own, TINY),
+        retrieved,
+        back[0][:, rows].sum(-1) / np.maximum(back[1][:, rows].sum(-1), TINY),
     )
 
 
-def retrieval(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> float:
-    """Share of mapped rows whose nearest true row is their own, among at most `RETRIEVED` evenly spaced rows.
+def _found(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> Int[np.ndarray, " row"]:
+    """1 where a mapped row's nearest true row is its own, 0 where not, -1 where the row did not look.
 
-    A true row that occurs twice (the same word in the same context) counts as found under either number.
+    At most `RETRIEVED` evenly spaced rows look, among each other. A true row that occurs twice (the same word in the
+    same context) counts as found under either number.
     """
     chosen = np.linspace(0, len(y) - 1, min(RETRIEVED, len(y))).astype(np.int64)
+    result = np.full(len(y), -1)
     mapped, y = mapped[chosen], y[chosen]
-    distance = (y**2).sum(-1)[None, :] - 2 * mapped @ y.T
-    nearest = distance.argmin(1)
-    return float((y[nearest] == y).all(-1).mean())
+    nearest = ((y**2).sum(-1)[None, :] - 2 * mapped @ y.T).argmin(1)
+    result[chosen] = (y[nearest] == y).all(-1)
+    return result
+
+
+def retrieval(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> float:
+    """Share of mapped rows whose nearest true row is their own; see `_found`."""
+    found = _found(mapped, y)
+    return float(found[found >= 0].mean())
 
 
 def _round_trip(aligner: Aligner, x: Rows, mapped: Rows) -> np.ndarray:
+    """Squared error of there and back, and squared distance from the mean of x: (2, layer, row)."""
     if not aligner.invertible:
-        return np.full(len(x), np.nan)
+        return np.full((2, *x.shape[:2]), np.nan)
     x = np.asarray(x, dtype=np.float64)
     back = aligner.inverse_transform(mapped)
-    variance = ((x - x.mean(-2, keepdims=True)) ** 2).sum((-1, -2))
-    return ((back - x) ** 2).sum((-1, -2)) / np.maximum(variance, np.finfo(np.float64).tiny)
-
-
-def pooled_nmse(
-    error: Float[np.ndarray, "pair layer sentence"],
-    spread: Float[np.ndarray, "pair layer sentence"],
-    weight_pairs: Float[np.ndarray, " pair"],
-    weight_sentences: Float[np.ndarray, " sentence"],
-) -> Float[np.ndarray, " layer"]:
-    """Normalised error a layer, averaged over pairs, with pairs and sentences weighted (a bootstrap draw's counts)."""
-    nmse = (error @ weight_sentences) / np.maximum(spread @ weight_sentences, np.finfo(np.float64).tiny)
-    return weight_pairs @ nmse / max(float(weight_pairs.sum()), 1.0)
-
-
-def bootstrap_pairs(
-    error: Float[np.ndarray, "pair layer sentence"],
-    spread: Float[np.ndarray, "pair layer sentence"],
-    pairs: Sequence[tuple[int, int]],
-    draws: int,
-    rng: np.random.Generator,
-) -> Float[np.ndarray, "draw layer"]:
-    """Normalised error by layer under resampling of models and of sentences.
-
-    The pairs that share a model are not independent, so what is drawn with replacement is models: a pair counts as
-    often as the product of its two models' counts. Draws without a pair of two different models are drawn again.
-    With two models there is nothing to resample but sentences, and only those are.
-    """
-    models = sorted({model for pair in pairs for model in pair})
-    place = {model: number for number, model in enumerate(models)}
-    ends = np.array([[place[a], place[b]] for a, b in pairs])
-    sentences = error.shape[-1]
-    results = np.empty((draws, error.shape[1]))
-    for draw in range(draws):
-        weights = np.ones(len(pairs))
-        while len(models) > 2:
-            counts = rng.multinomial(len(models), np.full(len(models), 1 / len(models)))
-            weights = (counts[ends[:, 0]] * counts[ends[:, 1]]).astype(np.float64)
-            if weights.any():
-                break
-        chosen = rng.multinomial(sentences, np.full(sentences, 1 / sentences)).astype(np.float64)
-        results[draw] = pooled_nmse(error, spread, weights, chosen)
-    return results
+    return np.stack([((back - x) ** 2).sum(-1), ((x - x.mean(-2, keepdims=True)) ** 2).sum(-1)])

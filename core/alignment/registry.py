@@ -1,4 +1,4 @@
-"""The aligners there are, by name: how each is made, what it is called, whether it has an inverse.
+"""The aligners there are, by name: how each is made, what it is called, which colour it has.
 
 A method is added by an entry here; forms, command line, tables and charts read this registry.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
-
-import numpy as np
 
 from core.alignment.cca import Cca, Pwcca, Svcca
-from core.alignment.linear import Aligner, Identity, LinearAligner, Moments, Ols, Procrustes, Ridge, Rows
+from core.alignment.controls import Lookup, Shuffled
+from core.alignment.linear import Aligner, Identity, Ols, Procrustes, Ridge
 from core.errors import SpecError
 
 
@@ -23,63 +21,73 @@ class Method:
     Attributes:
         label: What charts call it.
         make: A fresh aligner for a random seed.
-        kind: "control", "closed form" or "network"; networks are trained and take their time.
+        kind: "control", "linear" or "non-linear"; the last ones take their time, so each is a task of its own.
         note: One clause for the page.
+        colour: Its colour on every chart.
     """
 
     label: str
     make: Callable[[int], Aligner]
     kind: str
     note: str
-
-
-class Shuffled(LinearAligner):
-    """Ridge regression on broken pairs: each row is paired with another one's partner. Its error should be 1."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Fit on pairs broken by one permutation, the validation pairs too."""
-        rng = np.random.default_rng(self.seed)
-        y = np.asarray(y)
-        if validation is not None:
-            held = np.asarray(validation[1])
-            validation = (validation[0], held[..., rng.permutation(held.shape[-2]), :])
-        return super().fit(x, y[..., rng.permutation(y.shape[-2]), :], validation)
-
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        return Ridge().fit_moments(found, validation).weight
+    colour: str = "#444444"
 
 
 def _inn(seed: int) -> Aligner:
-    from core.alignment.nonlinear import Inn, Schedule
+    from core.alignment.nonlinear import Inn
 
-    return Inn(schedule=Schedule(seed=seed))
+    return Inn(seed=seed)
 
 
 def _mlp(seed: int) -> Aligner:
-    from core.alignment.nonlinear import Mlp, Schedule
+    from core.alignment.nonlinear import Mlp
 
-    return Mlp(schedule=Schedule(learning_rate=1e-3, seed=seed))
+    return Mlp(seed=seed)
+
+
+def _kernel(seed: int) -> Aligner:
+    from core.alignment.kernel import KernelRidge
+
+    return KernelRidge(seed)
 
 
 METHODS: dict[str, Method] = {
-    "identity": Method("identity", lambda seed: Identity(), "control", "no map: the vectors as they are"),
-    "shuffled": Method("shuffled pairs", Shuffled, "control", "ridge regression on pairs that were broken"),
-    "procrustes": Method("Procrustes", lambda seed: Procrustes(), "closed form", "a rotation or reflection"),
-    "procrustes-scaled": Method(
-        "Procrustes, scaled", lambda seed: Procrustes(scale=True), "closed form", "a rotation and one scale"
+    "identity": Method("identity", lambda seed: Identity(), "control", "no map: the vectors as they are", "#8C8C8C"),
+    "shuffled": Method("shuffled pairs", Shuffled, "control", "ridge regression on pairs that were broken", "#B8B8B8"),
+    "lookup": Method(
+        "lookup by word", lambda seed: Lookup(), "control", "the mean target vector of the word; no source", "#5F5F5F"
     ),
-    "ols": Method("least squares", lambda seed: Ols(), "closed form", "any linear map"),
-    "ridge": Method("ridge", lambda seed: Ridge(), "closed form", "any linear map, its size penalised"),
-    "cca": Method("CCA", lambda seed: Cca(), "closed form", "least squares of reduced rank"),
-    "svcca": Method("SVCCA", lambda seed: Svcca(), "closed form", "CCA between leading principal components"),
-    "pwcca": Method("PWCCA", lambda seed: Pwcca(), "closed form", "CCA on the directions of most weight"),
-    "inn": Method("invertible network", _inn, "network", "Procrustes, then affine coupling blocks: a bijection"),
-    "mlp": Method("plain network", _mlp, "network", "ridge plus two layers: need not be a bijection"),
+    "procrustes": Method("Procrustes", lambda seed: Procrustes(), "linear", "a rotation or reflection", "#56B4E9"),
+    "procrustes-scaled": Method(
+        "Procrustes, scaled", lambda seed: Procrustes(scale=True), "linear", "a rotation and one scale", "#7AA6C2"
+    ),
+    "ols": Method("least squares", lambda seed: Ols(), "linear", "any linear map", "#0072B2"),
+    "ridge": Method("ridge", lambda seed: Ridge(), "linear", "any linear map, its size penalised", "#004B75"),
+    "cca": Method("CCA", lambda seed: Cca(), "linear", "least squares of reduced rank", "#009E73"),
+    "svcca": Method("SVCCA", lambda seed: Svcca(), "linear", "CCA between leading principal components", "#66C2A5"),
+    "pwcca": Method("PWCCA", lambda seed: Pwcca(), "linear", "CCA on the directions of most weight", "#B3A100"),
+    "kernel": Method("kernel ridge", _kernel, "non-linear", "any smooth map, by a Gaussian kernel", "#8B3A9E"),
+    "inn": Method(
+        "invertible network", _inn, "non-linear", "Procrustes, then affine coupling blocks: a bijection", "#D55E00"
+    ),
+    "mlp": Method("plain network", _mlp, "non-linear", "ridge plus two layers: need not be a bijection", "#CC79A7"),
 }
-DEFAULT_METHODS = ("identity", "shuffled", "procrustes", "ols", "ridge", "cca", "svcca", "pwcca", "inn", "mlp")
+DEFAULT_METHODS = (
+    "identity",
+    "shuffled",
+    "lookup",
+    "procrustes",
+    "ols",
+    "ridge",
+    "cca",
+    "svcca",
+    "pwcca",
+    "kernel",
+    "inn",
+    "mlp",
+)
+LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "linear")
+NON_LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "non-linear")
 
 
 def make_aligner(name: str, seed: int = 0) -> Aligner:

@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 
 from core.commands import study
 from core.errors import PalimpsestError
@@ -16,8 +17,6 @@ from core.errors import PalimpsestError
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are in study.STUDIES
 COMMANDS = {
     "probe": ("core.commands.probe", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
-    "weights": ("core.commands.weights", "what a model was fine-tuned on, from its weights alone"),
-    "align": ("core.commands.align", "whether two models learn the same space: maps judged on held-out sentences"),
     "zoo": ("core.commands.zoo", "the models in the box: list them, verify them"),
     "store": ("core.commands.store", "the store of computed results: where it is, what it holds, clear it"),
 }
@@ -50,7 +49,7 @@ def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[a
     if asked is not None:
         argv[: len(asked.split())] = [asked]
     parser = argparse.ArgumentParser(
-        prog="python -m core", description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer."
+        prog=_called_as(), description="Palimpsest: what fine-tuning and pretraining seeds do to a Transformer."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     run: Callable[[argparse.Namespace], int] | None = None
@@ -66,6 +65,10 @@ def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[a
             module.add_arguments(command)
             run = module.main
     return parser, run
+
+
+def _called_as() -> str:
+    return "palimpsest" if Path(sys.argv[0]).stem == "palimpsest" else "python -m core"
 
 
 def _study(command: str) -> Callable[[argparse.Namespace], int]:

@@ -26,6 +26,14 @@ WIDTH = 30
 # command -> (module with Spec, run_study(spec, **options) and figures(result), one line of help)
 STUDIES = {
     "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
+    "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),
+    "align": ("core.alignment.study", "whether two models learn the same space: maps judged on held-out words"),
+    "align check": ("core.alignment.experiments.check", "whether maps undo known bijections of a model's states"),
+    "align stitch": (
+        "core.alignment.experiments.stitching",
+        "lower layers of one model, upper layers and head of another",
+    ),
+    "align attention": ("core.alignment.experiments.attention", "matched heads and mapped attention outputs"),
 }
 
 
@@ -134,7 +142,14 @@ class _Seen:
 
 
 def _metavar(option: Option) -> str:
-    names: Mapping[str, str] = {"whole": "N", "model": "MODEL", "models": "MODEL", "corpus": "TEXT", "layers": "LAYER"}
+    names: Mapping[str, str] = {
+        "whole": "N",
+        "number": "X",
+        "model": "MODEL",
+        "models": "MODEL",
+        "corpus": "TEXT",
+        "layers": "LAYER",
+    }
     return names.get(option.kind, option.name.upper())
 
 

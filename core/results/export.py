@@ -11,6 +11,7 @@ import html
 import io
 import json
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -20,12 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import PalimpsestError
+from core.results.columns import describe
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
 VERSIONED = ("torch", "transformers", "numpy", "scipy", "scikit-learn", "spacy", "altair", "streamlit")
+FORMULA = ("=", "+", "-", "@", "\t", "\n")  # how a cell begins that a spreadsheet might compute
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
 
 
@@ -95,8 +99,26 @@ def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
-    """The table as CSV, UTF-8, a header line, full precision."""
-    return table.to_csv(index=False).encode("utf8")
+    """The table as CSV, UTF-8, a header line, full precision.
+
+    Text that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line end: words of a corpus
+    do) gets an apostrophe before it, which spreadsheets read as "this is text". Numbers stay numbers.
+    """
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+    written = table.rename(columns=_harmless)
+    for place, kind in enumerate(table.dtypes):
+        if not (is_numeric_dtype(kind) or is_datetime64_any_dtype(kind)):
+            written.isetitem(place, [_harmless(cell) for cell in table.iloc[:, place]])
+    return written.to_csv(index=False).encode("utf8")
+
+
+def _harmless(cell: Any) -> Any:
+    """The cell, or what a spreadsheet shows as this text; a text that is a number is left alone."""
+    if not isinstance(cell, str):
+        return cell
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")  # a bare \r is not quoted, and would begin a row
+    return cell if not cell.startswith(FORMULA) or NUMBER.fullmatch(cell) else f"'{cell}"
 
 
 def table_parquet(table: pd.DataFrame) -> bytes:
@@ -121,7 +143,7 @@ def chart_png(chart: alt.TopLevelMixin) -> bytes:
 
 
 def result_json(result: Result) -> bytes:
-    """Spec, headline, notices, failures, provenance, methods and every table, as JSON."""
+    """Spec, headline, notices, failures, provenance, methods, every table, and what its columns are, as JSON."""
     record = {
         "study": result.study,
         "spec": result.spec,
@@ -131,6 +153,7 @@ def result_json(result: Result) -> bytes:
         "provenance": result.provenance,
         "methods": result.methods,
         "citations": list(result.citations),
+        "columns": describe(result.tables),
         "tables": {name: json.loads(table.to_json(orient="records")) for name, table in result.tables.items()},
     }
     return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf8")
@@ -182,6 +205,8 @@ def report_html(result: Result, figures: Mapping[str, alt.TopLevelMixin]) -> byt
     parts.append("</ul>")
     for name, table in result.tables.items():
         parts.append(f"<h2>{html.escape(name)}</h2>")
+        meanings = (f"<b>{html.escape(c)}</b>: {html.escape(m)}" for c, m in describe({name: table})[name].items())
+        parts.append(f"<p class=columns>{'; '.join(meanings)}.</p>")
         parts.append(table.to_html(index=False, escape=True, border=0, float_format="%.4f"))
     for title, record in (("Spec", result.spec), ("Provenance", result.provenance)):
         text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
@@ -192,6 +217,7 @@ def report_html(result: Result, figures: Mapping[str, alt.TopLevelMixin]) -> byt
 
 _STYLE = """<style>
 body { font: 16px/1.5 Georgia, serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+.columns { font-size: 13px; color: #555; }
 .headline { font-size: 1.25rem; } .notice { border-left: 4px solid #d55e00; padding-left: .75rem; }
 img { max-width: 100%; } pre { background: #f4f2ec; padding: 1rem; overflow-x: auto; }
 table { border-collapse: collapse; font: 13px/1.4 monospace; display: block; overflow-x: auto; }

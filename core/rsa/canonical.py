@@ -8,15 +8,13 @@ References:
     Hotelling 1936. Mean CCA: Kornblith et al. 2019, ICML.
     SVCCA: Raghu et al. 2017, NeurIPS (directions that hold 99 % of the variance, then mean CCA).
     PWCCA: Morcos, Raghu & Bengio 2018, NeurIPS (correlations weighted by how much of X they account for).
-Deviations: PWCCA's weights sum |<canonical variable, principal component of X>| over X's principal components and
-not over its neurons, which makes it invariant to rotation as the other measures are; the two agree where X is given
-in its principal axes. The correlations are also weighted only over the smaller of the two ranks. The jackknife keeps
-the subspace of SVCCA and the principal components of PWCCA that all items give.
+Deviations: PWCCA's weights are the paper's, sums of |<canonical variable, neuron of X>| over X's neurons (centred
+columns), so that a rotation of X moves it a little, unlike the other measures here; the correlations are weighted only
+over the smaller of the two ranks. The jackknife keeps the subspace of SVCCA that all items give.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,13 +30,14 @@ DEGENERATE = 1e-6  # a whitening factor below this: what is left of the items no
 
 @dataclass(frozen=True)
 class Space:
-    """An orthonormal basis of a centred space: `basis` (item, rank), `scale` (rank,) its singular values."""
+    """An orthonormal basis of a centred space: `basis` (item, rank), `scale` (rank,) its singular values.
+
+    `neurons` (rank, d_model) are the space's columns in that basis.
+    """
 
     basis: FloatArray
     scale: FloatArray
-
-
-Summary = Callable[[FloatArray, FloatArray], float]  # (left vectors scaled by X, correlations) -> similarity
+    neurons: FloatArray
 
 
 def mean_cca(x: ArrayLike, y: ArrayLike) -> float:
@@ -75,7 +74,7 @@ def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
     first, second = _spaces(x, y, form)
     if not first.scale.size or not second.scale.size:
         return float("nan")
-    return _summarise(first.basis.T @ second.basis, np.diag(first.scale), form)
+    return _summarise(first.basis.T @ second.basis, first.neurons, form)
 
 
 def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str) -> FloatArray:
@@ -90,8 +89,7 @@ def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str
     first, second = _spaces(x, y, form)
     if not first.scale.size or not second.scale.size:
         return np.full(len(permutations), np.nan)
-    scale = np.diag(first.scale)
-    return np.array([_summarise(first.basis.T @ second.basis[order], scale, form) for order in permutations])
+    return np.array([_summarise(first.basis.T @ second.basis[order], first.neurons, form) for order in permutations])
 
 
 def canonical_jackknife(
@@ -115,11 +113,11 @@ def canonical_jackknife(
         total_a, total_b = a.sum(axis=0), b.sum(axis=0)
         root_a, root_b = _root(a, total_a, len(kept)), _root(b, total_b, len(kept))
         if root_a is None or root_b is None:
-            replicates.append(canonical((first.basis * first.scale)[kept], (second.basis * second.scale)[kept], form))
+            replicates.append(canonical(first.basis[kept] @ first.neurons, second.basis[kept] * second.scale, form))
             continue
         inner = cross - a.T @ b - np.outer(total_a, total_b) / len(kept)
         whitened = np.linalg.solve(root_b, np.linalg.solve(root_a, inner).T).T
-        replicates.append(_summarise(whitened, root_a.T * first.scale, form))
+        replicates.append(_summarise(whitened, root_a.T @ first.neurons, form))
     return np.array(replicates)
 
 
@@ -131,22 +129,22 @@ def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
 
 def _space(x: FloatArray, share: float) -> Space:
     """Basis of the centred space's directions above rounding, or of the first that hold `share` of the variance."""
-    basis, scale, _ = np.linalg.svd(centred(x), full_matrices=False)
+    basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
     floor = max(x.shape) * np.finfo(np.float64).eps * float(scale[0])
     rank = int(np.count_nonzero(scale > floor))
     if share < 1.0 and rank:
         held = np.cumsum(scale[:rank] ** 2)
         rank = min(rank, int(np.searchsorted(held, share * held[-1] * (1.0 - 1e-12))) + 1)
-    return Space(basis[:, :rank], scale[:rank])
+    return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
 
 
-def _summarise(inner: FloatArray, scale: FloatArray, form: str) -> float:
-    """Similarity from the product of two orthonormal bases; `scale` maps the first basis to X's components."""
+def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
+    """Similarity from the product of two orthonormal bases; `neurons` are X's columns in the first one."""
     if form != "pwcca":
         correlations = np.linalg.svd(inner, compute_uv=False)
         return float(np.minimum(correlations, 1.0).mean())
     left, correlations, _ = np.linalg.svd(inner, full_matrices=False)
-    weights = np.abs(left.T @ scale).sum(axis=1)
+    weights = np.abs(left.T @ neurons).sum(axis=1)
     return float(np.average(np.minimum(correlations, 1.0), weights=weights))
 
 

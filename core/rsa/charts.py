@@ -157,13 +157,19 @@ def _curves(
     base = alt.Chart(rows)
     null = rows.groupby("layer", as_index=False).agg(null_low=("null_low", "min"), null_high=("null_high", "max"))
     layers: list[Any] = [
-        alt.Chart(null.assign(kind="unrelated spaces, 95 % (null)"))
-        .mark_area(opacity=0.35, line={"color": GREY, "strokeWidth": 1, "opacity": 0.6})
+        alt.Chart(null.assign(kind="sentences paired at random, 95 % (null)"))
+        .mark_area(opacity=0.35)
         .encode(
             x=x,
             y=alt.Y("null_low:Q", scale=y_scale, title=label, axis=alt.Axis(tickCount=6)),
             y2="null_high:Q",
             fill=alt.Fill("kind:N", title=None, scale=alt.Scale(range=[GREY]), legend=_legend(alt)),
+        ),
+        *(
+            alt.Chart(null)
+            .mark_line(color=GREY, strokeWidth=1, opacity=0.6)
+            .encode(x=x, y=alt.Y(f"{edge}:Q", scale=y_scale, title=label))
+            for edge in ("null_low", "null_high")
         ),
         base.mark_area(opacity=0.22).encode(
             x=x, y=alt.Y("low:Q", scale=y_scale, title=label), y2="high:Q", color=colour

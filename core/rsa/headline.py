@@ -1,7 +1,7 @@
 """The study in a sentence, and its method in a paragraph: made from the numbers, true for whatever was run.
 
 A layer counts as changed when its whole band lies more than CHANGED of the way from identity (1) down to what
-unrelated spaces score (the upper end of the null): for RSA, whose null is near 0, when the band lies below .90; for
+sentences paired at random score (the upper end of the null): for RSA, whose null is near 0, when the band lies below .90; for
 mean CCA with a null of .40, when it lies below .94. The rule is the same for every measure, every n and d, and with
 or without reference models.
 """
@@ -111,6 +111,8 @@ def make_methods(spec: RsaSpec, items: int, sentences: int) -> str:
         f"Items were {items:,} {ITEMS[spec.items].split(':')[0].split(',')[0]} from {sentences:,} sentences of "
         f"{spec.corpus}; words are means of their subwords.",
     ]
+    if spec.one_per_word:
+        parts.append("Each word was drawn once, upper and lower case alike.")
     if spec.drop_rogue:
         parts.append(f"The {spec.drop_rogue} dimensions with the largest mean square were dropped from each space.")
     if spec.standardise:
@@ -128,7 +130,8 @@ def make_methods(spec: RsaSpec, items: int, sentences: int) -> str:
             "groups of sentences at a time, since drawing with replacement biases this measure upwards."
         )
     parts.append(
-        "The null is the central 95 % of the measure with items paired at random. A layer is called changed when its "
+        "The null is the central 95 % of the measure with whole sentences of one space paired at random with sentences "
+        "of about as many items of the other, words in their order. A layer is called changed when its "
         f"whole band lies more than {CHANGED:.0%} of the way from 1 to the null's upper end. Seed {spec.seed}."
     )
     return " ".join(parts)
@@ -145,7 +148,7 @@ def _clause(rows: pd.DataFrame, label: str) -> str:
     where = f"{label + ' ' if label else ''}{number(most['similarity'])}{band} at layer {int(most['layer'])}"
     text = f"changes {layers_in_words(changed, measured['layer'].astype(int).tolist())}"
     if most["low"] <= most["null_high"]:
-        return f"{text} ({where}, no closer than unrelated spaces)"
+        return f"{text} ({where}, no closer than sentences paired at random)"
     return f"{text} ({where})" if changed else f"{text} (lowest {where})"
 
 

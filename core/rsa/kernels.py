@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Strip = Callable[[int, int], FloatArray]  # (start, stop) -> matrix[start:stop, start:], a fresh array
 
+SAME = 1e-14  # squared distance, as a share of both squared lengths, that is rounding: the two items are one vector
 BLOCK = 512  # rows of a strip: 512 x 5000 float64 are 20 MB
 KERNELS = {
     "cosine": "cosine of the two vectors",
@@ -93,7 +94,8 @@ def strips(vectors: FloatArray, kernel: str) -> Strip:
         block *= -2.0
         block += squares[start:stop, None]
         block += squares[None, start:]
-        return -np.sqrt(np.maximum(block, 0.0))
+        block[block <= SAME * (squares[start:stop, None] + squares[None, start:])] = 0.0
+        return -np.sqrt(block)
 
     return distances
 

@@ -2,7 +2,10 @@
 
 A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs of sentences
 (RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do not and where resampling biases
-the measure (canonical correlations, Procrustes). A null breaks the pairing of items and leaves both spectra alone.
+the measure (canonical correlations, Procrustes). A null pairs whole sentences at random (`nulls`).
+
+A measure of your own is a function of two arrays (item, d_model) and an entry in `MEASURES`. Unless it brings faster
+ones, its null is the function on the pairs of the null, and its band the jackknife over sentences.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from numpy.typing import ArrayLike
 from core.errors import SpecError
 from core.rsa import canonical, cka, matching, rdm
 from core.rsa.kernels import FloatArray, IntArray
-from core.statistics import interval, jackknife_interval, sentence_counts, sentence_labels
+from core.rsa.nulls import pair_sentences
+from core.statistics import interval, jackknife_interval, jackknife_sentences, sentence_counts, sentence_labels
 
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
@@ -39,31 +43,54 @@ class Measure:
     Attributes:
         name: As in specs, URLs and the command line.
         label: As on axes and in forms.
-        similarity: (x, y, options) -> similarity.
-        null: (x, y, permutations (draw, item), options) -> similarities of unrelated spaces, (draw,).
-        draws: (x, y, sentence, counts (draw, sentence), options) -> bootstrap draws, (draw,); or None.
-        jackknife: (x, y, sentence, groups, rng) -> replicates (group,); or None.
+        similarity: (x, y) -> similarity, at most 1; x and y are (item, d_model).
         formula: In words and symbols, for "Method and caveats".
         reference: Where it comes from.
+        null: (x, y, permutations (draw, item)) -> similarities of x with each reordered y, (draw,); by default the
+            similarity itself, once per permutation.
+        draws: (x, y, sentence, counts (draw, sentence)) -> bootstrap draws, (draw,); None for a jackknife.
+        jackknife: (x, y, sentence, groups, rng) -> replicates, (group,); by default the similarity itself, once per
+            group of sentences left out.
+        tuned: Options -> the measure that they choose; None where it has none.
         canonical: Whether n <= d makes it 1 for any two spaces.
-        lowest: The lowest value it can take, for axes.
+        coordinates: Whether it compares coordinate by coordinate, so that both spaces must keep the same ones.
+        lowest: The lowest value it can take.
     """
 
     name: str
     label: str
-    similarity: Callable[[ArrayLike, ArrayLike, Options], float]
-    null: Callable[[ArrayLike, ArrayLike, IntArray, Options], FloatArray]
+    similarity: Callable[[ArrayLike, ArrayLike], float]
     formula: str
     reference: str
-    draws: Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike, Options], FloatArray] | None = None
+    null: Callable[[ArrayLike, ArrayLike, IntArray], FloatArray] | None = None
+    draws: Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], FloatArray] | None = None
     jackknife: Callable[[ArrayLike, ArrayLike, ArrayLike, int, np.random.Generator], FloatArray] | None = None
+    tuned: Callable[[Options], Measure] | None = None
     canonical: bool = False
-    lowest: float = 0.0
+    coordinates: bool = False
+    lowest: float = -1.0
+
+    def null_of(self, x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
+        """Similarities of x with each reordered y, shape (draw,)."""
+        if self.null is not None:
+            return self.null(x, y, permutations)
+        second = np.asarray(y)
+        return np.array([self.similarity(x, second[order]) for order in permutations])
+
+    def replicates(
+        self, x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Similarities with one group of sentences left out at a time, shape (group,)."""
+        if self.jackknife is not None:
+            return self.jackknife(x, y, sentence, groups, rng)
+        first, second = np.asarray(x), np.asarray(y)
+        kept = jackknife_sentences(sentence, groups, rng)
+        return np.array([self.similarity(first[stay], second[stay]) for stay in kept])
 
 
 @dataclass(frozen=True)
 class Score:
-    """A similarity with its noise: 95 % band over sentences, 95 % of the null."""
+    """A similarity with its noise: 95 % band over sentences, 95 % of what sentences paired at random give."""
 
     similarity: float
     low: float
@@ -72,102 +99,119 @@ class Score:
     null_high: float
 
 
-def _canonical_measure(form: str, label: str, formula: str, reference: str) -> Measure:
+def _rsa(options: Options) -> Measure:
+    kernel, comparison = options.kernel, options.comparison
+    return Measure(
+        name="rsa",
+        label="RSA",
+        similarity=lambda x, y: rdm.rsa(x, y, kernel, comparison),
+        null=lambda x, y, permutations: rdm.rsa_null(x, y, permutations, kernel, comparison),
+        draws=lambda x, y, sentence, counts: rdm.rsa_draws(x, y, sentence, counts, kernel, comparison),
+        tuned=_rsa,
+        formula="correlation over pairs of items i < j of k(x_i, x_j) and k(y_i, y_j), k the kernel",
+        reference="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?, BlackboxNLP.",
+    )
+
+
+def _cka(debiased: bool, name: str, label: str, formula: str, reference: str, lowest: float) -> Measure:
+    return Measure(
+        name=name,
+        label=label,
+        similarity=cka.debiased_cka if debiased else cka.linear_cka,
+        null=lambda x, y, permutations: cka.cka_null(x, y, permutations, debiased),
+        draws=lambda x, y, sentence, counts: cka.cka_draws(x, y, sentence, counts, debiased),
+        formula=formula,
+        reference=reference,
+        lowest=lowest,
+    )
+
+
+def _canonical(form: str, label: str, formula: str, reference: str) -> Measure:
     return Measure(
         name=form,
         label=label,
-        similarity=lambda x, y, options: canonical.canonical(x, y, form),
-        null=lambda x, y, permutations, options: canonical.canonical_null(x, y, permutations, form),
+        similarity=lambda x, y: canonical.canonical(x, y, form),
+        null=lambda x, y, permutations: canonical.canonical_null(x, y, permutations, form),
         jackknife=lambda x, y, sentence, groups, rng: canonical.canonical_jackknife(x, y, sentence, groups, rng, form),
         formula=formula,
         reference=reference,
         canonical=True,
+        lowest=0.0,
     )
 
 
 _ALL = (
-    Measure(
-        name="rsa",
-        label="RSA",
-        similarity=lambda x, y, options: rdm.rsa(x, y, options.kernel, options.comparison),
-        null=lambda x, y, permutations, options: rdm.rsa_null(x, y, permutations, options.kernel, options.comparison),
-        draws=lambda x, y, sentence, counts, options: rdm.rsa_draws(
-            x, y, sentence, counts, options.kernel, options.comparison
-        ),
-        formula="correlation over pairs of items i < j of k(x_i, x_j) and k(y_i, y_j), k the kernel",
-        reference="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?, BlackboxNLP.",
-        lowest=-1.0,
+    _rsa(Options()),
+    _cka(
+        False,
+        "cka",
+        "linear CKA",
+        "|X^T Y|^2 / (|X^T X| |Y^T Y|), columns centred, Frobenius norms",
+        "Kornblith et al. 2019, Similarity of Neural Network Representations Revisited, ICML.",
+        0.0,
     ),
-    Measure(
-        name="cka",
-        label="linear CKA",
-        similarity=lambda x, y, options: cka.linear_cka(x, y),
-        null=lambda x, y, permutations, options: cka.cka_null(x, y, permutations, debiased=False),
-        draws=lambda x, y, sentence, counts, options: cka.cka_draws(x, y, sentence, counts, debiased=False),
-        formula="|X^T Y|^2 / (|X^T X| |Y^T Y|), columns centred, Frobenius norms",
-        reference="Kornblith et al. 2019, Similarity of Neural Network Representations Revisited, ICML.",
-    ),
-    Measure(
-        name="cka-debiased",
-        label="debiased CKA",
-        similarity=lambda x, y, options: cka.debiased_cka(x, y),
-        null=lambda x, y, permutations, options: cka.cka_null(x, y, permutations, debiased=True),
-        draws=lambda x, y, sentence, counts, options: cka.cka_draws(x, y, sentence, counts, debiased=True),
-        formula="linear CKA with each HSIC replaced by its unbiased estimate",
-        reference="Song et al. 2012, Feature Selection via Dependence Maximization, JMLR; "
+    _cka(
+        True,
+        "cka-debiased",
+        "debiased CKA",
+        "linear CKA with each HSIC replaced by its unbiased estimate",
+        "Song et al. 2012, Feature Selection via Dependence Maximization, JMLR; "
         "Nguyen et al. 2021, Do Wide and Deep Networks Learn the Same Things?, ICLR.",
-        lowest=-1.0,
+        -1.0,
     ),
     Measure(
         name="cosine",
         label="mean cosine",
-        similarity=lambda x, y, options: matching.mean_cosine(x, y),
-        null=lambda x, y, permutations, options: matching.mean_cosine_null(x, y, permutations),
-        draws=lambda x, y, sentence, counts, options: matching.mean_cosine_draws(x, y, sentence, counts),
+        similarity=matching.mean_cosine,
+        null=matching.mean_cosine_null,
+        draws=matching.mean_cosine_draws,
         formula="mean over items of cos(x_i, y_i)",
         reference="The community notebook on fine-tuned BERT; not invariant to a rotation of one space alone.",
-        lowest=-1.0,
+        coordinates=True,
     ),
-    _canonical_measure(
+    _canonical(
         "cca",
         "mean CCA",
         "mean of the canonical correlations of X and Y",
         "Hotelling 1936, Relations Between Two Sets of Variates, Biometrika; Kornblith et al. 2019, ICML.",
     ),
-    _canonical_measure(
+    _canonical(
         "svcca",
         "SVCCA",
         "mean of the canonical correlations of the principal directions that hold 99 % of the variance",
         "Raghu et al. 2017, SVCCA, NeurIPS.",
     ),
-    _canonical_measure(
+    _canonical(
         "pwcca",
         "PWCCA",
-        "mean of the canonical correlations, weighted by what each canonical variable accounts for in the base model",
+        "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: h_i the base model's canonical variables, "
+        "x_j its neurons",
         "Morcos, Raghu & Bengio 2018, Insights on Representational Similarity, NeurIPS.",
     ),
     Measure(
         name="procrustes",
         label="Procrustes similarity",
-        similarity=lambda x, y, options: matching.procrustes(x, y),
-        null=lambda x, y, permutations, options: matching.procrustes_null(x, y, permutations),
-        jackknife=lambda x, y, sentence, groups, rng: matching.procrustes_jackknife(x, y, sentence, groups, rng),
+        similarity=matching.procrustes,
+        null=matching.procrustes_null,
+        jackknife=matching.procrustes_jackknife,
         formula="|X^T Y|_* / (|X| |Y|), columns centred: nuclear norm over Frobenius norms",
         reference="Ding, Denain & Steinhardt 2021, Grounding Representation Similarity, NeurIPS.",
+        lowest=0.0,
     ),
 )
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
 
 
-def get_measure(name: str) -> Measure:
-    """The measure of this name.
+def get_measure(name: str, options: Options | None = None) -> Measure:
+    """The measure of this name, with its options chosen.
 
     Raises:
         SpecError: If there is none; names those there are.
     """
     if name not in MEASURES:
         raise SpecError(f"There is no measure {name!r}: choose one of {', '.join(MEASURES)}.")
-    return MEASURES[name]
+    measure = MEASURES[name]
+    return measure.tuned(options) if measure.tuned is not None and options is not None else measure
 
 
 def compare(x: ArrayLike, y: ArrayLike, measure: str = "rsa", options: Options | None = None) -> float:
@@ -183,7 +227,7 @@ def compare(x: ArrayLike, y: ArrayLike, measure: str = "rsa", options: Options |
         ShapeError: If the shapes do not fit or a value is not finite.
         SpecError: If measure, kernel or comparison is unknown.
     """
-    return get_measure(measure).similarity(x, y, options or Options())
+    return get_measure(measure, options).similarity(x, y)
 
 
 def score(
@@ -213,19 +257,20 @@ def score(
         ShapeError: If the shapes do not fit or a value is not finite.
         SpecError: If measure, kernel or comparison is unknown.
     """
-    chosen, settings = get_measure(measure), options or Options()
-    similarity = chosen.similarity(x, y, settings)
+    settings = options or Options()
+    chosen = get_measure(measure, settings)
+    similarity = chosen.similarity(x, y)
     if np.isnan(similarity):
         return Score(*[float("nan")] * 5)
-    low, high = _band(chosen, x, y, sentence, rng, settings, draws, similarity)
+    low, high = _band(chosen, x, y, sentence, rng, draws, similarity)
     items, dimensions = np.shape(x)
-    permutations = np.array([rng.permutation(items) for _ in range(null_draws(chosen, items, dimensions, settings))])
-    null_low, null_high = interval(chosen.null(x, y, permutations, settings))
+    kept, orders = pair_sentences(sentence, null_draws(chosen, items, dimensions, settings), rng)
+    null_low, null_high = interval(chosen.null_of(np.asarray(x)[kept], np.asarray(y)[kept], orders))
     return Score(similarity, low, high, float(null_low), float(null_high))
 
 
 def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:
-    """How many permutations a null of this size gets: 100, or as few as 20 where one is expensive."""
+    """How many random pairings a null of this size gets: 100, or as few as 20 where one is expensive."""
     cost = float(items) * dimensions**2
     if measure.name == "rsa" and (options.kernel == "euclidean" or options.comparison != "pearson"):
         cost = 10.0 * float(items) ** 2  # a gather and a product over the whole matrix
@@ -236,27 +281,12 @@ def null_draws(measure: Measure, items: int, dimensions: int, options: Options) 
     return int(np.clip(NULL_WORK / (10.0 * cost), LEAST_NULL_DRAWS, NULL_DRAWS))
 
 
-def gaussian_null(
-    measure: str, items: int, dimensions: int, draws: int, rng: np.random.Generator, options: Options | None = None
-) -> FloatArray:
-    """What independent Gaussian spaces of this size score, shape (draw,): the textbook null, from simulation."""
-    return np.array(
-        [
-            compare(
-                rng.standard_normal((items, dimensions)), rng.standard_normal((items, dimensions)), measure, options
-            )
-            for _ in range(draws)
-        ]
-    )
-
-
 def _band(
     measure: Measure,
     x: ArrayLike,
     y: ArrayLike,
     sentence: ArrayLike,
     rng: np.random.Generator,
-    options: Options,
     draws: int,
     similarity: float,
 ) -> tuple[float, float]:
@@ -265,9 +295,7 @@ def _band(
     if sentences < 2:
         return float("nan"), float("nan")
     if measure.draws is not None:
-        low, high = interval(measure.draws(x, y, sentence, sentence_counts(sentences, draws, rng), options))
+        low, high = interval(measure.draws(x, y, sentence, sentence_counts(sentences, draws, rng)))
         return float(low), float(high)
-    assert measure.jackknife is not None  # a measure has one or the other: a test holds the registry to it
-    replicates = measure.jackknife(x, y, sentence, JACKKNIFE_GROUPS, rng)
-    below, above = jackknife_interval(similarity, replicates)
+    below, above = jackknife_interval(similarity, measure.replicates(x, y, sentence, JACKKNIFE_GROUPS, rng))
     return max(below, measure.lowest), min(above, 1.0)

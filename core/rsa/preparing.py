@@ -105,13 +105,43 @@ def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:
 def prepare(vectors: ArrayLike, standardised: bool = False, drop_rogue: int = 0) -> FloatArray:
     """Vectors as a measure wants them: rogue dimensions dropped first, then dimensions standardised.
 
-    Each space loses its own rogue dimensions; under fine-tuning they are mostly the same ones.
-
     Raises:
         ShapeError: If `drop_rogue` would leave no dimension, or is negative.
     """
     array = np.asarray(vectors, dtype=np.float64)
-    dropped = rogue_dimensions(array, drop_rogue)
-    if dropped.size:
-        array = np.delete(array, dropped, axis=1)
-    return standardise(array) if standardised else array
+    return _without(array, rogue_dimensions(array, drop_rogue), standardised)
+
+
+def prepare_pair(
+    x: ArrayLike, y: ArrayLike, standardised: bool = False, drop_rogue: int = 0, *, together: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Both spaces as a measure wants them.
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors of the same items, shape (item, another d_model).
+        standardised: Whether dimensions are standardised, last.
+        drop_rogue: How many rogue dimensions each space loses, first.
+        together: Whether both lose the same ones, those with the largest share of the mean square in the two spaces
+            together: what compares coordinate by coordinate needs it. Without it each loses its own, which under
+            fine-tuning are mostly the same.
+
+    Raises:
+        ShapeError: If `drop_rogue` would leave no dimension, or is negative.
+    """
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if not together or first.shape[1] != second.shape[1]:
+        return prepare(first, standardised, drop_rogue), prepare(second, standardised, drop_rogue)
+    dropped = rogue_dimensions(np.concatenate([_unit(first), _unit(second)]), drop_rogue)
+    return _without(first, dropped, standardised), _without(second, dropped, standardised)
+
+
+def _without(vectors: FloatArray, dropped: NDArray[np.int64], standardised: bool) -> FloatArray:
+    left = np.delete(vectors, dropped, axis=1) if dropped.size else vectors
+    return standardise(left) if standardised else left
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    """Scaled to norm 1, so that both spaces have a say."""
+    norm = float(np.linalg.norm(vectors))
+    return vectors / norm if norm > 0 else vectors

@@ -39,6 +39,7 @@ COMPARISONS = {
     "spearman": "Spearman rank correlation of the upper triangles",
     "rho-a": "rho-a: Spearman with ties broken at random, on average",
 }
+TIED = 1e-11  # similarities that differ by less, as a share of the largest, are the same number
 FLAT = 1e-28  # a matrix whose variance is below this share of its mean square (of 1, for cosines) does not vary
 
 
@@ -154,9 +155,19 @@ def _matrices(x: FloatArray, y: FloatArray, kernel: str, comparison: str) -> tup
         return k, l
     items = len(x)
     return (
-        from_upper_triangle(average_ranks(upper_triangle(k)), items),
-        from_upper_triangle(average_ranks(upper_triangle(l)), items),
+        from_upper_triangle(_ranks(upper_triangle(k)), items),
+        from_upper_triangle(_ranks(upper_triangle(l)), items),
     )
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks of similarities; those that differ by rounding alone are tied.
+
+    A word that comes twice has one vector in layer 0, and its similarities to a third word are equal but for the order
+    in which a product was added up.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    return average_ranks(np.round(values / (TIED * largest)) if largest > 0 else values)
 
 
 def _correlate(

@@ -33,7 +33,7 @@ class RsaSpec(Spec):
     measure: str = options.choice(
         "Measure",
         "rsa",
-        {name: measure.label for name, measure in MEASURES.items()},
+        lambda: {name: measure.label for name, measure in MEASURES.items()},
         titled=True,
         help="How two spaces of the same words are compared.",
     )
@@ -43,6 +43,11 @@ class RsaSpec(Spec):
     items: str = options.choice("Items", "words", ITEMS, help="What is compared.")
     words: int = options.whole(
         "Words sampled", 1_000, low=10, high=20_000, help="Words drawn from all sentences, where items are words."
+    )
+    one_per_word: bool = options.flag(
+        "One occurrence per word",
+        False,
+        help="Draw each word once, however often the text has it: words that come again make spaces look alike.",
     )
     standardise: bool = options.flag(
         "Standardise dimensions", False, help="Bring each dimension to mean 0 and standard deviation 1 first."
@@ -72,6 +77,8 @@ class RsaSpec(Spec):
     seed: int = options.seed("Seed of the sample, the bootstrap and the null.")
 
     def check(self) -> None:
+        if self.one_per_word and self.items != "words":
+            raise SpecError(f"one_per_word chooses among words, and the items are {self.items}: leave it off.")
         ranked = self.measure == "rsa" and self.comparison != "pearson"
         items = self.words if self.items == "words" else self.sentences
         if ranked and items > MOST_RANKED:

@@ -39,6 +39,7 @@ Spec = RsaSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
 MOSTLY_NULL = 0.5
+FEW_SENTENCES = 30  # below, bands cover less than they say: benchmarks/coverage.txt
 CITATIONS = (
     "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
     "Kriegeskorte, Mur & Bandettini 2008. Representational similarity analysis. Frontiers in Systems Neuroscience.",
@@ -182,7 +183,7 @@ def _choose_items(spec: RsaSpec, corpus: Corpus) -> tuple[Words, Kept]:
     text = corpus.words
     if spec.items != "words":
         return text, ()
-    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
+    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed), once=spec.one_per_word)
     return tuple(text[number] for number in used), kept
 
 
@@ -225,11 +226,17 @@ def _notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str
             )
         elif np.nanmax(np.append(value["null_high"], -1.0)) > MOSTLY_NULL:
             notices.append(
-                f"{label} of unrelated spaces is up to {np.nanmax(value['null_high']):.2f} here: read each curve "
+                f"{label} of sentences paired at random is up to {np.nanmax(value['null_high']):.2f} here: read each curve "
                 "against the grey band, sample more words, or choose RSA or debiased CKA."
             )
-        if int(value["sentences"]) < 2:
+        sentences = int(value["sentences"])
+        if sentences < 2:
             notices.append("There is only one sentence, so there is no band: it comes from resampling sentences.")
+        elif sentences < FEW_SENTENCES:
+            notices.append(
+                f"With {sentences} sentences the bands are too narrow: a 95 % band from fewer than {FEW_SENTENCES} holds "
+                "the truth less often than it says. Read more sentences."
+            )
     for (_, model), value in scored.items():
         flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
         if flat:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.rsa.measures import Options, compare, score
-from core.rsa.preparing import prepare
+from core.rsa.measures import Options, compare, get_measure, score
+from core.rsa.preparing import prepare_pair
 from core.runs.runner import tick
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.pairs import Kept, Words, extract_pair
 
 
-@pure("rsa.compare")
+@pure("rsa.compare", version=3)
 def compare_models(
     base: str,
     other: str,
@@ -62,10 +62,10 @@ def compare_models(
     paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items)
     columns: dict[str, list[float]] = {name: [] for name in ("similarity", "low", "high", "null_low", "null_high")}
     layers = len(paired.base)
+    together = get_measure(measure).coordinates
     for layer in range(layers):
         tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
-        x = prepare(paired.base[layer], standardise, drop_rogue)
-        y = prepare(paired.other[layer], standardise, drop_rogue)
+        x, y = prepare_pair(paired.base[layer], paired.other[layer], standardise, drop_rogue, together=together)
         rng = np.random.default_rng(seed)
         result = score(x, y, paired.sentence, rng, measure, Options(kernel, comparison), draws)
         for name, values in columns.items():
@@ -79,7 +79,7 @@ def compare_models(
     }
 
 
-@pure("rsa.grid")
+@pure("rsa.grid", version=2)
 def compare_layers(
     base: str,
     other: str,
@@ -102,9 +102,11 @@ def compare_layers(
         `similarity` (layer of the base, layer of the other), `items` and `notices`.
     """
     paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items, match_layers=False)
-    spaces = [[prepare(layer, standardise, drop_rogue) for layer in side] for side in (paired.base, paired.other)]
-    similarity = np.zeros((len(spaces[0]), len(spaces[1])))
-    for row, x in enumerate(spaces[0]):
+    together, options = get_measure(measure).coordinates, Options(kernel, comparison)
+    similarity = np.zeros((len(paired.base), len(paired.other)))
+    for row, first in enumerate(paired.base):
         tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
-        similarity[row] = [compare(x, y, measure, Options(kernel, comparison)) for y in spaces[1]]
+        for column, second in enumerate(paired.other):
+            x, y = prepare_pair(first, second, standardise, drop_rogue, together=together)
+            similarity[row, column] = compare(x, y, measure, options)
     return {"similarity": similarity, "items": int(paired.base.shape[1]), "notices": list(paired.notices)}

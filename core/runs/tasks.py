@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from core.errors import CancelledError, PalimpsestError
-from core.runs.store import Store, default_store, encode, key_of
+from core.runs.store import Store, default_store, encode, key_of, using
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK = "__palimpsest_identity__"
@@ -227,10 +227,10 @@ def perform(task: Task, identifier: str) -> Outcome:
     token = _PLACE.set(place)
     try:
         place.check()
-        if task.fleeting:
-            return Outcome(task.compute())
-        store = ledger.store if ledger else default_store()
-        value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
+        with using(ledger.store if ledger else default_store()) as store:
+            if task.fleeting:
+                return Outcome(task.compute())
+            value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
         return Outcome(value if ledger else encode(value), stored)
     except CancelledError:
         return Outcome()

@@ -23,12 +23,14 @@ Kept = tuple[tuple[int, ...], ...]
 class Paired:
     """Vectors of the same items from two models, the second's layers already matched to the first's.
 
-    Shapes: `base` (layer, item, d_model), `other` (layer, item, another d_model), `sentence` (item,).
+    Shapes: `base` (layer, item, d_model), `other` (layer, item, another d_model), `sentence` (item,), `word` (item,), the
+    word's position in its sentence, -1 where items are whole sentences.
     """
 
     base: NDArray[np.float32]
     other: NDArray[np.float32]
     sentence: NDArray[np.int64]
+    word: NDArray[np.int64]
     notices: tuple[str, ...]
 
 
@@ -44,7 +46,7 @@ def identity(ref: str) -> str:
 
 
 def sample_words(
-    sentences: Words, sample: int, rng: np.random.Generator
+    sentences: Words, sample: int, rng: np.random.Generator, once: bool = False
 ) -> tuple[NDArray[np.int64], tuple[tuple[int, ...], ...]]:
     """Words drawn at random from all sentences, each word as likely as any other.
 
@@ -52,13 +54,20 @@ def sample_words(
         sentences: Words of each sentence.
         sample: How many; all of them where there are fewer.
         rng: Source of randomness.
+        once: Whether each word is drawn once at most, upper and lower case alike, at a place chosen at random.
 
     Returns:
         The sentences that hold a sampled word, and the positions of the sampled words in each.
     """
     lengths = np.array([len(words) for words in sentences])
     total = int(lengths.sum())
-    chosen = np.sort(rng.choice(total, size=min(sample, total), replace=False))
+    if once:
+        words = [word.casefold() for sentence in sentences for word in sentence]
+        shuffled = rng.permutation(total)
+        places = np.array(list({words[place]: place for place in shuffled}.values()))  # the last place of each word
+        chosen = np.sort(rng.choice(places, size=min(sample, len(places)), replace=False))
+    else:
+        chosen = np.sort(rng.choice(total, size=min(sample, total), replace=False))
     sentence = np.searchsorted(np.cumsum(lengths), chosen, side="right")
     position = chosen - (np.cumsum(lengths) - lengths)[sentence]
     used = np.unique(sentence)
@@ -112,4 +121,4 @@ def extract_pair(
             f"{base} has {len(one) - 1} layers and {other} {len(two) - 1}: layers are matched by relative depth."
         )
         two = two[np.round(np.linspace(0, len(two) - 1, len(one))).astype(int)]
-    return Paired(one, two, first.sentence, tuple(notices))
+    return Paired(one, two, first.sentence, first.word, tuple(notices))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from core.errors import SpecError
+from core.results.names import short_names
 from core.weights import rank_charts
 from core.weights.clustering import build_dendrogram
 from core.weights.maps import METHODS
@@ -34,15 +35,11 @@ TREE = 0.35  # height of the tree over the heatmap, in heights of the heatmap
 STRIP = 0.6  # rows that the coloured strip of labels takes
 
 
-def map_chart(
-    result: Result, drawing: str = "", points: ndarray | None = None, by: str = "label", chosen: str = ""
-) -> alt.TopLevelMixin:
+def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLevelMixin:
     """Every fine-tune as a point, coloured by a column of the table.
 
     Args:
-        result: Of the weights study.
-        drawing: "pca", "tsne" or "umap", where `points` are not the study's own.
-        points: Places, shape (model, 2).
+        result: Of the weights study, with the map that it was drawn on last.
         by: Column of the main table: "label", "task", "data", "base" or "cluster".
         chosen: A model to ring.
 
@@ -53,14 +50,11 @@ def map_chart(
 
     if by not in result.table.columns:
         raise SpecError(f"Colour by one of label, task, data, base or cluster, not {by!r}.")
-    table = result.table.assign(name=short_names(result.table["model"]), group=_groups(result.table[by], by))
-    if points is not None:
-        table = table.assign(x=points[:, 0], y=points[:, 1])
-    drawing = drawing or result.spec["drawing"]
-    explained = result.arrays["explained"] if drawing == result.spec["drawing"] else np.full(2, np.nan)
+    table = result.table.assign(name=_names(result), group=_groups(result.table[by], by))
+    drawing = result.spec["map"]
     titles = [
         f"{axis} ({share:.0%} of squared distance)" if np.isfinite(share) else axis
-        for axis, share in zip(_axes(drawing), explained, strict=True)
+        for axis, share in zip(_axes(drawing), result.arrays["explained"], strict=True)
     ]
     groups = _ordered(table["group"])
     scale = _padded(table)
@@ -92,7 +86,7 @@ def map_chart(
 
 
 def neighbours_chart(result: Result) -> alt.LayerChart:
-    """Share of same-label neighbours by k, one line a vector, over the band of permuted labels and exact chance.
+    """Share of same-label neighbours by k, one line per vector, over the band of permuted labels and exact chance.
 
     Raises:
         SpecError: If nothing could be scored.
@@ -159,7 +153,7 @@ def distances_chart(result: Result) -> alt.LayerChart:
     if count < 2:
         raise SpecError("Distances need two models or more.")
     tree = build_dendrogram(distances)
-    names = short_names(result.table["model"])[tree.order]
+    names = _names(result)[tree.order]
     groups = _groups(result.table["label"], "label")[tree.order]
     top = -0.7 - STRIP - TREE * count
     x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, count - 0.5], [count - 0.5, top]))
@@ -213,13 +207,6 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     return charts | rank_charts.figures(result)
 
 
-def short_names(refs: Sequence[str]) -> ndarray:
-    """References as a chart writes them: without the kind, a folder's last part only."""
-    names = [ref.split(":", 1)[-1].rstrip("/").rsplit("/", 1)[-1] for ref in refs]
-    shown = [name if names.count(name) == 1 else str(ref) for name, ref in zip(names, refs, strict=True)]
-    return np.array(shown, dtype=object)
-
-
 def legend(groups: Sequence[str]) -> Any:
     """A legend below the chart, in as many columns as the names leave room for."""
     import altair as alt
@@ -228,9 +215,15 @@ def legend(groups: Sequence[str]) -> Any:
     return alt.Legend(orient="bottom", columns=4 if longest < 14 else 2, labelLimit=200, symbolOpacity=1)
 
 
+def _names(result: Result) -> ndarray:
+    models = list(result.table["model"])
+    short = short_names(models)
+    return np.array([short[ref] for ref in models], dtype=object)
+
+
 def _vector(result: Result) -> str:
     name = result.spec["vector"]
-    rank = f", rank {result.spec['rank']}" if name in ("projector", "factors") else ""
+    rank = f", rank {result.spec['rank']}" if VECTORS[name].ranked else ""
     return f"{VECTORS[name].title.lower()}{rank}"
 
 

@@ -18,7 +18,10 @@ from numpy import ndarray
 
 from core.errors import ShapeError
 
-METHODS = ("agglomerative", "hdbscan")
+METHODS = {
+    "agglomerative": "average linkage; the tree is cut into as many clusters as are asked for",
+    "hdbscan": "finds their number itself and leaves outliers out",
+}
 
 
 @dataclass(frozen=True)

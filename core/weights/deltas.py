@@ -134,7 +134,7 @@ def relative_delta(base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape
 
 def _check_related(pair: Pair, base: ndarray, tuned: ndarray) -> None:
     change = relative_delta(base, tuned)
-    if not change < UNRELATED:  # a NaN is not below anything either
+    if change >= UNRELATED:
         text = f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta {change:.2g}"
         raise ModelError(f"{text} (unrelated weights: about 1.4). Choose the base that it started from.")
 

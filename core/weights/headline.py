@@ -1,12 +1,14 @@
-"""The study in a sentence, its methods in a paragraph: both made from the numbers."""
+"""The study in a few sentences, its methods in a paragraph: both made from the numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.results.names import short_name
 from core.weights.members import Member
-from core.weights.tables import Scored, Spectra
+from core.weights.rank_tables import Spectra
+from core.weights.tables import Scored
 from core.weights.vectors import VECTORS
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from core.weights.spec import WeightsSpec
 
 SIGNIFICANT = 0.05
+NORMS = "norms"
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
 CITATIONS = (
     "Vectors in the wild: clustering fine-tuned models by low-rank factors of their weight deltas.",
@@ -24,13 +27,28 @@ CITATIONS = (
     "Marchenko & Pastur 1967. Distribution of eigenvalues for some sets of random matrices. Mat. Sbornik.",
     "Phipson & Smyth 2010. Permutation p-values should never be zero. Stat. Appl. Genet. Mol. Biol.",
     "Hubert & Arabie 1985. Comparing partitions. Journal of Classification.",
+    "Hurvich & Tsai 1989. Regression and time series model selection in small samples. Biometrika.",
 )
 
 
-def make_headline(spec: WeightsSpec, scored: Scored, models: pd.DataFrame, ranks: pd.DataFrame) -> str:
-    """One or two sentences: do neighbours share labels beyond chance, and how full are the ranks."""
-    parts = [text for text in (_neighbours(spec, scored, models), _ranks(spec, ranks)) if text]
-    return " ".join(parts) or "Too few models could be compared for a sentence; the tables say what there is."
+def make_headline(
+    spec: WeightsSpec,
+    scored: Scored,
+    models: pd.DataFrame,
+    ranks: pd.DataFrame,
+    members: Sequence[Member],
+    doses: pd.DataFrame,
+) -> str:
+    """Do neighbours share labels beyond chance, do norms alone do as well, and how full are the ranks."""
+    parts = [
+        _neighbours(spec, scored, models),
+        _norms(spec, scored, members),
+        _others(spec, scored),
+        _doses(spec, doses),
+        _ranks(spec, ranks),
+    ]
+    text = " ".join(part for part in parts if part)
+    return text or "Too few models could be compared for a sentence; the tables say what there is."
 
 
 def make_methods(spec: WeightsSpec, members: Sequence[Member], scored: Scored, spectra: Spectra) -> str:
@@ -42,22 +60,24 @@ def make_methods(spec: WeightsSpec, members: Sequence[Member], scored: Scored, s
         f"the matrices {families} of every layer.",
         "Singular values are the roots of the eigenvalues of float64 Gram matrices.",
         f"Distances between models were those of the vector '{spec.vector}': {vector.meaning}",
+        "Matrices that equal the base's have no directions: pairs of models were compared where both moved.",
     ]
-    if spec.vector in ("projector", "factors"):
+    if vector.ranked:
         text.append(f"The {spec.rank} leading directions of each matrix were used.")
     if scored.k:
         text.append(
             "For k from 1 up we report the share of each model's k nearest neighbours with its own "
-            f"{WORDS[spec.label]}, against its exact expectation under permuted labels, the mean of "
-            f"(m - 1) / (n - 1) over models, with one-sided p-values from {spec.permutations:,} permutations "
-            "(not corrected for the number of k and vectors)."
+            f"{WORDS[spec.label_by]}, against its exact expectation under permuted labels, the mean of "
+            f"(m - 1) / (n - 1) over models, with one-sided p-values from {spec.permutations:,} permutations, or from "
+            "every arrangement of the labels where there are no more (not corrected for the number of k and vectors), "
+            "and beside it the share that the matrices' norms alone reach."
         )
     method = "average-linkage agglomerative clustering" if spec.method == "agglomerative" else "HDBSCAN"
     text.append(f"Clusters are those of {method} on the distances; maps play no part in any number.")
     text.append(
         f"Ranks are the number of directions that hold {spec.threshold:.4g} of the energy, beside the rank of a "
-        "Gaussian matrix of the same shape (Marchenko-Pastur); trends over layers are linear or quadratic, "
-        "chosen by AIC."
+        "Gaussian matrix of the same shape (Marchenko-Pastur); trends over the means of layers are constant, linear "
+        "or quadratic, chosen by AICc."
     )
     return " ".join(text)
 
@@ -74,22 +94,98 @@ def p_text(value: float) -> str:
     return f"p = {value:.3f}".replace("0.", ".") if value < 0.1 else f"p = {value:.2f}".replace("0.", ".")
 
 
+def too_few(scored: Scored) -> bool:
+    """Whether not even the best arrangement of these labels would have a p-value below .05, in any vector."""
+    rows = scored.vectors[scored.vectors["k"] == scored.k]
+    return bool((rows["smallest_p"] >= SIGNIFICANT).all())
+
+
+def _row(scored: Scored, vector: str) -> pd.Series:
+    table = scored.vectors
+    return table[(table["vector"] == vector) & (table["k"] == scored.k)].iloc[0]
+
+
 def _neighbours(spec: WeightsSpec, scored: Scored, models: pd.DataFrame) -> str:
     if not scored.k:
         return ""
-    row = scored.neighbours[scored.neighbours["k"] == scored.k].iloc[0]
-    rank = f", rank {spec.rank}" if spec.vector in ("projector", "factors") else ""
+    row = _row(scored, spec.vector)
+    vector = VECTORS[spec.vector].title.lower() + (f", rank {spec.rank}" if VECTORS[spec.vector].ranked else "")
     near = "nearest" if scored.k == 1 else f"{scored.k} nearest"
+    word, share, chance = WORDS[spec.label_by], percent(row["share"]), percent(row["chance"])
+    if row["smallest_p"] >= SIGNIFICANT:
+        return (
+            f"Too few to tell whether neighbours share a {word}: {share} of each model's {near} do (chance {chance}; "
+            f"{vector}), and with {len(scored.predictions)} models the smallest {p_text(row['smallest_p'])}."
+        )
     beyond = row["p_value"] < SIGNIFICANT
-    verdict = "share" if beyond else "do not share"
-    more = "" if beyond else " more often than chance"
-    how = f"chance {percent(row['chance'])}, {p_text(row['p_value'])}; {VECTORS[spec.vector].title.lower()}{rank}"
+    verdict = f"Neighbours share a {word}" if beyond else f"Neighbours do not share a {word} more often than chance"
     known = models[models["predicted"].notna()]
     right = int((known["predicted"] == known["label"]).sum())
     return (
-        f"Neighbours {verdict} a {WORDS[spec.label]}{more}: {percent(row['share'])} of each model's {near} do ({how}), "
+        f"{verdict}: {share} of each model's {near} do (chance {chance}, {p_text(row['p_value'])}; {vector}), "
         f"and their vote is right for {right} of {len(known)} models."
     )
+
+
+def _norms(spec: WeightsSpec, scored: Scored, members: Sequence[Member]) -> str:
+    """What the sizes of the changes reach without a direction, and what decides those sizes."""
+    if not scored.k:
+        return ""
+    chosen, norms = _row(scored, spec.vector), _row(scored, NORMS)
+    if norms["smallest_p"] >= SIGNIFICANT:
+        return "" if spec.vector == NORMS else f"Norms alone reach {percent(norms['share'])}."
+    if norms["p_value"] >= SIGNIFICANT:
+        reached = f"Norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])}), no more than chance"
+        return "" if spec.vector == NORMS else f"{reached}: how far the matrices moved does not give it away."
+    if spec.vector == NORMS:
+        return f"That is how far each matrix moved and no direction{_training(members)}."
+    enough = norms["share"] >= chosen["share"]
+    verdict = "enough" if enough else "a part of it"
+    return (
+        f"Norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])}): how far each matrix moved, "
+        f"without any direction, is {verdict}{_training(members)}."
+    )
+
+
+def _training(members: Sequence[Member]) -> str:
+    """What is known of learning rates and steps, which decide how far weights move, as the end of a sentence."""
+    recipes = {member.recipe for member in members if not member.variant}
+    if "" in recipes:
+        return ", and learning rate and steps decide that too"
+    if len(recipes) == 1:
+        return f", though all were trained alike ({next(iter(recipes))})"
+    return ", and the models differ in learning rate or steps, which decide that too"
+
+
+def _others(spec: WeightsSpec, scored: Scored) -> str:
+    """What every other vector reaches."""
+    if not scored.k:
+        return ""
+    shares = [
+        f"{vector.title[0].lower()}{vector.title[1:]} {percent(_row(scored, name)['share'])}"
+        for name, vector in VECTORS.items()
+        if name not in (spec.vector, NORMS)
+    ]
+    return f"The other vectors: {', '.join(shares)}."
+
+
+def _doses(spec: WeightsSpec, doses: pd.DataFrame) -> str:
+    """Whether models trained faster or slower lie with their task or with their dose, by vector and by norms."""
+    sentences = []
+    for vector in dict.fromkeys((spec.vector, NORMS)):
+        rows = doses[doses["vector"] == vector]
+        for where, words in (
+            ("task", "with their own task"),
+            ("dose", "with models of other tasks that moved as far"),
+            ("neither", "neither with their task nor with models of other tasks that moved as far"),
+        ):
+            names = [short_name(ref) for ref in rows.loc[rows["lies_with"] == where, "model"]]
+            if names:
+                listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+                verb = "lie" if len(names) > 1 else "lies"
+                place = words if len(names) > 1 else words.replace("their", "its")
+                sentences.append(f"By {VECTORS[vector].title.lower()} {listed} {verb} {place}.")
+    return " ".join(sentences)
 
 
 def _ranks(spec: WeightsSpec, ranks: pd.DataFrame) -> str:

@@ -17,7 +17,7 @@ from numpy import ndarray
 from core.errors import ShapeError
 
 METHODS = {"pca": "PCA (classical MDS)", "tsne": "t-SNE", "umap": "UMAP"}
-FEWEST = {"pca": 2, "tsne": 4, "umap": 5}  # models
+FEWEST = {"pca": 1, "tsne": 4, "umap": 5}  # models
 
 
 @dataclass(frozen=True)

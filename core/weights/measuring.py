@@ -1,4 +1,4 @@
-"""The study's tasks: everything that is kept of one fine-tune's delta, and the spectra of one model's weights.
+"""The study's tasks: all that is kept of one fine-tune's delta, the spectra of one model's weights, a map of models.
 
 A task reads one matrix of base and fine-tune at a time and keeps a few small arrays of it, so that memory grows
 with the largest matrix, not with the model or the zoo. What comes over the network is also kept matrix by matrix:
@@ -21,6 +21,7 @@ from core.runs.store import Value, default_store, key_of
 from core.runs.tasks import pure
 from core.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.weights.families import find_slots
+from core.weights.maps import draw_map
 from core.weights.opening import is_remote, open_model
 from core.weights.spectra import decompose, singular_values
 from core.weights.vectors import EXACT, Features, calc_sketch
@@ -103,13 +104,33 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
     spectra = []
     for index, slot in enumerate(slots):
         with span(index / len(slots), (index + 1) / len(slots)):
-            tick(0.0, f"{slot.family}, layer {slot.layer}")
+            tick(0.0, f"{slot.family}, layer {slot.layer + 1}")
             spectra.append(singular_values(slot.cut(checkpoint.read(slot.tensor))))
     return {
         "places": [[slot.family, slot.layer] for slot in slots],
         "shapes": [list(slot.shape(checkpoint.entries[slot.tensor].shape)) for slot in slots],
         "values": _stack(spectra),
     }
+
+
+@pure("weights.map")
+def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) -> Value:
+    """Places of models on a map.
+
+    Args:
+        distances: Rows of a symmetric matrix.
+        drawing: "pca", "tsne" or "umap".
+        seed: Of t-SNE and UMAP.
+
+    Returns:
+        "points", shape (model, 2), and "explained", shares of squared distance by axis.
+    """
+    tick(0.0, "loading")
+    if drawing == "umap":
+        import umap  # noqa: F401  # half a minute where it was never imported, so it has a step of its own
+    tick(0.3, f"placing {len(distances)} models; the first map of a machine takes longer")
+    drawn = draw_map(np.asarray(distances, dtype=np.float64), drawing, seed)
+    return {"points": drawn.points, "explained": np.array(drawn.explained)}
 
 
 def unpack_features(value: Value) -> Features:

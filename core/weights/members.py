@@ -1,7 +1,9 @@
 """Which models a study compares, and what is known of each: its base, its task, its data set, its label.
 
-`zoo:*-*` means every fine-tune in the box that started from the base. A model that started elsewhere is left out
-with a notice, or paired with its own base when asked: another base's directions are not this one's.
+`zoo:*-*` means every fine-tune in the box that started from the base and was trained as the others were. A model that
+started elsewhere is left out with a notice, or paired with its own base when asked: another base's directions are not
+this one's. One that was trained otherwise (faster, slower, with frozen layers) is left out too, unless it is named or
+a pattern names only such: it is there to be held against the others, not to be counted among them.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,11 +19,15 @@ from typing import Any
 
 from core.errors import ModelError, SpecError
 from core.models import hub, hub_listing, parse_ref, zoo_models
+from core.options import PATTERN
+from core.runs.runner import tick
 
-LABELS = ("task", "data", "base", "table")
-PATTERN = re.compile(r"[*?\[]")
+EVERY = "zoo:*-*"
+MOST_MODELS = 200
+LISTED = 100  # fine-tunes of a base that the hub is asked for
 MODEL_COLUMNS = ("model", "ref", "name")
 MOST_ROWS = 10_000
+PRETRAINING = "masked-lm"
 NUMBERED = re.compile(r"[-_]\d+$")
 
 
@@ -34,14 +40,25 @@ class Member:
         base: Reference of the model that it started from.
         task: What it was fine-tuned for; "" where nobody says.
         data: Data set; "" where nobody says.
+        dose: Its learning rate relative to that of the box's other runs; 1 where nobody says.
+        frozen: Lowest layers that did not train, the embeddings with them.
+        recipe: Learning rate and steps, in words; "" where nobody says.
     """
 
     ref: str
     base: str
     task: str = ""
     data: str = ""
+    dose: float = 1.0
+    frozen: int = 0
+    recipe: str = ""
 
-    def label(self, by: str, table: dict[str, str]) -> str:
+    @property
+    def variant(self) -> bool:
+        """Whether it was trained otherwise than the box's runs of its task."""
+        return self.dose != 1.0 or self.frozen > 0
+
+    def label(self, by: str, table: Mapping[str, str]) -> str:
         """Its label by "task", "data", "base" or a column of an uploaded table; "" where there is none."""
         if by == "table":
             return table.get(self.ref, table.get(self.ref.split(":", 1)[-1], ""))
@@ -71,21 +88,38 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     base = str(parse_ref(base))
     found: dict[str, Member] = {}
     notices: list[str] = []
-    for pattern in patterns:
+    for place, pattern in enumerate(patterns):
+        tick(place / len(patterns), pattern)
         matches = _expand(pattern.strip(), base)
         others = [member for member in matches if member.base != base and not own_bases]
         if others:
             names = ", ".join(f"{member.ref} ({member.base})" for member in others)
             notices.append(f"Left out, because they started from another base than {base}: {names}.")
-        found |= {member.ref: member for member in matches if member not in others}
+        mine = [member for member in matches if member not in others]
+        alike = [member for member in mine if not member.variant]
+        if alike and len(alike) < len(mine):
+            names = ", ".join(member.ref for member in mine if member.variant)
+            notices.append(f"Left out, because they were trained otherwise; name them to see where they lie: {names}.")
+        found |= {member.ref: member for member in alike or mine}
     if not found:
         raise SpecError(f"No fine-tune of {base} is among {', '.join(patterns) or 'nothing'}; name others.")
     return Members(tuple(found.values()), tuple(notices))
 
 
+def add_listed(base: str, patterns: Sequence[str], count: int) -> tuple[str, ...]:
+    """The models named, and the first `count` fine-tunes that the hub lists of the base, in place of the box's.
+
+    Raises:
+        ModelError: If the hub cannot be asked.
+    """
+    named = [pattern for pattern in patterns if pattern != EVERY]
+    listed = hub_listing.choose_listed(hub_listing.list_fine_tunes(parse_ref(base).name, LISTED), first=count)
+    return (*named, *(model.ref for model in listed if model.ref not in named))
+
+
 def fine_tunes() -> list[dict[str, Any]]:
     """The box's entries that were fine-tuned from another; a checkpoint along a pretraining run is none."""
-    return [entry for entry in zoo_models() if entry.get("base") and entry.get("task") != "masked-lm"]
+    return [entry for entry in zoo_models() if entry.get("base") and entry.get("task") != PRETRAINING]
 
 
 def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
@@ -150,6 +184,8 @@ def _describe(ref: str, base: str) -> Member:
         entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
         if entry is None:
             return Member(ref, base, task=_guess(parsed.name))
+        if not entry.get("base") or entry.get("task") == PRETRAINING:
+            raise SpecError(f"{ref} was pretrained, not fine-tuned: it has no delta. Name fine-tunes of {base}.")
         return replace(_from_manifest(entry), base=str(entry.get("base") or base))
     if parsed.kind == "path":
         return Member(ref, base, task=_guess(Path(parsed.name).name))
@@ -163,9 +199,17 @@ def _describe(ref: str, base: str) -> Member:
     return Member(ref, base, data=" + ".join(sorted(name.rsplit("/", 1)[-1] for name in found.data)))
 
 
-def _from_manifest(entry: dict[str, object]) -> Member:
+def _from_manifest(entry: dict[str, Any]) -> Member:
+    settings, dose = entry.get("settings") or {}, float(entry.get("dose") or 1.0)
+    known = "learning_rate" in settings and entry.get("steps")
     return Member(
-        str(entry["ref"]), str(entry.get("base") or ""), str(entry.get("task") or ""), str(entry.get("data") or "")
+        ref=str(entry["ref"]),
+        base=str(entry.get("base") or ""),
+        task=str(entry.get("task") or ""),
+        data=str(entry.get("data") or ""),
+        dose=dose,
+        frozen=int(entry.get("frozen") or 0),
+        recipe=f"rate {settings['learning_rate'] * dose:g}, {entry['steps']:,} steps" if known else "",
     )
 
 

@@ -2,24 +2,31 @@
 
 For k from 1 up: the share of each model's k nearest neighbours that carry its own label, averaged over models.
 Under random labels a model of a group of m among n finds (m - 1) / (n - 1), which is (m - 1) / (Gm - 1) for G equal
-groups, not 1 / G: the model itself is not among its neighbours. The p-value comes from permuting the labels.
+groups, not 1 / G: the model itself is not among its neighbours. The p-value comes from permuting the labels: from all
+their arrangements where these are few, else from as many as are asked for, drawn at random. With few models no
+arrangement is rare, and no p-value can be small: the smallest that these distances allow stands beside each.
 
-Reference: Phipson & Smyth 2010 (the 1 in a permutation p-value).
+Reference: Phipson & Smyth 2010 (the 1 in a permutation p-value); Good 2005 (exact permutation tests).
 Deviations: neighbours at equal distance share the places that are left, so that the order of the input is no matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb, prod
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ShapeError
+from core.statistics import permutation_p
 
 BATCH = 256  # permutations computed together
+MOST_EXACT = 10_000  # arrangements of the labels up to which each is tried
+EQUAL = 1e-9  # shares are sums of the same few fractions in another order: equal ones may differ in the last bit
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ class NeighbourShares:
         chance: Its exact expectation under permuted labels; the same for every k.
         low, high: 95 % of the permuted shares.
         p_value: Share of permutations (the observed one counted) that reach the observed share.
+        smallest_p: The p-value of the highest share that any of these permutations reached: none can be smaller.
     """
 
     k: ndarray
@@ -40,6 +48,7 @@ class NeighbourShares:
     low: Float[ndarray, " k"]
     high: Float[ndarray, " k"]
     p_value: Float[ndarray, " k"]
+    smallest_p: Float[ndarray, " k"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,8 @@ def calc_neighbour_shares(
         distances: Symmetric; the diagonal is not looked at.
         labels: One a model.
         most: Largest k; at most the number of other models.
-        permutations: Of the labels; a p-value is never below 1 / (permutations + 1).
+        permutations: Of the labels, drawn at random; where they have no more arrangements than that, each of them
+            once, and the p-values are exact.
 
     Raises:
         ShapeError: If sizes differ, there are fewer than 3 models or 2 groups, or `most` is out of range.
@@ -95,15 +105,43 @@ def calc_neighbour_shares(
         len(codes) * np.arange(1, most + 1, dtype=float)
     )
     share = np.round((codes[first] == codes[second]).astype(float) @ pairs, 12)
-    permuted = np.empty((permutations, most))
+    permuted = np.concatenate(
+        [(drawn[:, first] == drawn[:, second]) @ pairs for drawn in _arrangements(codes, permutations, rng)]
+    )
+    p_value = [permutation_p(reached - EQUAL, column) for reached, column in zip(share, permuted.T, strict=True)]
+    every = np.concatenate([share[None], permuted])
+    smallest = (every >= every.max(0) - EQUAL).mean(0)
+    low, high = np.quantile(permuted, (0.025, 0.975), axis=0)
+    return NeighbourShares(np.arange(1, most + 1), share, chance_share(labels), low, high, np.array(p_value), smallest)
+
+
+def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -> Iterator[ndarray]:
+    """The labels in other orders, in batches: every other arrangement once where these are few, else at random."""
+    counts = np.bincount(codes)
+    left, ways = len(codes), []
+    for count in counts:
+        ways.append(comb(left, int(count)))
+        left -= int(count)
+    if prod(ways) - 1 <= min(permutations, MOST_EXACT):
+        every = np.stack(list(_every_arrangement(counts)))
+        others = every[(every != codes).any(1)]
+        yield from (others[start : start + BATCH] for start in range(0, len(others), BATCH))
+        return
     for start in range(0, permutations, BATCH):
-        count = min(BATCH, permutations - start)
-        shuffled = rng.permuted(np.tile(codes, (count, 1)), axis=1)
-        permuted[start : start + count] = (shuffled[:, first] == shuffled[:, second]) @ pairs
-    # Shares are sums of the same few fractions in another order: equal ones may differ in the last bit.
-    p_value = (1 + (permuted >= share - 1e-9).sum(0)) / (permutations + 1)
-    low, high = np.quantile(permuted, (0.025, 0.975), axis=0) if permutations else np.full((2, most), np.nan)
-    return NeighbourShares(np.arange(1, most + 1), share, chance_share(labels), low, high, p_value)
+        yield rng.permuted(np.tile(codes, (min(BATCH, permutations - start), 1)), axis=1)
+
+
+def _every_arrangement(counts: ndarray) -> Iterator[ndarray]:
+    """Each distinct order of `counts[0]` zeros, `counts[1]` ones and so on, once."""
+    if len(counts) == 1:
+        yield np.zeros(counts[0], dtype=np.int64)
+        return
+    last, models = len(counts) - 1, int(counts.sum())
+    for rest in _every_arrangement(counts[:-1]):
+        for places in combinations(range(models), int(counts[-1])):
+            order = np.full(models, last, dtype=np.int64)
+            order[np.delete(np.arange(models), places)] = rest
+            yield order
 
 
 def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Float[ndarray, "k model model"]:

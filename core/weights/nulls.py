@@ -64,17 +64,6 @@ def null_spectrum(rows: int, columns: int) -> Float[ndarray, " value"]:
     return values / np.sqrt((values**2).sum())
 
 
-def null_projector_distance(width: int, rank: int) -> float:
-    """Projector distance that two random subspaces of `rank` directions in `width` have: sqrt(1 - rank / width).
-
-    Raises:
-        ShapeError: If `rank` is not between 1 and `width`.
-    """
-    if not 1 <= rank <= width:
-        raise ShapeError(f"A subspace of {width} dimensions has 1 to {width} directions, got {rank}.")
-    return float(np.sqrt(1 - rank / width))
-
-
 def _sides(rows: int, columns: int) -> tuple[int, int]:
     if min(rows, columns) < 1:
         raise ShapeError(f"A matrix has at least one row and one column, got {rows} x {columns}.")

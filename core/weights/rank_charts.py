@@ -8,7 +8,7 @@ import numpy as np
 
 from core.errors import SpecError
 from core.weights.nulls import null_spectrum
-from core.weights.tables import Spectra, rank_at
+from core.weights.rank_tables import Spectra, rank_at
 from core.weights.trends import fit_trend
 
 if TYPE_CHECKING:
@@ -36,9 +36,12 @@ def spectra_of(result: Result) -> Spectra:
 
 
 def families_of(result: Result, of: str = "delta") -> list[str]:
-    """Families that were measured, in the order of a layer."""
+    """Families that were measured and, of deltas, moved in some model and layer; in the order of a layer."""
     table = result.tables["matrices"]
-    return list(dict.fromkeys(table.loc[table["of"] == of, "family"])) if len(table) else []
+    if not len(table):
+        return []
+    shown = (table["of"] == of) & ((of == "weights") | (table["relative_norm"] > 0))
+    return list(dict.fromkeys(table.loc[shown, "family"]))
 
 
 def depth_chart(
@@ -49,7 +52,9 @@ def depth_chart(
     measure: str = "rank",
     legend: bool = True,
 ) -> alt.TopLevelMixin:
-    """One family by layer: every model as a thin line, their mean, the Gaussian null and the fitted trend.
+    """One family by layer: every model as a thin line, their mean, the Gaussian null and the means' trend.
+
+    A matrix that did not move has no rank to show; its norm of 0 is shown.
 
     Args:
         result: Of the weights study.
@@ -71,6 +76,8 @@ def depth_chart(
     table = table[(table["family"] == family) & (table["of"] == of)]
     if table.empty:
         raise SpecError(f"This result holds no {of} of {family!r}; it has {', '.join(families_of(result, of))}.")
+    if measure != "relative_norm":
+        table = table[table["rank"] > 0]
     title, null = MEASURES[measure]
     title = f"Rank, {100 * threshold:.4g} % of energy" if measure == "rank" else title
     x = alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
@@ -86,7 +93,7 @@ def depth_chart(
     if null:
         layers.append(_named_line(mean, null, "Gaussian null", x, title, legend))
     layers.append(_named_line(mean, measure, "mean", x, title, legend))
-    trend = fit_trend(table["layer"].to_numpy(float), table[measure].to_numpy(float))
+    trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
     subtitle: list[str] = []
     if trend is not None:
         depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
@@ -101,7 +108,7 @@ def depth_chart(
 def spectrum_chart(
     result: Result, model: str, family: str, of: str = "delta", legend: bool = True
 ) -> alt.TopLevelMixin:
-    """Singular values of one model's family, a line a layer, on log axes, beside those of a Gaussian matrix.
+    """Singular values of one model's family, one line per layer, on log axes, beside those of a Gaussian matrix.
 
     Args:
         result: Of the weights study.
@@ -141,7 +148,9 @@ def spectrum_chart(
         axis=alt.Axis(values=[0.001, 0.01, 0.1, 1], format="~g"),
     )
     null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], kind="Gaussian null")
-    last = max(int(rows["layer"].max()), 1)
+    layers_shown = [int(rows["layer"].min()), max(int(rows["layer"].max()), 2)]
+    still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
+    subtitle = ["dashed: a Gaussian matrix of this shape", *([f"not changed in layer {still}"] if still else [])]
     return alt.layer(
         alt.Chart(null)
         .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=2, clip=True)
@@ -155,7 +164,7 @@ def spectrum_chart(
             color=alt.Color(
                 "layer:Q",
                 title="Layer",
-                scale=alt.Scale(domain=[0, last], range=[COLOUR, OTHER], interpolate="lab"),
+                scale=alt.Scale(domain=layers_shown, range=[COLOUR, OTHER], interpolate="lab"),
                 legend=alt.Legend(orient="bottom", tickMinStep=1, format="d", gradientLength=120) if legend else None,
             ),
             tooltip=["layer:Q", "direction:Q", alt.Tooltip("value:Q", format=".3g")],
@@ -163,7 +172,7 @@ def spectrum_chart(
     ).properties(
         width="container",
         height=HEIGHT,
-        title=alt.Title(family.capitalize(), subtitle="dashed: a Gaussian matrix of this shape", anchor="start"),
+        title=alt.Title(family.capitalize(), subtitle=subtitle, anchor="start"),
     )
 
 

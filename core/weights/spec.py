@@ -1,83 +1,101 @@
-"""What the weights study is asked for: from the page's form, the command line or a link, checked on arrival."""
+"""What the weights study is asked for: one line per option, for the form, the command line and the link."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+from core import options
 from core.errors import SpecError
+from core.options import Spec
 from core.weights import clustering, maps
 from core.weights.measuring import KEPT_RANKS
-from core.weights.members import LABELS
+from core.weights.members import EVERY, MOST_MODELS
 from core.weights.vectors import VECTORS
 
-OF = ("delta", "weights", "both")
-MOST_PERMUTATIONS = 1_000_000
+BY = {
+    "task": "what it was fine-tuned for",
+    "data": "the data set",
+    "base": "the model that it started from",
+    "table": "a column of a table of yours",
+}
+OF = {"delta": "fine-tuned minus base", "weights": "the weights themselves", "both": "one beside the other"}
+UPLOAD = "upload:"  # before the name of a label table that came with the request
 
 
 @dataclass(frozen=True)
-class WeightsSpec:
-    """What is asked for.
+class WeightsSpec(Spec):
+    """One study: the fine-tunes of a base, by what changed in their weights."""
 
-    Attributes:
-        base: Reference of the base.
-        models: References and patterns of its fine-tunes.
-        vector: One of `VECTORS`.
-        rank: Leading directions of `factors` and `projector`, 1 to 64.
-        families: Only these families ("query", "ff1", "decoder key"); all when empty.
-        label: What a model is labelled by: "task", "data", "base" or "table".
-        labels: Pairs of model and label, for "table".
-        neighbours: k that headline and predictions use; 0 for one less than the smallest group.
-        method: Clustering, "agglomerative" or "hdbscan".
-        clusters: Clusters that agglomerative clustering cuts; 0 for as many as labels.
-        drawing: Map, "pca", "tsne" or "umap".
-        of: Ranks of "delta", "weights" or "both".
-        threshold: Energy share at which ranks are read, 0.5 to 0.9999.
-        permutations: Of the labels.
-        own_bases: Whether models of another base take part, each compared with its own.
-        seed: Of permutations, sketches and maps.
-    """
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes started from.")
+    models: tuple[str, ...] = options.models(
+        "Fine-tunes",
+        (EVERY,),
+        most=MOST_MODELS,
+        patterns=True,
+        help=f"{EVERY} is every fine-tune in the box that started from the base and was trained like the others; "
+        "path:/runs/* is every model in a folder.",
+    )
+    tree: int = options.whole(
+        "Fine-tunes of the hub",
+        0,
+        low=0,
+        high=100,
+        shown=False,
+        help="Add the first so many fine-tunes that the hub lists of a hub: base, in place of the box's.",
+    )
+    vector: str = options.choice(
+        "Vector",
+        "projector",
+        {name: vector.title for name, vector in VECTORS.items()},
+        titled=True,
+        help="How a fine-tune becomes a vector.",
+    )
+    rank: int = options.whole(
+        "Rank", 8, low=1, high=KEPT_RANKS[-1], help="Leading directions of projectors, factors and the original vector."
+    )
+    families: tuple[str, ...] = options.words(
+        "Families", help="Families of matrices to keep, such as query, ff1 or decoder key; all where empty."
+    )
+    label: str = options.choice("Label by", "task", BY, help="What neighbours are to share.")
+    labels: str = options.line(
+        "Label table",
+        shown=False,
+        help="A CSV or TSV file with a column `model`: labels from one of its other columns.",
+    )
+    column: str = options.line("Label column", shown=False, help="Column of the label table; its first where empty.")
+    neighbours: int = options.whole(
+        "Neighbours", 0, low=0, high=MOST_MODELS, help="Nearest neighbours, k; 0 is the smallest group less one."
+    )
+    method: str = options.choice("Clusters", "agglomerative", clustering.METHODS, help="How clusters are found.")
+    clusters: int = options.whole(
+        "How many clusters",
+        0,
+        low=0,
+        high=MOST_MODELS,
+        help="Clusters that the tree is cut into; 0 for as many as labels.",
+    )
+    map: str = options.choice(
+        "Map", "pca", maps.METHODS, titled=True, shown=False, help="How models are placed in the plane."
+    )
+    of: str = options.choice("Ranks of", "delta", OF, help="Whose singular values are counted.")
+    threshold: float = options.number(
+        "Energy threshold", 0.9, low=0.5, high=0.9999, shown=False, help="Share of the energy at which ranks are read."
+    )
+    permutations: int = options.whole(
+        "Permutations", 10_000, low=100, high=100_000, help="Permutations of the labels behind each p-value."
+    )
+    own_bases: bool = options.flag(
+        "Models of another base", False, help="Keep fine-tunes of another base, each compared with its own."
+    )
+    seed: int = options.seed("Seed of permutations, sketches and maps.")
 
-    base: str = "zoo:seed-0"
-    models: tuple[str, ...] = ("zoo:*-*",)
-    vector: str = "projector"
-    rank: int = 8
-    families: tuple[str, ...] = ()
-    label: str = "task"
-    labels: tuple[tuple[str, str], ...] = ()
-    neighbours: int = 0
-    method: str = "agglomerative"
-    clusters: int = 0
-    drawing: str = "pca"
-    of: str = "delta"
-    threshold: float = 0.9
-    permutations: int = 10_000
-    own_bases: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _one_of("vector", self.vector, VECTORS)
-        _one_of("label", self.label, LABELS)
-        _one_of("method", self.method, clustering.METHODS)
-        _one_of("drawing", self.drawing, maps.METHODS)
-        _one_of("of", self.of, OF)
-        _between("rank", self.rank, 1, KEPT_RANKS[-1])
-        _between("threshold", self.threshold, 0.5, 0.9999)
-        _between("neighbours", self.neighbours, 0, 1000)
-        _between("clusters", self.clusters, 0, 1000)
-        _between("permutations", self.permutations, 100, MOST_PERMUTATIONS)
-        _between("seed", self.seed, 0, 2**31)
-        if not self.models:
-            raise SpecError("Name one fine-tune or more.")
+    def check(self) -> None:
         if self.label == "table" and not self.labels:
             raise SpecError("Labels from a table need a table; upload one, or label by task.")
+        if self.tree and not self.base.startswith("hub:"):
+            raise SpecError(f"tree lists the fine-tunes of a hub model, and {self.base} is none; name a hub: base.")
 
-
-def _one_of(name: str, value: str, options: Iterable[str]) -> None:
-    if value not in options:
-        raise SpecError(f"{name} must be one of {', '.join(options)}, got {value!r}.")
-
-
-def _between(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise SpecError(f"{name} must lie between {low} and {high}, got {value}.")
+    @property
+    def label_by(self) -> str:
+        """What models are labelled by: a table of one's own, where there is one."""
+        return "table" if self.labels else self.label

@@ -1,58 +1,88 @@
 """The study of weights: which deltas lie near each other, whether that is more than chance, and rank by depth.
 
-    spec -> plan: one task a fine-tune (and one a model whose own weights are asked for)
-         -> collect: distances in every vector, neighbours, clusters, ranks
+prepare: which models there are is found out, the label table read. plan: one task for each fine-tune, and one for each
+model whose own weights are asked for. collect: distances in every vector, neighbours, clusters, ranks. Another map
+than PCA is a task of its own, after that.
 
 Reference: "Vectors in the wild" (low-rank factors of the delta of Wq Wk Wv Wo W1 W2, averaged over layers).
-Deviations: the original vector is one of five, and every share of neighbours stands beside its chance level.
+Deviations: the original vector is one of six, and every share of neighbours stands beside its chance level and beside
+what norms alone reach.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from core.errors import SpecError, TaskError
 from core.limits import current_limits
-from core.models import parse_ref
 from core.results.export import Result, provenance
-from core.runs.runner import Outputs, Task, run
-from core.runs.store import default_store, key_of
-from core.weights import headline, maps, tables
-from core.weights.measuring import VERSION, kept_rank, measure_delta, measure_weights, unpack_features
-from core.weights.members import Member, Members, find_members
-from core.weights.opening import identify
+from core.runs.runner import Outputs, Task, run, run_stages
+from core.weights import headline, maps, rank_tables, tables
+from core.weights.charts import figures
+from core.weights.doses import compare_doses
+from core.weights.finding import Found, Labels, find_models, read_labels
+from core.weights.measuring import kept_rank, measure_delta, measure_weights, place_models, unpack_features
+from core.weights.members import Member
 from core.weights.spec import WeightsSpec
-from core.weights.vectors import VECTORS, Features, calc_distances
+from core.weights.vectors import VECTORS, Features, calc_distances, relative_size
 
+Spec = WeightsSpec
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "redraw", "run_study"]
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 
-def plan(spec: WeightsSpec) -> list[Task]:
-    """One task a fine-tune; where weights themselves are asked for, one more a model and one for its base.
+def prepare(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
+    """The first stage: find out which models are meant and what each is known by, read the label table.
+
+    Args:
+        spec: The study.
+        texts: A label table that came with the request, by the name that `spec.labels` has.
+    """
+    tasks = [
+        Task.of(
+            "models", find_models, role="models", fleeting=True,
+            base=spec.base, patterns=spec.models, own_bases=spec.own_bases, tree=spec.tree,
+        )
+    ]  # fmt: skip
+    if spec.labels:
+        given = (texts or {}).get(spec.labels)
+        table = Task.of(
+            "label table", read_labels, role="labels", fleeting=True,
+            ref=spec.labels, column=spec.column, given=given,
+        )  # fmt: skip
+        tasks.append(table)
+    return tasks
+
+
+def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
+    """One task per fine-tune; where weights themselves are asked for, one more per model and one for its base.
 
     Raises:
-        SpecError: If no fine-tune is named, or more than a shared instance compares.
-        ModelError: If something is no reference.
+        SpecError: If no fine-tune is named, more than a shared instance compares, more neighbours or clusters are
+            asked for than there are models, or the label table cannot be used.
+        ModelError: If the hub cannot be asked for the fine-tunes of the base.
     """
-    members = _members(spec).members
+    found: Found = ready.need("models")
+    members = found.members
     if current_limits().shared and len(members) > MOST_SHARED:
         raise SpecError(f"A shared instance compares up to {MOST_SHARED} fine-tunes at once, not {len(members)}.")
-    identities = {ref: identify(ref) for member in members for ref in (member.base, member.ref)}
+    labels = _labels(spec, ready, members)
+    tables.check_counts(spec, sum(map(bool, labels)) - len(_aside(spec, members)), len(members))
     kept = kept_rank(spec.rank)
     tasks = [
         Task.of(
             member.ref,
             measure_delta,
+            role=("delta", member.ref),
             group=member.ref,
             base=member.base,
             model=member.ref,
-            base_identity=identities[member.base],
-            model_identity=identities[member.ref],
+            base_identity=found.identities[member.base],
+            model_identity=found.identities[member.ref],
             families=spec.families,
             kept=kept,
             seed=spec.seed,
@@ -62,59 +92,61 @@ def plan(spec: WeightsSpec) -> list[Task]:
     if spec.of != "delta":
         tasks += [
             Task.of(
-                _weights_name(ref),
+                f"{ref} weights",
                 measure_weights,
+                role=("weights", ref),
                 group=ref,
                 model=ref,
                 model_identity=identity,
                 families=spec.families,
             )
-            for ref, identity in identities.items()
+            for ref, identity in found.identities.items()
         ]
     return tasks
 
 
-def collect(spec: WeightsSpec, outputs: Outputs) -> Result:
-    """Distances, neighbours, clusters and ranks from what the tasks returned.
+def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Distances, neighbours, clusters and ranks from what the tasks returned; models are placed by PCA.
 
     Raises:
         TaskError: If every task failed.
+        SpecError: If too many failed for the neighbours or clusters asked for.
     """
-    found = _members(spec)
-    present = [member for member in found.members if member.ref in outputs.values]
+    found: Found = ready.values["models"]
+    present = [member for member in found.members if ("delta", member.ref) in outputs.values]
     if not outputs.values:
         raise TaskError(f"No model could be compared. {next(iter(outputs.failures.values()), '')}".strip())
     features, notices = _comparable(present, outputs, list(found.notices))
     present = [member for member in present if member.ref in features]
-    notices += [text for member in present for text in outputs.values[member.ref]["notices"]]
-    labels = [member.label(spec.label, dict(spec.labels)) for member in present]
+    notices += [text for member in present for text in outputs.values["delta", member.ref]["notices"]]
+    labels, aside = _labels(spec, ready, present), _aside(spec, present)
     distances = {
         vector: calc_distances(list(features.values()), vector, spec.rank) if len(features) > 1 else np.zeros((1, 1))
         for vector in VECTORS
     }
-    scored = tables.score(spec, labels, distances)
-    notices += scored.notices
-    weights = {
-        ref: outputs.values[_weights_name(ref)]
-        for ref in dict.fromkeys([*(m.base for m in found.members), *(m.ref for m in found.members)])
-        if _weights_name(ref) in outputs.values
-    }
-    spectra = tables.build_spectra(features, weights)
-    drawn = draw(distances[spec.vector], spec.drawing, spec.seed)
+    scored = tables.score(spec, labels, distances, aside)
+    sizes = np.array([relative_size(model) for model in features.values()])
+    doses = compare_doses(present, sizes, distances)
+    notices += [*scored.notices, *_describe_aside([present[place].ref for place in aside]), *_describe_still(features)]
+    bases_first = dict.fromkeys([*(m.base for m in found.members), *(m.ref for m in found.members)])
+    weights = {ref: outputs.values["weights", ref] for ref in bases_first if ("weights", ref) in outputs.values}
+    spectra = rank_tables.build_spectra(features, weights)
+    drawn = maps.draw_map(distances[spec.vector], "pca")
     built = {
         "models": tables.build_models(present, labels, features, distances[spec.vector], scored, drawn.points),
         "neighbours": scored.neighbours,
-        "ranks": tables.build_ranks(spectra, spec.threshold),
+        "ranks": rank_tables.build_ranks(spectra, spec.threshold),
         "matrices": spectra.matrices,
         "distances": tables.build_distances([member.ref for member in present], distances),
         "vectors": scored.vectors,
         "predictions": tables.build_predictions(present, labels, scored),
-        "trends": tables.build_trends(spectra, spec.threshold),
+        "doses": doses,
+        "trends": rank_tables.build_trends(spectra, spec.threshold),
     }
     return Result(
         study="weights",
-        spec=asdict(spec),
-        headline=headline.make_headline(spec, scored, built["models"], built["ranks"]),
+        spec=spec.plain() | {"map": "pca"},
+        headline=headline.make_headline(spec, scored, built["models"], built["ranks"], present, doses),
         tables=built,
         arrays={
             **{f"distances {vector}": matrix for vector, matrix in distances.items()},
@@ -123,46 +155,92 @@ def collect(spec: WeightsSpec, outputs: Outputs) -> Result:
             "spectra": spectra.values,
         },
         notices=tuple(dict.fromkeys(notices)),
-        failures=dict(outputs.failures),
-        provenance=_provenance(present),
+        failures={**ready.failures, **outputs.failures},
+        provenance=_provenance(found, present),
         methods=headline.make_methods(spec, present, scored, spectra),
         citations=headline.CITATIONS,
     )
 
 
-def run_study(spec: WeightsSpec, **run_kwargs: Any) -> Result:
-    """Plan, run and collect; see `core.runs.runner.run` for what may be passed on."""
-    return collect(spec, run(plan(spec), **run_kwargs))
+def run_study(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run, collect, and draw the map.
 
-
-def draw(distances: np.ndarray, drawing: str, seed: int) -> maps.ModelMap:
-    """A map of these distances; PCA where there are too few models for the one asked for.
-
-    t-SNE and UMAP are kept in the store: UMAP compiles for ten seconds before its first map.
+    Args:
+        spec: The study.
+        texts: A label table that came with the request, by the name that `spec.labels` has.
+        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    if len(distances) < 2:
-        return maps.ModelMap(np.zeros((len(distances), 2)), (np.nan, np.nan))
-    if drawing == "pca" or len(distances) < maps.FEWEST[drawing]:
-        return maps.draw_map(distances, "pca")
-    content = hashlib.sha256(np.ascontiguousarray(distances).tobytes()).hexdigest()
-    value, _ = default_store().get_or_compute(
-        key_of("weights map", VERSION, content, len(distances), drawing, seed),
-        lambda: {"points": maps.draw_map(distances, drawing, seed).points},
+    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
+    return redraw(collect(spec, ready, outputs), spec.map, **options)
+
+
+def redraw(result: Result, drawing: str, **options: Any) -> Result:
+    """The same result on another map, computed as a task: UMAP compiles for a while before its first.
+
+    Args:
+        result: Of this study.
+        drawing: "pca", "tsne" or "umap"; PCA stays where there are too few models for it.
+        options: For `core.runs.runner.run`.
+    """
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    if drawing == result.spec["map"] or len(distances) < maps.FEWEST[drawing]:
+        return result
+    task = Task.of(
+        maps.METHODS[drawing], place_models, role="map",
+        distances=distances.tolist(), drawing=drawing, seed=result.spec["seed"],
+    )  # fmt: skip
+    drawn = run([task], **options).need("map")
+    models = result.table.assign(x=drawn["points"][:, 0], y=drawn["points"][:, 1])
+    return replace(
+        result,
+        spec=result.spec | {"map": drawing},
+        tables={**result.tables, "models": models},
+        arrays={**result.arrays, "explained": drawn["explained"]},
     )
-    return maps.ModelMap(value["points"], (np.nan, np.nan))
 
 
-def _members(spec: WeightsSpec) -> Members:
-    return find_members(spec.base, spec.models, spec.own_bases)
+def _labels(spec: WeightsSpec, ready: Outputs, members: Sequence[Member]) -> list[str]:
+    table: Labels = ready.need("labels") if spec.labels else Labels({})
+    return [member.label(spec.label_by, table.by_model) for member in members]
 
 
-def _weights_name(ref: str) -> str:
-    return f"{ref} weights"
+def _aside(spec: WeightsSpec, members: Sequence[Member]) -> list[int]:
+    """Places of the models that were trained otherwise, where others were not: they lie on the map, in no score.
+
+    A table of one's own says who is to be compared; then nobody stands aside.
+    """
+    if spec.labels or all(member.variant for member in members):
+        return []
+    return [place for place, member in enumerate(members) if member.variant]
+
+
+def _describe_aside(refs: Sequence[str]) -> list[str]:
+    if not refs:
+        return []
+    return [f"Trained otherwise than the rest, so on the map and in no score: {', '.join(refs)}."]
+
+
+def _describe_still(features: Mapping[str, Features]) -> list[str]:
+    """A sentence for each set of layers that did not move, with the models that have it."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for ref, model in features.items():
+        still = [place for place, norm in enumerate(model.delta_norms) if norm == 0]
+        moved = {model.layers[place] for place, norm in enumerate(model.delta_norms) if norm > 0}
+        whole = sorted({model.layers[place] + 1 for place in still if model.layers[place] not in moved})
+        where = f"all of layer {', '.join(map(str, whole))}" if whole else "no whole layer"
+        if still:
+            found.setdefault((where, len(still)), []).append(ref)
+    return [
+        f"{', '.join(refs)}: {count} of {len(features[refs[0]].families)} matrices ({where}) equal the base's bit for "
+        "bit. Their rank and norm are 0 and they have no directions: projectors and spectra are compared where both "
+        "models moved."
+        for (where, count), refs in found.items()
+    ]
 
 
 def _comparable(present: list[Member], outputs: Outputs, notices: list[str]) -> tuple[dict[str, Features], list[str]]:
     """Features of the models whose matrices are those of the first one; the others are left out with a notice."""
-    features = {member.ref: unpack_features(outputs.values[member.ref]) for member in present}
+    features = {member.ref: unpack_features(outputs.values["delta", member.ref]) for member in present}
     kept: dict[str, Features] = {}
     for ref, model in features.items():
         first = next(iter(kept.values()), model)
@@ -173,10 +251,7 @@ def _comparable(present: list[Member], outputs: Outputs, notices: list[str]) -> 
     return kept, notices
 
 
-def _provenance(members: Iterable[Member]) -> dict[str, Any]:
+def _provenance(found: Found, members: Sequence[Member]) -> dict[str, Any]:
     """Versions, and what every model is known by: a content hash, or the hub's commit."""
     refs = dict.fromkeys(ref for member in members for ref in (member.base, member.ref))
-    local = tuple(ref for ref in refs if parse_ref(ref).kind != "hub")
-    record = provenance(local)
-    record["fingerprints"] |= {ref: identify(ref) for ref in refs if ref not in local}
-    return record
+    return provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}}

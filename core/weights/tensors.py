@@ -100,7 +100,7 @@ class Checkpoint:
         """One tensor, in float32 (float64 where stored so).
 
         Raises:
-            ModelError: If it is missing, of a type that is no float, or cut short.
+            ModelError: If it is missing, of a type that is no float, cut short, or holds a number that is not finite.
         """
         if name not in self.entries:
             raise ModelError(f"{self.ref} holds no tensor {name}.")
@@ -113,7 +113,12 @@ class Checkpoint:
         data = entry.file.read(entry.start, entry.stop)
         if len(data) != entry.stop - entry.start:
             raise ModelError(f"{entry.file.name} is truncated: {name} ends after the file does; fetch it again.")
-        return _decode(data, entry.dtype).reshape(entry.shape)
+        tensor = _decode(data, entry.dtype).reshape(entry.shape)
+        if not np.isfinite(tensor).all():
+            count = int(np.count_nonzero(~np.isfinite(tensor)))
+            text = f"{self.ref}: {count:,} of the {tensor.size:,} numbers in {name} are not finite"
+            raise ModelError(f"{text}; the training diverged, or the file is damaged.")
+        return tensor
 
 
 def open_checkpoint(ref: str, config: Mapping[str, Any], files: Sequence[ByteFile]) -> Checkpoint:

@@ -1,7 +1,11 @@
-"""A trend over depth: a line or a parabola, chosen by AIC, written as an equation with its R2.
+"""A trend over depth: none, a line or a parabola, chosen by AICc, written as an equation with its R2.
 
-Reference: Akaike 1974. Deviations: none (no small-sample correction, so with few points a parabola is chosen
-a little too readily; the table gives both AICs).
+What is fitted are means of layers, one point a layer. Points of single models would not do: all models of a layer
+share what is particular to it, so that a fit to the pooled points takes the accidents of six layers for the evidence of
+a hundred points and finds a parabola in most data without a trend. With six points or fewer the correction of AICc
+asks a great deal of a parabola, and below six there is none.
+
+References: Akaike 1974; Hurvich & Tsai 1989 (the correction for few points). Deviations: none.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ from numpy import ndarray
 
 from core.errors import ShapeError
 
-MINIMUM = 4  # points; below that a parabola and its error have no freedom left
+MINIMUM = 5  # points: with fewer AICc knows no line, so nothing could be chosen
+KINDS = ("constant", "linear", "quadratic")
 
 
 @dataclass(frozen=True)
@@ -22,22 +27,24 @@ class Trend:
     """A fitted polynomial.
 
     Attributes:
-        kind: "linear" or "quadratic", whichever has the lower AIC.
-        coefficients: Of x^0, x^1 (, x^2).
+        kind: "constant", "linear" or "quadratic", whichever has the lowest AICc.
+        coefficients: Of x^0 (, x^1 (, x^2)).
         r2: Share of the variance explained; NaN when the points do not vary.
-        aic_linear: AIC of the line (relative: only differences mean anything).
-        aic_quadratic: AIC of the parabola.
+        points: Layers that it was fitted to.
+        aicc: By kind (only differences mean anything); infinite where there are too few points for it.
     """
 
     kind: str
     coefficients: tuple[float, ...]
     r2: float
-    aic_linear: float
-    aic_quadratic: float
+    points: int
+    aicc: dict[str, float]
 
     def equation(self, outcome: str = "rank", variable: str = "layer") -> str:
-        """The trend as text: "rank = 12.1 + 3.4 layer - 0.2 layer²  (R² = 0.93)"."""
+        """The trend as text: "rank = 12.1 + 3.4 layer - 0.2 layer²  (R² = 0.93)", or that there is none."""
         text = f"{outcome} = {_number(self.coefficients[0])}"
+        if self.kind == "constant":
+            return f"{text}  ({self.points} {variable}s show no trend)"
         for power, coefficient in enumerate(self.coefficients[1:], start=1):
             sign = "-" if coefficient < 0 else "+"
             text += f" {sign} {_number(abs(coefficient))} {variable}{'²' if power == 2 else ''}"
@@ -49,43 +56,52 @@ class Trend:
 
 
 def fit_trend(x: Float[ndarray, " point"], y: Float[ndarray, " point"]) -> Trend | None:
-    """Least squares by a line and by a parabola; the one with the lower AIC.
+    """Least squares by a constant, a line and a parabola; the one with the lowest AICc.
 
     Args:
-        x: Depth (layer), any units.
-        y: Outcome; points where it is not finite are left out.
+        x: Depth (layer), any units, each once.
+        y: Mean outcome there; points where it is not finite are left out.
 
     Returns:
-        None with fewer than 4 points or 2 distinct depths (3 for a parabola, else the line).
+        None with fewer than 5 points.
 
     Raises:
-        ShapeError: If x and y differ in length.
+        ShapeError: If x and y differ in length, or a depth comes twice: take the mean first.
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     if x.shape != y.shape or x.ndim != 1:
         raise ShapeError(f"A trend needs as many depths as outcomes, got {x.shape} and {y.shape}.")
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
-    depths = len(np.unique(x))
-    if len(x) < MINIMUM or depths < 2:
+    if len(np.unique(x)) < len(x):
+        raise ShapeError("A trend is fitted to one point a depth; take the mean of those that share one.")
+    if len(x) < MINIMUM:
         return None
-    line, line_error, line_aic = _fit(x, y, 1)
-    curve, curve_error, curve_aic = _fit(x, y, 2) if depths > 2 else (line, line_error, np.inf)
-    spread = float(((y - y.mean()) ** 2).sum())
-    quadratic = curve_aic < line_aic
-    error = curve_error if quadratic else line_error
-    r2 = 1 - error / spread if spread > 0 else np.nan
-    kind, coefficients = ("quadratic", curve) if quadratic else ("linear", line)
-    return Trend(kind, tuple(float(c) for c in coefficients), float(r2), float(line_aic), float(curve_aic))
+    fits = {kind: _fit(x, y, degree) for degree, kind in enumerate(KINDS)}
+    aicc = {kind: _aicc(y, error, degree) for degree, (kind, (_, error)) in enumerate(fits.items())}
+    kind = min(KINDS, key=aicc.__getitem__)
+    coefficients, error = fits[kind]
+    spread = fits["constant"][1]
+    r2 = 1 - error / spread if spread > _floor(y) else np.nan
+    return Trend(kind, tuple(float(c) for c in coefficients), float(r2), len(x), aicc)
 
 
-def _fit(x: ndarray, y: ndarray, degree: int) -> tuple[ndarray, float, float]:
+def _fit(x: ndarray, y: ndarray, degree: int) -> tuple[ndarray, float]:
     coefficients = np.polynomial.polynomial.polyfit(x, y, degree)
-    error = float(((y - np.polynomial.polynomial.polyval(x, coefficients)) ** 2).sum())
-    # A perfect fit has no likelihood: the floor is rounding error, so that of two perfect fits the line wins.
-    floor = max(float((y**2).sum()), 1.0) * 1e-24
-    aic = len(x) * np.log(max(error, floor) / len(x)) + 2 * (degree + 2)
-    return coefficients, error, float(aic)
+    return coefficients, float(((y - np.polynomial.polynomial.polyval(x, coefficients)) ** 2).sum())
+
+
+def _aicc(y: ndarray, error: float, degree: int) -> float:
+    points, parameters = len(y), degree + 2  # the coefficients and the size of the error
+    if points - parameters - 1 < 1:
+        return float(np.inf)
+    aic = points * np.log(max(error, _floor(y)) / points) + 2 * parameters
+    return float(aic + 2 * parameters * (parameters + 1) / (points - parameters - 1))
+
+
+def _floor(y: ndarray) -> float:
+    """A perfect fit has no likelihood: the floor is rounding error, so that of perfect fits the simplest wins."""
+    return max(float((y**2).sum()), 1.0) * 1e-24
 
 
 def _number(value: float) -> str:

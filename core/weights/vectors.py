@@ -1,13 +1,19 @@
-"""A fine-tune as a vector, in five ways, and the distances between fine-tunes in each.
+"""A fine-tune as a vector, in six ways, and the distances between fine-tunes in each.
 
-`factors` is the original: the rank-r left factors of the delta, concatenated over families and averaged over
-layers. A factor is known only up to the sign of each column (and a rotation where singular values are equal), so
-the average is partly arbitrary; it is kept faithful, and the other four are there because of it. `projector` takes
-the subspaces that the factors span, which have no signs: its distance is the Frobenius distance of projectors,
-computed from r x r products alone. `spectrum`, `norms` and `delta` do not look at single vectors at all.
+`original` is the vector of "Vectors in the wild": the leading left singular vectors of each delta, concatenated over
+families and averaged over layers. A singular vector is known only up to its sign (and a rotation where singular
+values are equal), so the average is partly arbitrary; it is kept faithful, and the others are there because of it.
+`factors` weighs the same columns with the square roots of their singular values, as an extracted LoRA would.
+`projector` takes the subspaces that the columns span, which have no signs: its distance is the Frobenius distance of
+projectors, computed from r x r products alone. `spectrum`, `norms` and `delta` do not look at single vectors at all;
+`norms` is what every other one has to beat, because learning rate and steps alone change it.
+
+A delta that is exactly zero (a frozen matrix) has no directions and no shape: for `projector` and `spectrum` it is
+absent, and two models are compared at the matrices that moved in both. With absent matrices the triangle inequality
+need not hold. In `norms` it is a norm of 0; to `delta`, `factors` and `original` it adds nothing.
 
 Reference: Golub & Van Loan, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count sketch).
-Deviations: `factors` weighs a column with the square root of its singular value, as an extracted LoRA would.
+Deviations: `original` and `factors` are compared by their cosine, which the original leaves open.
 """
 
 from __future__ import annotations
@@ -49,21 +55,6 @@ class Features:
     right: tuple[Float[ndarray, "column rank"], ...]
     sketches: tuple[Float[ndarray, " entry"], ...]
 
-    def only(self, families: Sequence[str]) -> Features:
-        """The same fine-tune with these families alone (all of them when empty)."""
-        kept = [index for index, family in enumerate(self.families) if not families or family in families]
-        return Features(
-            tuple(self.families[index] for index in kept),
-            tuple(self.layers[index] for index in kept),
-            tuple(self.shapes[index] for index in kept),
-            self.values[kept],
-            self.delta_norms[kept],
-            self.weight_norms[kept],
-            tuple(self.left[index] for index in kept),
-            tuple(self.right[index] for index in kept),
-            tuple(self.sketches[index] for index in kept),
-        )
-
 
 @dataclass(frozen=True)
 class Vector:
@@ -72,23 +63,25 @@ class Vector:
     Attributes:
         title: What forms and legends call it.
         gauge_safe: Whether it ignores signs and rotations of singular vectors.
+        ranked: Whether it looks at the leading directions only, as many as the rank.
         meaning: One sentence for the reader.
         distances: From the features of every fine-tune and a rank to distances, shape (model, model).
     """
 
     title: str
     gauge_safe: bool
+    ranked: bool
     meaning: str
     distances: Callable[[Sequence[Features], int], Float[ndarray, "model model"]]
 
 
 def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Float[ndarray, "model model"]:
-    """Pairwise distances of fine-tunes; symmetric, zero on the diagonal, Euclidean.
+    """Pairwise distances of fine-tunes; symmetric, zero on the diagonal, and Euclidean where every matrix moved.
 
     Args:
         features: Of two or more fine-tunes with the same matrices.
         vector: A name in `VECTORS`.
-        rank: Leading directions used by `factors` and `projector`, at most as many as were kept.
+        rank: Leading directions used by `projector`, `factors` and `original`, at most as many as were kept.
 
     Raises:
         ShapeError: If the vector is unknown, the models differ in their matrices, or the rank was not kept.
@@ -109,12 +102,17 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
     return (distances + distances.T) / 2
 
 
-def calc_factors(model: Features, rank: int) -> Float[ndarray, " entry"]:
-    """The original vector: left factors U sqrt(S) of each family, averaged over layers, one after the other."""
+def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[ndarray, " entry"]:
+    """Leading left singular vectors of each family, averaged over layers, one family after the other.
+
+    Args:
+        weighted: Whether a column counts by the square root of its singular value; without it, the original vector.
+    """
     parts = []
     for family in dict.fromkeys(model.families):
         places = [place for place, name in enumerate(model.families) if name == family]
-        scaled = [model.left[place][:, :rank] * np.sqrt(_leading(model.values[place], rank)) for place in places]
+        scales = [np.sqrt(_leading(model.values[place], rank)) if weighted else np.ones(rank) for place in places]
+        scaled = [model.left[place][:, :rank] * scale for place, scale in zip(places, scales, strict=True)]
         parts.append(np.mean(scaled, axis=0).ravel())
     return np.concatenate(parts)
 
@@ -145,6 +143,10 @@ def _factor_distances(features: Sequence[Features], rank: int) -> ndarray:
     return _angle_chords(np.stack([calc_factors(model, rank) for model in features]))
 
 
+def _original_distances(features: Sequence[Features], rank: int) -> ndarray:
+    return _angle_chords(np.stack([calc_factors(model, rank, weighted=False) for model in features]))
+
+
 def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
     """Root mean square, over matrices and both sides, of |P - Q| / sqrt(2 rank), P and Q projectors.
 
@@ -152,9 +154,9 @@ def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
     place are the blocks of one matrix product, and no d x d projector is ever formed.
     """
     models = len(features)
-    total = np.zeros((models, models))
-    places = len(features[0].families)
-    for place in range(places):
+    squares = []
+    for place in range(len(features[0].families)):
+        square = np.zeros((models, models))
         for side in ("left", "right"):
             columns = np.stack([getattr(model, side)[place][:, :rank].T for model in features]).astype(np.float64)
             # Columns come back from the store in float32; unit length again removes the first order of that error.
@@ -164,15 +166,32 @@ def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
             flat = columns.reshape(models * rank, -1)
             products = (flat @ flat.T).reshape(models, rank, models, rank)
             overlap = np.einsum("ikjl,ikjl->ij", products, products)
-            total += (counts[:, None] + counts[None, :] - 2 * overlap) / (2 * rank)
-    return np.sqrt(np.maximum(total / (2 * places), 0.0))
+            square += (counts[:, None] + counts[None, :] - 2 * overlap) / (4 * rank)
+        squares.append(square)
+    return np.sqrt(np.maximum(_mean_where_both_moved(features, squares, farthest=1.0), 0.0))
 
 
 def _spectrum_distances(features: Sequence[Features], rank: int) -> ndarray:
-    spectra = np.stack([model.values for model in features])
-    lengths = np.linalg.norm(spectra, axis=2, keepdims=True)
-    normalised = np.divide(spectra, lengths, out=np.zeros_like(spectra), where=lengths > 0)
-    return _euclidean(normalised.reshape(len(features), -1)) / np.sqrt(spectra.shape[1])
+    squares = []
+    for place in range(len(features[0].families)):
+        spectra = np.stack([model.values[place] for model in features])
+        lengths = np.linalg.norm(spectra, axis=1, keepdims=True)
+        normalised = np.divide(spectra, lengths, out=np.zeros_like(spectra), where=lengths > 0)
+        squares.append(_euclidean(normalised) ** 2)
+    return np.sqrt(_mean_where_both_moved(features, squares, farthest=2.0))
+
+
+def _mean_where_both_moved(features: Sequence[Features], squares: Sequence[ndarray], farthest: float) -> ndarray:
+    """Mean of the places' squared distances over those where both deltas have directions.
+
+    Args:
+        squares: For each place, shape (model, model).
+        farthest: For two models that moved in no matrix in common: the largest square there is.
+    """
+    moved = np.stack([model.delta_norms > 0 for model in features]).astype(float)
+    both = moved @ moved.T
+    total = sum(square * np.outer(here, here) for square, here in zip(squares, moved.T, strict=True))
+    return np.divide(total, both, out=np.full_like(both, farthest), where=both > 0)
 
 
 def _norm_distances(features: Sequence[Features], rank: int) -> ndarray:
@@ -186,6 +205,12 @@ def _delta_distances(features: Sequence[Features], rank: int) -> ndarray:
         rows = np.stack([model.sketches[place] for model in features]).astype(np.float64)
         inner += rows @ rows.T
     return _chords(inner)
+
+
+def relative_size(model: Features) -> float:
+    """Norm of the whole delta over that of the base's matrices; 0 where both are zero."""
+    base = float(np.linalg.norm(model.weight_norms))
+    return float(np.linalg.norm(model.delta_norms)) / base if base else 0.0
 
 
 def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
@@ -215,20 +240,34 @@ VECTORS: dict[str, Vector] = {
     "projector": Vector(
         "Projectors",
         True,
+        True,
         "Subspaces spanned by the leading left and right singular vectors of each delta; principal angles.",
         _projector_distances,
     ),
     "spectrum": Vector(
-        "Spectrum", True, "Shape of each delta's singular values, its size taken out.", _spectrum_distances
+        "Spectrum", True, False, "Shape of each delta's singular values, its size taken out.", _spectrum_distances
     ),
     "norms": Vector(
-        "Norms", True, "How far each matrix moved, relative to its own norm; directions play no part.", _norm_distances
-    ),
-    "delta": Vector("Delta", True, "Cosine of the deltas themselves, entry by entry.", _delta_distances),
-    "factors": Vector(
-        "Factors (original)",
+        "Norms",
+        True,
         False,
-        "Left factors of each delta, averaged over layers, as first proposed: signs and rotations are arbitrary.",
+        "How far each matrix moved, relative to its own norm; directions play no part.",
+        _norm_distances,
+    ),
+    "delta": Vector("Delta", True, False, "Cosine of the deltas themselves, entry by entry.", _delta_distances),
+    "factors": Vector(
+        "Factors",
+        False,
+        True,
+        "Left singular vectors times the roots of their singular values, averaged over layers: signs are arbitrary.",
         _factor_distances,
+    ),
+    "original": Vector(
+        "Original (U alone)",
+        False,
+        True,
+        "Left singular vectors of each delta, averaged over layers, as first proposed: signs and rotations are "
+        "arbitrary.",
+        _original_distances,
     ),
 }

@@ -53,7 +53,7 @@ def test_the_slider_reads_ranks_at_another_threshold(page: Page, app_url: str) -
 
 
 def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) -> None:
-    open_study(page, app_url, view="Neighbours", vector="Spectrum")
+    open_study(page, app_url, view="Neighbours", vector="spectrum")
     expect(page.locator("h3").first).to_contain_text("spectrum")
     with page.expect_download() as started:
         page.get_by_role("button", name="CSV", exact=True).click()

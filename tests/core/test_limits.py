@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from core.limits import LOCAL, SHARED, current_limits
+from core.limits import LOCAL, MODE, SHARED, current_limits, share_beyond_loopback
 
 
 def test_local_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,11 +15,33 @@ def test_local_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert current_limits() is LOCAL
 
 
-@pytest.mark.parametrize("value", ["shared", " Shared "])
+@pytest.mark.parametrize("value", ["shared", " Shared ", "share"])  # a slip of the pen opens nothing
 def test_shared_is_read_on_each_call(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("PALIMPSEST_MODE", value)
     assert current_limits() is SHARED
     monkeypatch.delenv("PALIMPSEST_MODE")
+    assert current_limits() is LOCAL
+
+
+@pytest.mark.parametrize("address", ["localhost", " LocalHost ", "127.0.0.1", "127.3.2.1", "::1", "[::1]"])
+def test_an_instance_that_only_this_computer_reaches_is_local(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv(MODE, "")
+    share_beyond_loopback(address)
+    assert current_limits() is LOCAL
+
+
+@pytest.mark.parametrize(
+    "address",
+    [None, "", "0.0.0.0", "::", "192.168.1.5", "10.0.0.1", "example.org", "localhost.example.org", "unix:///s"],
+)
+def test_an_instance_that_others_reach_is_shared_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, address: str | None
+) -> None:
+    monkeypatch.setenv(MODE, " ")
+    share_beyond_loopback(address)
+    assert current_limits() is SHARED
+    monkeypatch.setenv(MODE, "local")
+    share_beyond_loopback(address)
     assert current_limits() is LOCAL
 
 

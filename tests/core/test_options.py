@@ -22,6 +22,8 @@ class Example(Spec):
     base: str = options.model("Base", "zoo:seed-0", help="A model.")
     compare: tuple[str, ...] = options.models("Others", ("zoo:parse-0",), most=3, help="Models.")
     draws: int = options.whole("Draws", 500, low=20, high=10_000, help="Resamples.")
+    share: float = options.number("Share", 0.9, low=0.5, high=0.99, help="Of the energy.")
+    several: tuple[str, ...] = options.models("Several", ("zoo:*-*",), patterns=True, help="Models or patterns.")
     bands: bool = options.flag("Bands", True, help="Whether bands are drawn.")
     kernel: str = options.choice("Kernel", "cosine", {"cosine": "", "euclidean": ""}, help="A kernel.")
     probes: tuple[str, ...] = options.choices("Probes", ("a",), {"a": "", "b": "", "c": ""}, help="Which.")
@@ -40,6 +42,8 @@ def another(option: Option) -> Any:
     """A value of this option that is not its default."""
     if option.kind == "whole":
         return option.low if option.default != option.low else option.low + 1
+    if option.kind == "number":
+        return (option.low + option.default) / 2
     if option.kind == "flag":
         return not option.default
     if option.kind == "choice":
@@ -48,6 +52,7 @@ def another(option: Option) -> Any:
         chosen = tuple(option.known)[: max(1, option.low)]
         return chosen if chosen != option.default else tuple(option.known)[: max(1, option.low) + 1]
     return {
+        "number": (option.low + option.high) / 2 or 0.5,
         "model": "random:zoo:seed-3",
         "models": tuple(f"zoo:seed-{n}" for n in range(2, 2 + max(2, option.low))),
         "corpus": "demo-gold",
@@ -121,6 +126,13 @@ NONSENSE: list[tuple[str, Any, str]] = [
     ("draws", True, "draws takes a whole number"),
     ("draws", None, "not None"),
     ("draws", 10**30, "draws takes a whole number"),
+    ("share", 1.0, "share takes a number from 0.5 to 0.99, not 1.0."),
+    ("share", "x", "share takes a number from 0.5 to 0.99, not x."),
+    ("share", float("nan"), "share takes a number"),
+    ("share", True, "share takes a number"),
+    ("several", ("hub:someone/*",), "works for zoo: and path: only"),
+    ("several", ("zoo:",), "is not a model reference"),
+    ("compare", ("zoo:parse-*",), "is not a model reference"),
     ("bands", "perhaps", "bands takes true or false, not perhaps."),
     ("bands", 1, "bands takes true or false"),
     ("kernel", "magic", "kernel takes one of cosine, euclidean, not magic."),

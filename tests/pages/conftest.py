@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit import config
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
+from core.limits import MODE
 from core.models import zoo_models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +44,16 @@ def by_navigation(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
     monkeypatch.setattr(app_test, "PagesManager", type("Remembering", (PagesManager,), {}))
+
+
+@pytest.fixture(autouse=True)
+def on_localhost(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As `make app` starts it; without an address the app would run in shared mode."""
+    monkeypatch.setenv(MODE, "")  # so that what the app writes there ends with the test
+    address = config.get_option("server.address")
+    config.set_option("server.address", "localhost")
+    yield
+    config.set_option("server.address", address)
 
 
 @pytest.fixture(autouse=True)

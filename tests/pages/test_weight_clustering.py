@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.models import hub, hub_listing, hub_ranges
 from core.models.hub_listing import Listed
+from core.weights import measuring
+from core.weights.maps import ModelMap
+from core.weights.members import EVERY
 from tests.core.weights.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
 from tests.core.weights.tree_server import TreeServer, as_files
-from tests.pages.conftest import open_page, sentences, settle
-from ui.weights_views import EVERY, models_problem
+from tests.pages.conftest import ROOT, open_page, sentences, settle
 
 PAGE = "pages/weight_clustering.py"
 LINK = {"rank": "3", "permutations": "100"}
@@ -41,8 +46,8 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
     assert "Neighbours share a task" in sentences(app)
     assert "started from another base" in sentences(app)
     assert figures(app) == 1 + 6
-    assert app.selectbox(key="shown_model").value == "zoo:nli-0"
-    app.selectbox(key="shown_model").set_value("zoo:parse-2").run()
+    assert app.selectbox(key="weights/shown_model").value == "zoo:nli-0"
+    app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
     assert not app.exception
     links = [link.proto for link in app.get("page_link")]
     assert ["base=zoo%3Aseed-0&compare=zoo%3Aparse-2" in link.query_string for link in links][:1] == [True]
@@ -50,7 +55,7 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
 
 @pytest.mark.parametrize(("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 6), ("Map", 7)])
 def test_a_link_opens_every_view(view: str, count: int) -> None:
-    app = open_page(PAGE, **LINK, view=view, vector="Norms")
+    app = open_page(PAGE, **LINK, view=view, vector="norms")
     assert not app.exception
     assert "norms" in sentences(app)
     assert figures(app) == count
@@ -64,23 +69,23 @@ def test_the_map_is_coloured_and_drawn_as_asked() -> None:
 
 def test_the_slider_reads_ranks_that_are_there() -> None:
     app = open_page(PAGE, **LINK, view="Rank by depth")
-    app.slider(key="percent").set_value(99.0).run()
+    app.slider(key="weights/percent").set_value(99.0).run()
     assert not app.exception
-    app.segmented_control(key="measure").set_value("relative_norm").run()
+    app.segmented_control(key="weights/measure").set_value("relative_norm").run()
     assert not app.exception
     assert figures(app) == 6
 
 
 def test_weights_themselves_have_ranks_too() -> None:
     app = open_page(PAGE, **LINK, view="Rank by depth", of="both")
-    app.segmented_control(key="of_shown").set_value("weights").run()
-    app.segmented_control(key="measure").set_value("relative_norm").run()
+    app.segmented_control(key="weights/of_shown").set_value("weights").run()
+    app.segmented_control(key="weights/measure").set_value("relative_norm").run()
     assert "relative to the base" in sentences(app)
 
 
 def test_spectra_of_the_weights_stand_beside_those_of_the_delta() -> None:
     app = open_page(PAGE, **LINK, of="both")
-    app.segmented_control(key="spectra_of").set_value("weights").run()
+    app.segmented_control(key="weights/spectra_of").set_value("weights").run()
     assert not app.exception
     assert figures(app) == 7
 
@@ -104,10 +109,10 @@ def test_a_model_that_fails_is_named_and_the_rest_shown(folders: tuple[Path, Pat
 
 def test_no_model_at_all_is_a_sentence() -> None:
     app = open_page(PAGE, **LINK)
-    app.multiselect(key="models").set_value([])
+    app.multiselect(key="weights/models").set_value([])
     next(button for button in app.button if button.label == "Run").click()
     settle(app.run())
-    assert "Choose at least one fine-tune" in sentences(app)
+    assert "Choose at least 1 for fine\\-tunes" in sentences(app)
 
 
 def test_one_model_has_no_neighbours_and_no_distances() -> None:
@@ -117,12 +122,48 @@ def test_one_model_has_no_neighbours_and_no_distances() -> None:
         assert text in sentences(app)
 
 
-def test_names_of_fine_tunes_are_checked_without_the_hub() -> None:
-    assert models_problem("zoo:*-*") is None
-    assert models_problem("zoo:nli-0") is None
-    assert models_problem("hub:someone/model") is None
-    assert "zoo: and path: only" in (models_problem("hub:someone/*") or "")
-    assert "nonsense" in (models_problem("nonsense") or "")
+def test_a_pattern_of_hub_models_is_a_sentence() -> None:
+    app = open_page(PAGE, **LINK, models=[EVERY, "hub:someone/*"])
+    assert not app.exception
+    assert "works for zoo\\: and path\\: only" in sentences(app)
+    assert "Neighbours share a task" in sentences(app)
+
+
+def test_more_neighbours_than_there_are_is_a_sentence() -> None:
+    app = open_page(PAGE, **LINK, neighbours="50")
+    assert not app.exception
+    assert "50 neighbours were asked for, but 9 models have a label" in sentences(app)
+
+
+def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page's script draws nothing: with a map that takes its time, it shows progress and can be left."""
+    going = threading.Event()
+
+    def slow(*arguments: object) -> ModelMap:
+        assert threading.current_thread() is not threading.main_thread()
+        going.wait(60)
+        return ModelMap(np.zeros((9, 2)), (np.nan, np.nan))
+
+    monkeypatch.setattr(measuring, "draw_map", slow)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    app.query_params.update({**LINK, "map": "tsne", "seed": "3"})
+    app.switch_page(PAGE).run()
+    until = time.monotonic() + 60
+    while not any("Neighbours share a task" in str(text.value) for text in app.markdown):
+        assert time.monotonic() < until
+        app.run()
+    assert any(button.label == "Cancel" for button in app.button)
+    assert figures(app) == 0
+    going.set()
+    settle(app)
+    assert figures(app) == 7
+
+
+def test_labels_of_ones_own_are_taken_from_the_upload() -> None:
+    """AppTest cannot upload; the control is drawn and the link that names a table says what is missing."""
+    app = open_page(PAGE, **LINK, labels="upload:mine.csv")
+    assert not app.exception
+    assert "is no longer there; upload it again" in sentences(app)
 
 
 @pytest.fixture
@@ -148,10 +189,17 @@ def panel_alone() -> AppTest:
     def script() -> None:
         import streamlit as st
 
-        from ui.weights_views import hub_panel
+        from core.options import options_of
+        from core.weights.spec import WeightsSpec
+        from ui.links import Address
+        from ui.weights_hub import hub_panel
 
-        hub_panel("hub:org/base")
-        st.text("chosen: " + " ".join(st.session_state.get("models", [])))
+        address = Address("weights", options_of(WeightsSpec))
+        if "base" not in st.query_params:
+            st.query_params["base"] = "hub:org/base"
+        address.open()
+        hub_panel(address)
+        st.text("chosen: " + " ".join(address["models"]))
 
     return AppTest.from_function(script, default_timeout=60).run()
 
@@ -163,7 +211,7 @@ def test_fine_tunes_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None
     listed = app.dataframe[0].value
     assert list(listed["model"]) == ["hub:org/mnli-0", "hub:org/mnli-1", "hub:org/squad-0", "hub:org/squad-1"]
     assert listed["chosen"].all()
-    app.number_input(key="hub_a_label").set_value(1).run()
+    app.number_input(key="weights/hub_a_label").set_value(1).run()
     next(button for button in app.button if button.label == "Compare these 2").click().run()
     assert app.text[0].value == "chosen: hub:org/mnli-0 hub:org/squad-0"
 

@@ -14,7 +14,7 @@ from core.errors import CancelledError, ModelError, NotStoredError
 from core.runs.runner import Progress
 from core.runs.tasks import Signal
 from ui.jobs import Job
-from ui.run_panel import describe_done, describe_progress, describe_queue, jobs
+from ui.run_panel import by_cause, describe_done, describe_progress, describe_queue, jobs
 
 LONG = 10.0
 
@@ -178,6 +178,17 @@ def test_what_failed_is_named_and_the_rest_is_kept() -> None:
     app = finish(open_page())
     assert "It is done." in texts(app)
     assert r"**zoo\:nli\-0** was left out: It is not there" in app.warning[0].value
+
+
+def test_one_cause_is_said_once() -> None:
+    offline = "{0} failed: The hub cannot be reached for {0}; use a model from the box."
+    failures = {ref: offline.format(ref) for ref in ("hub:a/b", "hub:c/d")} | {
+        "zoo:x": "zoo:x failed: It is not there."
+    }
+    assert by_cause(failures) == {
+        ("hub:a/b", "hub:c/d"): "The hub cannot be reached for hub:a/b; use a model from the box.",
+        ("zoo:x",): "It is not there.",
+    }
 
 
 def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,10 @@ def test_labels_from_a_table(tmp_path: Path) -> None:
         (["--labels", "nowhere.csv"], "nowhere.csv cannot be read"),
         (["--tree", "3"], "fine-tunes of a hub model, and zoo:seed-0 is none"),
         (["--families", "gate"], "no family 'gate'"),
-        (["--threshold", "2"], "threshold must lie"),
+        (["--threshold", "2"], "threshold takes a number from 0.5 to 0.9999, not 2"),
+        (["--rank", "8.5"], "rank takes a whole number from 1 to 64, not 8.5"),
+        (["--neighbours", "50"], "50 neighbours were asked for, but 9 models have a label, so each has 8 others"),
+        (["--base", "nonsense"], "'nonsense' is not a model reference"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(

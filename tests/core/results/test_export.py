@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -47,6 +49,35 @@ def chart() -> alt.Chart:
 def test_tables_come_back_as_they_went(result: Result) -> None:
     pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(table_csv(result.table))), result.table)
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(table_parquet(result.table))), result.table)
+
+
+@pytest.mark.parametrize("kind", [object, "string", "category"])
+def test_no_cell_of_a_csv_is_a_formula_and_numbers_stay_numbers(kind: str) -> None:
+    words = [
+        "=cmd|' /C calc'!A0",
+        "+1+cmd",
+        "-",
+        "--",
+        "@SUM(A1)",
+        "\tx",
+        "\r=1",
+        "fine",
+        "a=b",
+        "-1.5e-3",
+        "+7",
+        "'quoted",
+    ]
+    table = pd.DataFrame({"word": pd.Series(words).astype(kind), "=x": np.linspace(-1, 1, 12), "n": range(-6, 6)})
+    before = table.copy()
+    rows = list(csv.reader(io.StringIO(table_csv(table).decode("utf8"), newline="")))
+    assert rows[0] == ["word", "'=x", "n"]
+    assert [row[0] for row in rows[1:]] == [
+        *("'=cmd|' /C calc'!A0", "'+1+cmd", "'-", "'--", "'@SUM(A1)", "'\tx", "'\n=1", "fine", "a=b"),
+        *("-1.5e-3", "+7", "'quoted"),
+    ]
+    assert [float(row[1]) for row in rows[1:]] == table["=x"].tolist()
+    assert [int(row[2]) for row in rows[1:]] == list(range(-6, 6))
+    pd.testing.assert_frame_equal(table, before)
 
 
 def test_json_holds_spec_tables_and_null_for_nan(result: Result) -> None:

@@ -76,8 +76,8 @@ def slow_components(x: np.ndarray, share: float = 1.0) -> np.ndarray:
 
 def slow_pwcca(x: np.ndarray, y: np.ndarray) -> float:
     correlations, variables = slow_canonical(x, y)
-    scores = slow_components(x)
-    weights = [sum(abs(variable @ score) for score in scores.T) for variable in variables.T]
+    neurons = (x - x.mean(axis=0)).T
+    weights = [sum(abs(variable @ neuron) for neuron in neurons) for variable in variables.T]
     return float(np.average(correlations, weights=weights))
 
 

@@ -47,7 +47,7 @@ def test_nothing_changed() -> None:
 def test_everything_changed_down_to_the_null() -> None:
     curves = table(other_0=[0.5, 0.3, 0.01], width=0.02)
     assert make_headline(curves, EMPTY, "rsa", "zoo:seed-0") == (
-        "other-0 changes every layer (RSA .01 [-.01, .03] at layer 2, no closer than unrelated spaces)."
+        "other-0 changes every layer (RSA .01 [-.01, .03] at layer 2, no closer than sentences paired at random)."
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from core.errors import ShapeError, SpecError
-from core.rsa import measures, preparing
+from core.rsa import preparing
 from core.rsa.kernels import KERNELS
 from core.rsa.measures import MEASURES, Options, compare
-from core.rsa.preparing import prepare, rogue_dimensions, standardise
+from core.rsa.preparing import prepare, prepare_pair, rogue_dimensions, standardise
 from core.rsa.rdm import COMPARISONS
-from tests.core.rsa.references import REFERENCES, slow_rsa
+from core.statistics import average_ranks
+from tests.core.rsa.references import REFERENCES, slow_kernel, slow_rsa
 
 ITEMS, WIDTH = 60, 7
 
@@ -83,6 +86,9 @@ def test_rotation_and_scale_change_nothing(name: str) -> None:
     if name == "cosine":
         other = turn  # the cosine of matching vectors forgives only a rotation of both
         assert abs(compare(x, y @ _rotation(WIDTH, seed=2), name) - compare(x, y, name)) > 0.01
+    if name == "pwcca":
+        assert abs(compare(x @ turn, y, name) - compare(x, y, name)) > 1e-4, "its weights sum over the base's neurons"
+        turn = np.eye(WIDTH)
     assert compare(3.0 * x @ turn, 0.2 * y @ other, name) == pytest.approx(compare(x, y, name), abs=1e-6)
     assert compare(x, 5.0 * x @ turn, name) == pytest.approx(1.0, abs=1e-6) or name == "cosine"
 
@@ -118,6 +124,55 @@ def test_two_shared_outlier_dimensions_make_rsa() -> None:
     assert abs(compare(standardise(x), standardise(y), "rsa")) < 0.05
     assert set(rogue_dimensions(x, 2).tolist()) == {10, 600}
     assert abs(compare(prepare(x, drop_rogue=2), prepare(y, drop_rogue=2), "rsa")) < 0.05
+
+
+def test_what_compares_coordinates_loses_the_same_ones_from_both_spaces() -> None:
+    """Three large dimensions, in another order in each space: each losing its own would shift all coordinates."""
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((400, 12))
+    x[:, [2, 5, 9]] *= (9.0, 8.5, 8.0)
+    y = x + 0.3 * rng.standard_normal((400, 12))
+    y[:, 9] *= 1.2
+    same = prepare_pair(x, y, drop_rogue=1, together=True)
+    assert np.array_equal(same[0], np.delete(x, 9, axis=1)), "the largest of both together"
+    assert np.array_equal(same[1], np.delete(y, 9, axis=1))
+    own = prepare_pair(x, y, drop_rogue=1, together=False)
+    assert np.array_equal(own[0], np.delete(x, 2, axis=1))
+    assert np.array_equal(own[1], np.delete(y, 9, axis=1))
+    assert compare(*same, "cosine") > 0.95 > 0.8 > compare(*own, "cosine")
+    assert MEASURES["cosine"].coordinates
+    assert not MEASURES["rsa"].coordinates
+    large = prepare_pair(1000.0 * x, y, drop_rogue=1, together=True)
+    assert np.array_equal(large[1], same[1]), "the larger space does not decide alone"
+    assert prepare_pair(x, y[:, :5], drop_rogue=1, together=True)[1].shape[1] == 4, "the measure refuses them itself"
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_words_that_come_twice_are_tied(kernel: str) -> None:
+    """Six vectors ten times over: pairs of one vector are alike to the last bit, whatever block they are summed in."""
+    rng = np.random.default_rng(7)
+    kinds = np.tile(np.arange(6), 10)
+    x = (rng.standard_normal((6, 40)) * 30.0 + 500.0)[kinds]
+    y = (rng.standard_normal((6, 40)) * 0.01)[kinds]
+    for comparison in ("spearman", "rho-a"):
+        options = Options(kernel, comparison)
+        fast, slow = compare(x, y, "rsa", options), _tied_ranks(x, y, kinds, kernel, comparison)
+        assert fast == pytest.approx(slow, abs=1e-9)
+
+
+def _tied_ranks(x: np.ndarray, y: np.ndarray, kinds: np.ndarray, kernel: str, comparison: str) -> float:
+    """Rank correlation over pairs of items, each similarity taken from a table over the six vectors."""
+    first, second = [], []
+    for i, j in itertools.combinations(range(len(kinds)), 2):
+        a, b = sorted((kinds[i], kinds[j]))
+        one, other = np.flatnonzero(kinds == a)[0], np.flatnonzero(kinds == b)[0]
+        first.append(slow_kernel(x[one], x[other], kernel) if a != b else {"euclidean": 0.0}.get(kernel, 1.0))
+        second.append(slow_kernel(y[one], y[other], kernel) if a != b else {"euclidean": 0.0}.get(kernel, 1.0))
+    k, l = average_ranks(first), average_ranks(second)  # noqa: E741
+    pairs = len(k)
+    if comparison == "spearman":
+        return float(np.corrcoef(k, l)[0, 1])
+    return float(12.0 * np.dot(k - k.mean(), l - l.mean()) / (pairs**3 - pairs))
 
 
 def test_standardising_against_a_loop() -> None:
@@ -175,12 +230,15 @@ def test_refusals() -> None:
         compare(x, np.where(y > 0, np.inf, y))
     with pytest.raises(ShapeError, match="can be dropped"):
         prepare(x, drop_rogue=WIDTH)
+    with pytest.raises(ShapeError, match="can be dropped"):
+        prepare_pair(x, y, drop_rogue=WIDTH, together=True)
 
 
 def test_the_registry_is_complete() -> None:
     for name, measure in MEASURES.items():
         assert measure.name == name
         assert (measure.draws is None) != (measure.jackknife is None)
+        assert measure.null is not None
         assert measure.label
         assert measure.formula
         assert measure.reference
@@ -191,12 +249,12 @@ def test_the_registry_is_complete() -> None:
 @pytest.mark.slow
 def test_null_of_independent_gaussians(name: str, items: int, cca: float, cka: float) -> None:
     expected = {"cca": cca, "pwcca": cca, "cka": cka, "cka-debiased": 0.0, "rsa": 0.0}[name]
-    null = measures.gaussian_null(name, items, 768, 1, np.random.default_rng(7))
-    assert null[0] == pytest.approx(expected, abs=0.01)
+    null = compare(*np.random.default_rng(7).standard_normal((2, items, 768)), name)
+    assert null == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("cca", 0.338), ("cka", 0.134), ("cka-debiased", 0.0), ("rsa", 0.0)])
 @pytest.mark.slow
 def test_null_of_five_thousand_independent_gaussians(name: str, expected: float) -> None:
-    null = measures.gaussian_null(name, 5000, 768, 1, np.random.default_rng(8))
-    assert null[0] == pytest.approx(expected, abs=0.01)
+    null = compare(*np.random.default_rng(8).standard_normal((2, 5000, 768)), name)
+    assert null == pytest.approx(expected, abs=0.01)

@@ -17,6 +17,7 @@ from core.errors import CorpusError, ModelError, SpecError
 from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.rsa import charts, study
+from core.rsa.measures import Measure
 from core.rsa.spec import RsaSpec
 from core.runs.runner import run, run_stages
 from core.text.corpora import Corpus, Sentence
@@ -122,8 +123,8 @@ def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
     few = _run(measure="cca", items="mean", sentences=D_MODEL - 2, references=False)
     assert any("near 1" in notice and "say nothing" in notice for notice in few.notices)
     some = _run(measure="cca", items="mean", references=False)
-    assert any("unrelated spaces is up to" in notice for notice in some.notices)
-    assert not any("unrelated" in notice for notice in _run(references=False).notices)
+    assert any("paired at random is up to" in notice for notice in some.notices)
+    assert not any("at random" in notice for notice in _run(references=False).notices)
 
 
 def test_one_sentence_has_no_band() -> None:
@@ -131,6 +132,52 @@ def test_one_sentence_has_no_band() -> None:
     result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), long)
     assert result.table["low"].isna().all()
     assert any("only one sentence" in notice for notice in result.notices)
+
+
+def test_bands_of_few_sentences_say_what_they_are() -> None:
+    few = _run(sentences=20, references=False)
+    assert any("With 20 sentences the bands are too narrow" in notice for notice in few.notices)
+    assert not any("too narrow" in notice for notice in _run(sentences=40, references=False).notices)
+
+
+def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the README promises of a measure: form, command line, null and band follow."""
+
+    def nearest(x: np.ndarray, y: np.ndarray) -> float:
+        """Share of items whose nearest neighbour is the same item in both spaces."""
+        found = []
+        for space in (np.asarray(x), np.asarray(y)):
+            products = space @ space.T - 2.0 * np.diag(np.full(len(space), np.inf))
+            found.append(products.argmax(axis=1))
+        return float(np.mean(found[0] == found[1]))
+
+    entry = Measure("nearest", "same nearest neighbour", nearest, "share of items with the same neighbour", "Nobody.")
+    monkeypatch.setitem(study.MEASURES, "nearest", entry)
+    result = _run(measure="nearest", references=False)
+    top, first = result.table.iloc[-1], result.table.iloc[0]
+    assert first["similarity"] == 1.0
+    assert top["low"] < top["similarity"] < top["high"]
+    assert top["null_low"] <= top["null_high"] < top["low"]
+    assert "same nearest neighbour" in result.headline
+    assert "jackknife" in result.methods
+    assert "Nobody." in result.citations
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(40)), encoding="utf8")
+    command = ["rsa", "--compare", "zoo:tuned-0", "--corpus", str(text), "--no-references", "--measure", "nearest"]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 0
+    assert "same nearest neighbour" in capsys.readouterr().out
+
+
+def test_the_null_is_a_band_and_two_lines() -> None:
+    """A line mark that is filled closes itself to a polygon, which covers half the chart."""
+    layers = charts.similarity_chart(_run(references=False)).to_dict()["layer"]
+    area = next(layer for layer in layers if "null_high" in json.dumps(layer["encoding"].get("y2", {})))
+    assert "line" not in area["mark"]
+    edges = [layer for layer in layers if layer["encoding"]["y"]["field"] in ("null_low", "null_high")]
+    assert [layer["mark"]["type"] for layer in edges] == ["area", "line", "line"]
+    assert not any("fill" in layer["encoding"] for layer in layers if layer["mark"]["type"] == "line")
 
 
 def test_too_few_items_fail_in_a_sentence() -> None:
@@ -222,6 +269,7 @@ def test_what_the_key_depends_on() -> None:
         {"drop_rogue": 1},
         {"draws": 100},
         {"seed": 1},
+        {"one_per_word": True},
         {"genres": ("fiction",)},
         {"base": "zoo:seed-1"},
     ):
@@ -241,6 +289,20 @@ def test_sampled_words_are_spread_over_all_sentences() -> None:
     assert set(kept) == {tuple(range(7))}
 
 
+def test_one_occurrence_per_word() -> None:
+    words = (("The", "dog", "saw", "the", "door"), ("the", "dog", "left"))
+    used, kept = sample_words(words, 100, np.random.default_rng(0), once=True)
+    drawn = [words[number][word].casefold() for number, places in zip(used, kept, strict=True) for word in places]
+    assert sorted(drawn) == ["dog", "door", "left", "saw", "the"]
+    places = {tuple(map(tuple, sample_words(words, 100, np.random.default_rng(seed), True)[1])) for seed in range(20)}
+    assert len(places) > 3, "which occurrence is left to chance"
+    assert sum(map(len, sample_words(words, 3, np.random.default_rng(0), once=True)[1])) == 3
+    result = _run(one_per_word=True, references=False)
+    types = {word for sentence in CORPORA["demo"].sentences for word in sentence.words}
+    assert f"{len(types)} words" in result.methods
+    assert "Each word was drawn once" in result.methods
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -256,6 +318,7 @@ def test_sampled_words_are_spread_over_all_sentences() -> None:
         ({"seed": True}, "seed"),
         ({"sentences": 1}, "sentences"),
         ({"corpus": ""}, "is not a text"),
+        ({"items": "cls", "one_per_word": True}, "one_per_word chooses among words, and the items are cls"),
     ],
 )
 def test_a_spec_that_makes_no_sense_is_refused(change: dict[str, object], message: str) -> None:

@@ -696,3 +696,16 @@ def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(SpecError, match="pip install 'dask"), open_executor("tcp://127.0.0.1:9"):
         pass
+
+
+@pytest.mark.slow
+def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: Path) -> None:
+    """Activations, parses and words of a study go into its own store; the default one stays empty."""
+    from core.rsa.spec import RsaSpec
+    from core.rsa.study import run_study
+
+    spec = RsaSpec(compare=("zoo:parse-0",), sentences=20, words=40, draws=20, references=False)
+    result = run_study(spec, store=store)
+    assert len(result.table)
+    assert store.info().entries > 10
+    assert Store(private_store).info().entries == 0

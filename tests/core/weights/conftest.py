@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.weights.small_zoo import write_zoo
+from tests.core.weights.small_zoo import write_variants, write_zoo
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +20,16 @@ def zoo(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small zoo as the box."""
     monkeypatch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
     return zoo_on_disk
+
+
+@pytest.fixture(scope="session")
+def variants_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three tasks by three runs of seed-0, and models that were trained otherwise; to be read only."""
+    return write_variants(tmp_path_factory.mktemp("variants"))
+
+
+@pytest.fixture
+def variants(variants_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The box of variants as the box."""
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(variants_on_disk))
+    return variants_on_disk

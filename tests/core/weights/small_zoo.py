@@ -87,3 +87,33 @@ def write_zoo(folder: Path, runs: int = 3, change: Callable[[Tensors], Tensors] 
     entries.append({"ref": f"zoo:{name}", "name": name, "base": "zoo:seed-1", "task": "nli", "data": "nli set"})
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "models": entries}), encoding="utf8")
     return folder
+
+
+def write_variants(folder: Path) -> Path:
+    """A box whose tasks moved to different sizes, with models that were trained otherwise and a step of a seed.
+
+    nli moved least, parse three times as far; `nli-fast` moved as far as parse, `parse-slow` no farther than nli,
+    `parse-frozen-2` not at all in its two lowest layers.
+    """
+    base = base_tensors(0)
+    sizes = dict(zip(TASKS, (0.01, 0.02, 0.03), strict=True))
+    entries: list[dict[str, Any]] = []
+
+    def add(name: str, tensors: Tensors, task: str, **known: Any) -> None:
+        write_model(folder / "models" / name, tensors)
+        entry = {"ref": f"zoo:{name}", "name": name, "base": "zoo:seed-0", "task": task, "data": f"{task} set"}
+        entries.append(entry | {"frozen": 0, "dose": 1.0, "steps": 100, "settings": {"learning_rate": 1e-3}} | known)
+
+    add("seed-0", base, "masked-lm", base=None, frozen=None, dose=None)
+    add("seed-0@step-50", base_tensors(0), "masked-lm", base=None, frozen=None, dose=None)
+    for place, task in enumerate(TASKS):
+        for run in range(3):
+            add(f"{task}-{run}", tuned_tensors(base, place, run, size=sizes[task]), task)
+    add("nli-fast", tuned_tensors(base, 0, 7, size=sizes["parse"]), "nli", dose=3.0)
+    add("parse-slow", tuned_tensors(base, 2, 7, size=sizes["nli"]), "parse", dose=1 / 3)
+    tuned = tuned_tensors(base, 2, 8, size=sizes["parse"])
+    lower = ("layer.0.", "layer.1.")
+    frozen = {name: base[name] if any(part in name for part in lower) else value for name, value in tuned.items()}
+    add("parse-frozen-2", frozen, "parse", frozen=2)
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "models": entries}), encoding="utf8")
+    return folder

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core.errors import SpecError
 from core.results.export import Result, chart_svg, report_html
-from core.weights.charts import distances_chart, figures, map_chart, neighbours_chart, short_names
+from core.weights.charts import distances_chart, figures, map_chart, neighbours_chart
 from core.weights.rank_charts import MEASURES, depth_chart, families_of, spectrum_chart
 from core.weights.spec import WeightsSpec
-from core.weights.study import run_study
+from core.weights.study import redraw, run_study
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +39,10 @@ def test_the_map_takes_any_column(result: Result, by: str) -> None:
 
 
 def test_the_map_takes_other_places(result: Result) -> None:
-    chart = map_chart(result, "tsne", np.random.default_rng(0).normal(size=(9, 2))).to_dict()
+    chart = map_chart(redraw(result, "tsne")).to_dict()
     assert "t-SNE" in str(chart["title"])
     assert "chosen" in str(chart)
+    assert "PCA" in str(map_chart(result).to_dict()["title"])
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -53,11 +53,6 @@ def test_every_measure_by_depth(result: Result, measure: str) -> None:
 def test_spectra_of_one_model(result: Result) -> None:
     svg = chart_svg(spectrum_chart(result, "zoo:pos-1", "ff1"))
     assert b"Gaussian" in svg
-
-
-def test_names_are_short_and_distinct() -> None:
-    assert short_names(["zoo:a", "hub:org/b", "path:/x/c"]).tolist() == ["a", "b", "c"]
-    assert short_names(["zoo:a", "hub:org/a"]).tolist() == ["zoo:a", "hub:org/a"]
 
 
 def test_what_is_not_there_is_refused(result: Result, zoo: Path) -> None:

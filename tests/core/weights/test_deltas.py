@@ -106,10 +106,13 @@ def test_an_unrelated_model_is_recognised_before_anything_is_computed(tmp_path: 
         next(read_deltas(pair))
 
 
-def test_not_a_number_is_no_fine_tune(tmp_path: Path, base: Checkpoint) -> None:
-    tensors = {name: np.full_like(value, np.nan) for name, value in base_tensors().items()}
-    with pytest.raises(ModelError, match="relative delta nan"):
-        next(read_deltas(match(base, opened(tmp_path, tensors))))
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_finite_name_their_tensor(tmp_path: Path, base: Checkpoint, value: float) -> None:
+    tensors = tuned_tensors(base_tensors(), 0, 0)
+    name = "bert.encoder.layer.1.output.dense.weight"
+    tensors[name][3, :2] = value
+    with pytest.raises(ModelError, match=rf"tuned: 2 of the 2,048 numbers in {name} are not finite"):
+        list(read_deltas(match(base, opened(tmp_path, tensors))))
 
 
 def drop_layer(tensors: Tensors) -> Tensors:

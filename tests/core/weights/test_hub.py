@@ -15,11 +15,11 @@ from core.errors import ModelError
 from core.models import hub, hub_errors, hub_listing, hub_ranges
 from core.models.hub_listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub_ranges import RangeFile
-from core.runs.runner import run
+from core.runs.runner import Outputs, run_stages
 from core.weights.measuring import measure_delta
 from core.weights.opening import identify, is_remote, open_model
 from core.weights.spec import WeightsSpec
-from core.weights.study import collect, plan, run_study
+from core.weights.study import collect, plan, prepare, run_study
 from core.weights.tensors import INDEX
 from tests.core.weights.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model
 from tests.core.weights.tree_server import TreeServer, as_files
@@ -46,6 +46,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
             monkeypatch.setattr(module, name, value)
         running.add(BASE, as_files(base_tensors(), CONFIG))
         yield running
+
+
+def measured(spec: WeightsSpec) -> Outputs:
+    """What the study's tasks brought."""
+    return run_stages(prepare(spec), lambda ready: plan(spec, ready))[1]
 
 
 def add_tree(server: TreeServer) -> None:
@@ -160,7 +165,7 @@ def test_a_truncated_file_and_a_missing_shard_are_named(server: TreeServer) -> N
     server.add("org/no-config", {"model.safetensors": files["model.safetensors"]})
     server.add("org/bad-config", {**files, "config.json": b"{"})
     names = ("cut", "no-header", "empty", "shardless", "no-config", "bad-config", "unknown")
-    result = run(plan(replace(SPEC, models=tuple(f"hub:org/{name}" for name in names))))
+    result = measured(replace(SPEC, models=tuple(f"hub:org/{name}" for name in names)))
     assert not result.values
     reasons = [result.failures[f"hub:org/{name}"] for name in names]
     wanted = ("is truncated", "ends within its header", "ends before its header", "model-1.safetensors is missing")
@@ -184,7 +189,7 @@ def test_shards_are_read_from_their_files(server: TreeServer) -> None:
 def test_a_busy_hub_is_waited_for(server: TreeServer) -> None:
     add_tree(server)
     server.busy = {"org/mnli-0/model.safetensors": 3}
-    assert not run(plan(replace(SPEC, models=("hub:org/mnli-0",)))).failures
+    assert not measured(replace(SPEC, models=("hub:org/mnli-0",))).failures
 
 
 def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer) -> None:
@@ -201,10 +206,10 @@ def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RangeFile, "_request", failing)
-        first = run(plan(spec))
+        first = measured(spec)
     assert "limiting how often" in first.failures["hub:org/mnli-0"]
     server.sent.clear()
-    assert not run(plan(spec)).failures
+    assert not measured(spec).failures
     again = sum(count for path, count in server.sent.items() if "mnli-0" in path)
     assert again < 0.75 * size  # what had been read was not read again
 
@@ -212,14 +217,14 @@ def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer
 def test_a_hub_that_asks_for_too_long_a_wait_is_not_waited_for(server: TreeServer) -> None:
     add_tree(server)
     server.busy, server.retry_after = {"": 99}, "240"
-    outputs = run(plan(replace(SPEC, models=("hub:org/mnli-0",))))
+    outputs = measured(replace(SPEC, models=("hub:org/mnli-0",)))
     assert "after 1 attempts" in outputs.failures["hub:org/mnli-0"]
 
 
 def test_a_server_that_ignores_ranges_is_asked_once(server: TreeServer) -> None:
     add_tree(server)
     server.ignores_ranges = True
-    outputs = run(plan(replace(SPEC, models=("hub:org/mnli-0",))))
+    outputs = measured(replace(SPEC, models=("hub:org/mnli-0",)))
     assert not outputs.failures
     whole = len(server.repositories["models/org/mnli-0"].files["model.safetensors"])
     sent = sum(count for path, count in server.sent.items() if "mnli-0" in path and "safetensors" in path)
@@ -308,7 +313,7 @@ def test_the_command_line_takes_the_tree(
 def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
-    outputs = run(plan(spec))
+    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready))
     server.requests.clear()
-    assert len(collect(spec, outputs).table) == 3
+    assert len(collect(spec, ready, outputs).table) == 3
     assert server.requests == []

@@ -54,6 +54,12 @@ def test_two_models_make_a_map() -> None:
     assert np.linalg.norm(drawn.points[0] - drawn.points[1]) == pytest.approx(3)
 
 
+def test_one_model_is_a_point() -> None:
+    drawn = draw_map(np.zeros((1, 1)), "pca")
+    assert drawn.points.shape == (1, 2)
+    assert not drawn.points.any()
+
+
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ShapeError, match="pca, tsne, umap"):
         draw_map(np.zeros((4, 4)), "globe")

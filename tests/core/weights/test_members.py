@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError, SpecError
-from core.weights.members import Member, find_members, read_label_table
+from core.weights.members import Member, find_members, fine_tunes, read_label_table
 from tests.core.weights.small_zoo import base_tensors, tuned_tensors, write_model
 
 BASE = "zoo:seed-0"
@@ -30,6 +30,36 @@ def test_another_base_may_be_kept_with_its_own(zoo: Path) -> None:
     found = find_members(BASE, ["zoo:nli-*"], own_bases=True)
     assert found.members[-1] == Member("zoo:nli-0-from-seed-1", "zoo:seed-1", "nli", "nli set")
     assert not found.notices
+
+
+ALIKE = [f"zoo:{task}-{run}" for task in ("nli", "pos", "parse") for run in range(3)]
+OTHERWISE = "zoo:nli-fast, zoo:parse-slow, zoo:parse-frozen-2"
+
+
+def test_a_pattern_leaves_out_what_was_trained_otherwise(variants: Path) -> None:
+    found = find_members(BASE, ["zoo:*-*"])
+    assert refs(found.members) == ALIKE
+    assert found.notices == (
+        f"Left out, because they were trained otherwise; name them to see where they lie: {OTHERWISE}.",
+    )
+    assert refs(find_members(BASE, ["zoo:parse*"]).members) == ALIKE[-3:]
+
+
+def test_what_was_trained_otherwise_is_taken_by_name_or_by_a_pattern_of_its_own(variants: Path) -> None:
+    assert refs(find_members(BASE, ["zoo:*-*", "zoo:*-fast"]).members) == [*ALIKE, "zoo:nli-fast"]
+    fast, slow, frozen = find_members(BASE, ["zoo:nli-fast", "zoo:*-slow", "zoo:*-frozen-*"]).members
+    assert (fast.dose, slow.dose, frozen.frozen) == (3, pytest.approx(1 / 3), 2)
+    assert fast.variant
+    assert frozen.variant
+    assert not find_members(BASE, ["zoo:nli-0"]).members[0].variant
+    assert (fast.recipe, frozen.recipe) == ("rate 0.003, 100 steps", "rate 0.001, 100 steps")
+
+
+@pytest.mark.parametrize("ref", ["zoo:seed-0@step-50", "zoo:seed-0@*"])
+def test_a_step_of_a_seed_is_no_fine_tune(variants: Path, ref: str) -> None:
+    with pytest.raises(SpecError, match=r"pretrained, not fine-tuned|No fine-tune in the box matches"):
+        find_members(BASE, [ref])
+    assert not any("@" in entry["ref"] for entry in fine_tunes())
 
 
 def test_a_model_is_named_once_whatever_names_it(zoo: Path) -> None:

@@ -66,6 +66,55 @@ def test_permuted_labels_score_chance_within_its_interval() -> None:
     assert 0.3 < np.mean(values) < 0.8
 
 
+@pytest.mark.parametrize(("sizes", "exact"), [((3, 3, 3), False), ((3, 3, 2), True)])
+def test_p_values_of_shuffled_labels_are_uniform(sizes: tuple[int, ...], exact: bool) -> None:
+    """The level of the test: labels that mean nothing reach p <= a with probability a, and never more often.
+
+    A share takes few values, so that few p-values exist: below a they hold the level, at each that exists they meet it.
+    """
+    rng = np.random.default_rng(5)
+    labels = [str(group) for group, size in enumerate(sizes) for _ in range(size)]
+    times, permuted = 400, 5000 if exact else 300
+    values = np.empty(times)
+    for draw in range(times):
+        distances = random_distances(len(labels), seed=draw)
+        values[draw] = calc_neighbour_shares(distances, list(rng.permutation(labels)), 2, permuted, rng).p_value[1]
+    for level in (0.01, 0.05, 0.1, 0.25, 0.5):
+        reached = float(np.mean(values <= level))
+        error = np.sqrt(level * (1 - level) / times)
+        assert reached <= level + 3 * error
+    # Discrete, but not timid: averaged over its steps a p-value is 1/2 and half of the probability of a tie.
+    assert 0.5 <= values.mean() <= 0.7
+
+
+def slow_p_values(distances: np.ndarray, labels: list[str], k: int) -> tuple[float, float]:
+    """The p-value of these labels and the smallest of any, over every order of them."""
+    shares = np.array([slow_share(distances, list(order), k) for order in permutations(labels)])
+    own = slow_share(distances, labels, k)
+    return float(np.mean(shares >= own - 1e-9)), float(np.mean(shares >= shares.max() - 1e-9))
+
+
+@pytest.mark.parametrize("labels", ["aabb", "aabbb", "aabbc", "aabbcc"])
+@pytest.mark.parametrize("k", [1, 2])
+def test_few_models_have_exact_p_values_and_a_smallest_one(labels: str, k: int) -> None:
+    for seed in range(3):
+        distances = random_distances(len(labels), seed)
+        result = calc_neighbour_shares(distances, list(labels), 3, 1000, np.random.default_rng(0))
+        expected = slow_p_values(distances, list(labels), k)
+        assert (result.p_value[k - 1], result.smallest_p[k - 1]) == pytest.approx(expected)
+
+
+def test_the_smallest_p_value_is_reached_by_plain_groups() -> None:
+    """Two pairs far apart: of the three ways to pair four models one is theirs, so no p-value is below a third."""
+    points = np.array([[0.0], [0.1], [9.0], [9.1]])
+    result = calc_neighbour_shares(distances_of(points), list("aabb"), 1, 1000, np.random.default_rng(0))
+    assert result.p_value[0] == result.smallest_p[0] == pytest.approx(1 / 3)
+    many = calc_neighbour_shares(
+        random_distances(18), [str(i // 3) for i in range(18)], 2, 500, np.random.default_rng(0)
+    )
+    assert many.smallest_p[1] < 0.05
+
+
 def test_clear_groups_are_found_beyond_chance() -> None:
     rng = np.random.default_rng(0)
     points = np.repeat(rng.normal(size=(6, 4)) * 10, 3, axis=0) + rng.normal(size=(18, 4)) * 0.1

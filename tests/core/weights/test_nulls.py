@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.weights.nulls import (
-    null_energy_rank,
-    null_entropy_rank,
-    null_projector_distance,
-    null_spectrum,
-    null_stable_rank,
-)
+from core.weights.nulls import null_energy_rank, null_entropy_rank, null_spectrum, null_stable_rank
 from core.weights.spectra import energy_rank, entropy_rank, singular_values, stable_rank
 
 KNOWN = {(768, 768): (391, 468, 592), (768, 3072): (585, 661, 742)}
@@ -47,24 +41,9 @@ def test_small_and_extreme_shapes_stay_in_range() -> None:
     assert null_energy_rank(1, 5, 0.9) == 1
     assert null_energy_rank(4, 4, 1.0) == 4
     assert null_stable_rank(1, 5) == 1
-    assert null_projector_distance(8, 8) == 0
-
-
-def test_random_subspaces_are_as_far_apart_as_the_null_says() -> None:
-    rng = np.random.default_rng(1)
-    squares = []
-    for _ in range(200):
-        one, two = (np.linalg.qr(rng.normal(size=(40, 6)))[0] for _ in range(2))
-        squares.append(1 - ((one.T @ two) ** 2).sum() / 6)
-    assert np.sqrt(np.mean(squares)) == pytest.approx(null_projector_distance(40, 6), abs=0.01)
 
 
 @pytest.mark.parametrize("call", [lambda: null_energy_rank(0, 4, 0.9), lambda: null_energy_rank(4, 4, 0.0)])
 def test_impossible_shapes_and_thresholds_are_refused(call) -> None:
     with pytest.raises(ShapeError):
         call()
-
-
-def test_a_subspace_larger_than_its_space_is_refused() -> None:
-    with pytest.raises(ShapeError, match="dimensions"):
-        null_projector_distance(4, 5)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.weights.nulls import null_projector_distance
 from core.weights.spectra import decompose
-from core.weights.vectors import VECTORS, Features, calc_distances, calc_factors, calc_sketch, relative_norms
+from core.weights.vectors import (
+    VECTORS,
+    Features,
+    calc_distances,
+    calc_factors,
+    calc_sketch,
+    relative_norms,
+    relative_size,
+)
 
 RANK = 4
 SHAPES = {"query": (24, 24), "ff1": (40, 24), "ff2": (24, 40)}
@@ -108,11 +117,12 @@ def test_safe_vectors_ignore_how_a_lora_was_factored(zoo: list[Features], vector
 
 
 @pytest.mark.parametrize("how", ["signs", "rotations"])
-def test_the_original_vector_does_not_ignore_the_gauge(zoo: list[Features], how: str) -> None:
+@pytest.mark.parametrize("vector", ["factors", "original"])
+def test_averaged_factors_do_not_ignore_the_gauge(zoo: list[Features], vector: str, how: str) -> None:
     """The page's caveat: the same delta, another choice of signs, another vector."""
-    same = turned(zoo[0], how)
-    assert not np.allclose(calc_factors(zoo[0], RANK), calc_factors(same, RANK), atol=0.1)
-    assert calc_distances([zoo[0], same], "factors", RANK)[0, 1] > 0.1
+    same, weighted = turned(zoo[0], how), vector == "factors"
+    assert not np.allclose(calc_factors(zoo[0], RANK, weighted), calc_factors(same, RANK, weighted), atol=0.1)
+    assert calc_distances([zoo[0], same], vector, RANK)[0, 1] > 0.1
 
 
 def test_projector_distances_equal_those_of_projectors(zoo: list[Features]) -> None:
@@ -141,7 +151,7 @@ def test_unrelated_projectors_are_at_their_null() -> None:
     rng = np.random.default_rng(0)
     zoo = [features_of({("query", layer): rng.normal(size=(40, 40)) for layer in range(6)}) for _ in range(6)]
     distances = calc_distances(zoo, "projector", RANK)
-    assert distances[np.triu_indices(6, 1)].mean() == pytest.approx(null_projector_distance(40, RANK), abs=0.01)
+    assert distances[np.triu_indices(6, 1)].mean() == pytest.approx(np.sqrt(1 - RANK / 40), abs=0.01)
 
 
 def test_float32_from_the_store_costs_nothing_that_can_be_seen(zoo: list[Features]) -> None:
@@ -176,11 +186,71 @@ def test_factors_average_over_layers_and_join_families(zoo: list[Features]) -> N
     np.testing.assert_allclose(vector[: query.size], query.ravel())
 
 
-def test_families_can_be_chosen(zoo: list[Features]) -> None:
-    only = [model.only(("ff1",)) for model in zoo]
-    assert set(only[0].families) == {"ff1"}
-    assert not np.allclose(calc_distances(only, "norms", 1), calc_distances(zoo, "norms", 1))
-    assert zoo[0].only(()).families == zoo[0].families
+def test_the_original_vector_is_the_singular_vectors_alone(zoo: list[Features]) -> None:
+    vector = calc_factors(zoo[0], 2, weighted=False)
+    query = np.mean([zoo[0].left[i][:, :2] for i in range(LAYERS)], axis=0)
+    np.testing.assert_allclose(vector[: query.size], query.ravel())
+    louder = from_pairs({key: (5 * b, a) for key, (b, a) in low_rank_pairs(0).items()})
+    np.testing.assert_allclose(np.abs(calc_factors(louder, 2, weighted=False)), np.abs(vector), atol=1e-9)
+
+
+def frozen_below(features: Features, layers: int) -> Features:
+    """The same fine-tune with its lowest layers as they were."""
+    still = np.array([layer < layers for layer in features.layers])
+    kept = np.where(still, 0.0, 1.0)
+
+    def cut(arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        return tuple(array * keep for array, keep in zip(arrays, kept, strict=True))
+
+    return Features(
+        features.families,
+        features.layers,
+        features.shapes,
+        features.values * kept[:, None],
+        features.delta_norms * kept,
+        features.weight_norms,
+        cut(features.left),
+        cut(features.right),
+        cut(features.sketches),
+    )
+
+
+def only_layers(features: Features, first: int) -> Features:
+    """The matrices of layer `first` and up, alone."""
+    places = [place for place, layer in enumerate(features.layers) if layer >= first]
+    parts = [
+        value[places] if isinstance(value, np.ndarray) else tuple(value[place] for place in places)
+        for value in vars(features).values()
+    ]
+    return Features(*parts)
+
+
+@pytest.mark.parametrize("vector", ["projector", "spectrum"])
+def test_frozen_layers_are_absent_and_the_others_compared_alone(zoo: list[Features], vector: str) -> None:
+    """Two models of different tasks with the same frozen layers are no nearer to each other for that."""
+    frozen = [frozen_below(zoo[0], 2), frozen_below(zoo[1], 1), zoo[2]]
+    distances = calc_distances(frozen, vector, RANK)
+    above = [only_layers(model, 2) for model in frozen]
+    assert distances[0, 1] == pytest.approx(calc_distances(above, vector, RANK)[0, 1])
+    assert distances[0, 2] == pytest.approx(calc_distances(above, vector, RANK)[0, 2])
+    above = [only_layers(model, 1) for model in frozen]
+    assert distances[1, 2] == pytest.approx(calc_distances(above, vector, RANK)[1, 2])
+
+
+def test_models_that_moved_in_no_matrix_in_common_are_as_far_as_can_be(zoo: list[Features]) -> None:
+    below = [place for place, layer in enumerate(zoo[1].layers) if layer < 2]
+    norms = zoo[1].delta_norms.copy()
+    norms[[place for place in range(len(norms)) if place not in below]] = 0.0
+    apart = [frozen_below(zoo[0], 2), replace(zoo[1], delta_norms=norms)]
+    assert calc_distances(apart, "projector", RANK)[0, 1] == 1
+    assert calc_distances(apart, "spectrum", RANK)[0, 1] == pytest.approx(np.sqrt(2))
+
+
+def test_norms_of_frozen_layers_are_zero(zoo: list[Features]) -> None:
+    norms = relative_norms(frozen_below(zoo[0], 2))
+    np.testing.assert_array_equal(norms == 0, [layer < 2 for layer in zoo[0].layers])
+    assert relative_size(frozen_below(zoo[0], 2)) < relative_size(zoo[0])
+    assert relative_size(replace(zoo[0], weight_norms=np.zeros(9))) == 0
 
 
 def test_a_frozen_matrix_takes_part_without_breaking_anything() -> None:
@@ -210,4 +280,4 @@ def test_bad_input_is_refused(zoo: list[Features]) -> None:
     with pytest.raises(ShapeError, match="rank"):
         calc_distances(zoo, "projector", RANK + 1)
     with pytest.raises(ShapeError, match="differ in their matrices"):
-        calc_distances([zoo[0], zoo[1].only(("query",))], "norms", RANK)
+        calc_distances([zoo[0], only_layers(zoo[1], 1)], "norms", RANK)

@@ -1,0 +1,359 @@
+"""Attention of two models: do their heads look at the same words, and do their attention outputs span one space?
+
+Heads have no order that two seeds would share, so each head of the source is first matched with one of the target,
+one to one, so that the summed correlation of their attention probabilities is largest (the Hungarian method), on
+training sentences. What is shown is of held-out sentences: how well matched heads correlate, beside heads matched at
+random (the null), and how well a map of the attention outputs does, as for hidden states.
+
+References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, through scipy). Deviations: probabilities
+are compared head by head after matching, because a map between two sets of distributions would not keep them such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core import options
+from core.alignment.charts import ERROR_TITLE, TALL, colour_of, headed, with_labels
+from core.alignment.live import Batch, batches, layer_list
+from core.alignment.protocol import TINY, part_of, parts_from, rows_for
+from core.alignment.registry import METHODS
+from core.alignment.study import CITATIONS
+from core.alignment.tasks import fit_method
+from core.errors import ModelError, ShapeError
+from core.models import load_tokenizer, tokenizer_fingerprint
+from core.models.identity import identities, identity_tasks
+from core.models.residence import borrow_model
+from core.results.export import Result, provenance
+from core.results.names import short_name
+from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.statistics import interval
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Words
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
+OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
+DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
+NULL_DRAWS = 200
+
+
+@dataclass(frozen=True)
+class AttentionSpec(options.Spec):
+    """Attention of every ordered pair of models."""
+
+    models: tuple[str, ...] = options.models(
+        "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more, every ordered pair."
+    )
+    methods: tuple[str, ...] = options.choices(
+        "Maps",
+        DEFAULT,
+        {name: method.label for name, method in METHODS.items()},
+        titled=True,
+        help="How attention outputs of one model are mapped into the other's.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(150)
+    seed: int = options.seed("Seed of the split, the null and the networks.")
+
+
+@pure("alignment.attention", version=2)
+def align_attention(
+    source: str,
+    target: str,
+    source_identity: str,
+    target_identity: str,
+    sentences: Words,
+    methods: tuple[str, ...],
+    seed: int,
+) -> Value:
+    """Matched heads and mapped attention outputs, layer by layer (layer 1 is the first).
+
+    Returns:
+        `matched` (layer, head): held-out correlation of each source head with its match; `match` (layer, head): which
+        head of the target it is; `null` (layer, draw): mean correlation under random matchings; `m/nmse` (layer,) of
+        the attention outputs for each method, `m/refused` where one does not fit.
+
+    Raises:
+        ModelError: If a model cannot be loaded, does not show its attention, or the tokenizers or depths differ.
+        ShapeError: If there are too few sentences to split.
+    """
+    if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
+        raise ModelError(f"{source} and {target} cut words differently, so their attention cannot be compared.")
+    tokenizer = load_tokenizer(target)
+    where = np.array([part_of(words, seed) for words in sentences])
+    if min((where == part).sum() for part in ("train", "validation", "test")) < 1:
+        raise ShapeError("Too few sentences to split into training, validation and test; use more.")
+    read = []
+    for place, ref in enumerate((source, target)):
+        with span(0.3 * place, 0.3 * (place + 1)), borrow_model(ref, device="cpu", attentions=True) as loaded:
+            read.append(_read(loaded.model, tokenizer, sentences, where == "test"))
+    (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
+    if len(x) != len(y):
+        raise ModelError(f"{source} has {len(x)} layers and {target} {len(y)}; attention is compared layer by layer.")
+    owner, subwords = read[0][2:]
+    value: Value = _match_heads(moments_x, moments_y, seed)
+    parts = parts_from(where[owner], subwords, owner)
+    train, test = parts.train, parts.test
+    spread = ((y[:, test] - y[:, train].mean(1, keepdims=True)) ** 2).sum((-1, -2))
+    for number, name in enumerate(methods):
+        with span(0.6 + 0.4 * number / len(methods), 0.6 + 0.4 * (number + 1) / len(methods)):
+            tick(0.0, METHODS[name].label)
+            try:
+                aligner = fit_method(name, seed, x, y, parts)
+            except ShapeError as error:
+                value[f"{name}/refused"] = str(error)
+                continue
+            mapped = aligner.transform(rows_for(aligner, x, parts.types)[:, test])
+            value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(spread, TINY)
+    return value
+
+
+def _match_heads(x: np.ndarray, y: np.ndarray, seed: int) -> Value:
+    """Match on the training entries, measure on the test entries; x and y are (part, layer, head, entry)."""
+    from scipy.optimize import linear_sum_assignment
+
+    rng = np.random.default_rng(seed)
+    layers, heads = len(x[0]), len(x[0][0])
+    matched, match, null = np.zeros((layers, heads)), np.zeros((layers, heads), dtype=np.int64), []
+    for layer in range(layers):
+        train, test = (_correlations(x[part][layer], y[part][layer]) for part in (0, 1))
+        rows, columns = linear_sum_assignment(-train)
+        match[layer, rows] = columns
+        matched[layer, rows] = test[rows, columns]
+        null.append([test[np.arange(heads), rng.permutation(test.shape[1])[:heads]].mean() for _ in range(NULL_DRAWS)])
+    return {"matched": matched, "match": match, "null": np.array(null)}
+
+
+def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson correlation of every head of x (head, entry) with every head of y."""
+    x = x - x.mean(-1, keepdims=True)
+    y = y - y.mean(-1, keepdims=True)
+    norms = np.outer(np.linalg.norm(x, axis=-1), np.linalg.norm(y, axis=-1))
+    return x @ y.T / np.maximum(norms, 1e-300)
+
+
+def _read(
+    model: nn.Module, tokenizer: Any, sentences: Words, is_test: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities (train, test; layer, head, entry), outputs (layer, row, d_model), their sentences and subwords."""
+    entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    outputs, owners, subwords, done = [], [], [], 0
+    for batch in batches(tokenizer, [list(words) for words in sentences], split=True):
+        probabilities, vectors = _forward(model, batch)
+        for row, number in enumerate(batch.sentences):
+            length = int(batch.mask[row].sum())
+            block = probabilities[:, row, :, :length, :length]
+            entries[int(is_test[number])].append(block.flatten(2).numpy().astype(np.float64))
+        real = batch.mask.bool()
+        outputs.append(vectors[:, real].double().numpy())
+        owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
+        subwords.append(batch.ids[real].numpy())
+        done += len(batch.sentences)
+        tick(done / len(sentences), "reading attention")
+    parts = [np.concatenate(part, axis=-1) for part in entries]
+    return parts, np.concatenate(outputs, axis=1), np.concatenate(owners), np.concatenate(subwords)
+
+
+def _forward(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Attention probabilities (layer, sentence, head, subword, subword), outputs (layer, sentence, subword, d_model).
+
+    The output is what the attention block adds up from its heads, before the residual connection.
+    """
+    captured: list[Tensor] = []
+
+    def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+        captured.append(output if isinstance(output, Tensor) else output[0])
+
+    handles = []
+    for layer in layer_list(model):
+        attention = getattr(getattr(layer, "attention", None), "self", None)
+        if attention is None:
+            raise ModelError(
+                f"{type(model).__name__} keeps its attention where we do not find it; use a BERT-like model."
+            )
+        handles.append(attention.register_forward_hook(hook))
+    try:
+        with torch.inference_mode():
+            result = model(input_ids=batch.ids, attention_mask=batch.mask, output_attentions=True)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not result.attentions or result.attentions[0] is None:
+        raise ModelError(f"{type(model).__name__} does not return its attention probabilities.")
+    return torch.stack(result.attentions), torch.stack(captured)
+
+
+def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the text, ask what the models are."""
+    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(spec.models)]
+
+
+def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
+    """One task for each ordered pair; roles are (source, target).
+
+    Raises:
+        CorpusError: If the text could not be read.
+    """
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    return [
+        Task.of(
+            f"{source} → {target}",
+            align_attention,
+            role=(source, target),
+            group=target,
+            source=source,
+            target=target,
+            source_identity=known[source],
+            target_identity=known[target],
+            sentences=ready.need("text").words,
+            methods=spec.methods,
+            seed=spec.seed,
+        )
+        for source, target in permutations([ref for ref in spec.models if ref in known], 2)
+    ]
+
+
+def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """The tables `heads` (HEAD_COLUMNS) and `outputs` (OUTPUT_COLUMNS).
+
+    The null is the mean correlation of heads matched at random.
+    """
+    import pandas as pd
+
+    heads, mapped, notices = [], [], []
+    for (source, target), value in outputs.values.items():
+        ends = {"source": source, "target": target}
+        heads.append(pd.DataFrame(ends | _head_columns(value)))
+        for method in spec.methods:
+            if f"{method}/refused" in value:
+                notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
+            if f"{method}/nmse" in value:
+                nmse = value[f"{method}/nmse"]
+                mapped.append(pd.DataFrame({**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}))
+    head_table = pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
+    output_table = pd.concat(mapped, ignore_index=True) if mapped else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
+    corpus: Corpus = ready.values["text"]
+    return Result(
+        study="align attention",
+        spec=spec.plain(),
+        headline=make_headline(head_table, output_table),
+        tables={"heads": head_table, "outputs": output_table},
+        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus),
+        methods=(
+            f"On {len(corpus.sentences):,} sentences of {spec.corpus}, each source head was matched with one target "
+            "head by the Hungarian method on the correlation of their attention probabilities over training sentences; "
+            "correlations shown are of held-out sentences, the null is random matching. Attention outputs (before the "
+            "residual connection) of all subwords were mapped as hidden states are, whole sentences held out."
+        ),
+        citations=(*CITATIONS, "Kuhn 1955. The Hungarian method for the assignment problem."),
+    )
+
+
+def run_study(spec: AttentionSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
+    return collect(spec, ready, outputs)
+
+
+def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame) -> str:
+    """Where matched heads agree most, beside chance, and the best map of the outputs."""
+    if heads.empty:
+        return "No pair could be compared; the reasons are below."
+    by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
+    above = by_layer[by_layer["correlation"] > by_layer["null_high"]]
+    best = by_layer["correlation"].idxmax()
+    text = (
+        f"Matched heads correlate most at layer {best} ({by_layer['correlation'][best]:.2f}, matched at random up to "
+        f"{by_layer['null_high'][best]:.2f}), and more than at random at {len(above)} of {len(by_layer)} layers"
+    )
+    means = outputs.groupby("method")["nmse"].mean()
+    tried = means.drop([name for name in means.index if METHODS[name].kind == "control"])
+    if tried.empty:
+        return text + "."
+    text += (
+        f". Attention outputs are mapped best by {METHODS[str(tried.idxmin())].label}, with a held-out error of "
+        f"{tried.min():.2f} on average over layers"
+    )
+    if "lookup" in means.index:
+        text += f" (a table of mean outputs by subword, which reads no source: {means['lookup']:.2f})"
+    return text + "."
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Matched heads and mapped outputs; none where nothing could be computed."""
+    return {} if result.table.empty else {"heads": head_chart(result), "outputs": output_chart(result)}
+
+
+def head_chart(result: Result) -> alt.TopLevelMixin:
+    """Correlation of matched heads by layer, a point per head and pair, the null of random matching in grey."""
+    import altair as alt
+
+    table = result.tables["heads"].assign(
+        pair=lambda t: t["source"].map(short_name) + " → " + t["target"].map(short_name),
+    )
+    null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
+    x = alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
+    band = (
+        alt.Chart(null)
+        .mark_area(opacity=0.3, color="#8C8C8C")
+        .encode(x=x, y=alt.Y("null_low:Q", title="Correlation of matched heads"), y2="null_high:Q")
+    )
+    points = (
+        alt.Chart(table)
+        .mark_circle(size=55, opacity=0.7)
+        .encode(
+            x=x,
+            y="correlation:Q",
+            color=alt.Color("pair:N", title=None, legend=alt.Legend(orient="bottom", columns=2, labelLimit=200)),
+            tooltip=["pair:N", "layer:Q", "head:O", "match:O", alt.Tooltip("correlation:Q", format=".2f")],
+        )
+    )
+    title = headed(alt, "Attention of matched heads", "held out; grey: heads matched at random, 95 %")
+    return alt.layer(band, points).properties(title=title, width="container", height=TALL)
+
+
+def output_chart(result: Result) -> alt.TopLevelMixin:
+    """Held-out error of mapped attention outputs by layer, a curve per method, mean over pairs."""
+    import altair as alt
+
+    table = with_labels(result.tables["outputs"]).groupby(["method", "label", "layer"], as_index=False)["nmse"].mean()
+    chart = (
+        alt.Chart(table)
+        .mark_line(point=True, clip=True)
+        .encode(
+            x=alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1, format="d", grid=False)),
+            y=alt.Y("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, 1.2], clamp=True)),
+            color=colour_of(table),
+            tooltip=["label:N", "layer:Q", alt.Tooltip("nmse:Q", format=".3f")],
+        )
+    )
+    title = headed(alt, "Mapped attention outputs", "errors above 1.2 are drawn at the edge")
+    return chart.properties(title=title, width="container", height=TALL)
+
+
+def _head_columns(value: Value) -> dict[str, np.ndarray]:
+    """Columns of `heads` of one pair, from layer to null_high."""
+    low, high = interval(value["null"], axis=1)
+    layer, head = (index.ravel() for index in np.indices(value["matched"].shape))
+    columns = (layer + 1, head, value["match"].ravel(), value["matched"].ravel(), low[layer], high[layer])
+    return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
+
+
+Spec = AttentionSpec

@@ -1,0 +1,349 @@
+"""Stitching: the lower layers of one model, a map, the upper layers and the head of another.
+
+If two models compute the same thing up to a map, a task head should not notice the change of trains. The map at
+layer l is fitted on subword states of unlabelled sentences; then each labelled sentence goes through the source up to
+l, through the map, and on through the target from l to its head. A map that only remembers the mean target state of
+each subword, and reads no source, stands beside the others.
+
+References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching). Deviations: the map is fitted to
+the target's states and never trained on the task's loss, so that it cannot learn the task.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from core import options
+from core.alignment.charts import TALL, colour_of, headed, with_labels
+from core.alignment.linear import Aligner
+from core.alignment.live import batches, enter, states, subword_rows
+from core.alignment.protocol import part_of, parts_from, rows_for
+from core.alignment.registry import METHODS
+from core.alignment.study import CITATIONS
+from core.alignment.tasks import fit_method
+from core.errors import CorpusError, ModelError, ShapeError
+from core.limits import current_limits
+from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint, zoo_folder
+from core.models.identity import identities, identity_tasks
+from core.results.export import Result, provenance
+from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.statistics import interval, sentence_counts
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Words
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
+DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge", "cca", "inn")
+LABELLED_FILE = "corpus/demo-sentiment.tsv"
+
+Labelled = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class StitchSpec(options.Spec):
+    """Stitching: models with one task's head, every ordered pair, and each stitched into itself as a check."""
+
+    models: tuple[str, ...] = options.models(
+        "Models with one task's head",
+        ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
+        least=2,
+        most=25,
+        help="Two or more, with the same classes. Each is stitched into each at every layer.",
+    )
+    methods: tuple[str, ...] = options.choices(
+        "Maps",
+        DEFAULT,
+        {name: method.label for name, method in METHODS.items()},
+        titled=True,
+        help="How the lower model's states are mapped into the upper one's.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(250)
+    labelled: str = options.line(
+        "Labelled sentences",
+        help="A file of lines `label<TAB>sentence`; the box's own sentiment sentences where empty.",
+        shown=False,
+    )
+    draws: int = options.whole(
+        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of labelled sentences behind each band."
+    )
+    seed: int = options.seed("Seed of the split, the networks and the draws.")
+
+
+@pure("alignment.stitch", version=3)
+def stitch_pair(
+    source: str,
+    target: str,
+    source_identity: str,
+    target_identity: str,
+    sentences: Words,
+    labelled: Labelled,
+    methods: tuple[str, ...],
+    seed: int,
+) -> Value:
+    """Accuracy of every stitch of two models.
+
+    Args:
+        source, target: References of two models with a sequence-classification head for one task.
+        source_identity, target_identity: For the key, see `pairs.identity`.
+        sentences: Unlabelled sentences that the maps are fitted on.
+        labelled: (text, label) pairs; labels as in the target's config.
+        methods: Names in the registry.
+        seed: Of the split and the networks.
+
+    Returns:
+        `m/correct` (layer, text) for each method, `m/refused` with a reason where one does not fit;
+        `own_target` and `own_source` (text,); `rows` that the maps were fitted on.
+
+    Raises:
+        ModelError: If a model cannot be loaded, has no such head, or the tokenizers differ.
+        ShapeError: If a label is unknown to the target.
+    """
+    if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
+        raise ModelError(f"{source} and {target} cut words differently, so one cannot go on where the other stops.")
+    tokenizer = load_tokenizer(target)
+    lower, upper = (load_with_head(ref, device="cpu").model for ref in (source, target))
+    names = _labels(target, upper.config)
+    unknown = sorted({label for _, label in labelled} - set(names))
+    if unknown:
+        raise ShapeError(f"{target} does not know the label {unknown[0]!r}; it knows {', '.join(names)}.")
+    with span(0.0, 0.2):
+        tick(0.1, "reading the sentences that the maps are fitted on")
+        x, owner, subwords = subword_rows(lower, tokenizer, sentences)
+        y = subword_rows(upper, tokenizer, sentences)[0]
+    if len(x) != len(y):
+        raise ModelError(
+            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}; stitching needs the same number."
+        )
+    where = np.array([part_of(words, seed) for words in sentences])[owner]
+    parts = parts_from(where, subwords, owner)
+    truth = np.array([names.index(label) for _, label in labelled])
+    value: Value = {"rows": len(parts.train)}
+    value["own_target"] = _own(upper, tokenizer, labelled) == truth
+    value["own_source"] = _own(lower, tokenizer, labelled) == truth
+    for number, name in enumerate(methods):
+        with span(0.2 + 0.8 * number / len(methods), 0.2 + 0.8 * (number + 1) / len(methods)):
+            try:
+                tick(0.0, METHODS[name].label)
+                aligner = fit_method(name, seed, x, y, parts)
+            except ShapeError as error:
+                value[f"{name}/refused"] = str(error)
+                continue
+            value[f"{name}/correct"] = _stitched(lower, upper, tokenizer, labelled, aligner, len(x)) == truth
+    return value
+
+
+def _stitched(lower: Any, upper: Any, tokenizer: Any, labelled: Labelled, aligner: Aligner, layers: int) -> np.ndarray:
+    """Predicted label of every text by the stitch at every layer, (layer, text)."""
+    predicted = np.zeros((layers, len(labelled)), dtype=np.int64)
+    done = 0
+    for batch in batches(tokenizer, [text for text, _ in labelled], split=False):
+        hidden = states(lower, batch)
+        real = batch.mask.bool()
+        mapped = hidden.clone()
+        rows = aligner.transform(rows_for(aligner, hidden[:, real].double().numpy(), batch.ids[real].numpy()))
+        mapped[:, real] = torch.from_numpy(rows).to(mapped.dtype)
+        for layer in range(layers):
+            logits = enter(upper, batch, layer, mapped[layer]).logits
+            predicted[layer, batch.sentences] = logits.argmax(-1).numpy()
+        done += len(batch.sentences)
+        tick(done / len(labelled))
+    return predicted
+
+
+def _own(model: Any, tokenizer: Any, labelled: Labelled) -> np.ndarray:
+    predicted = np.zeros(len(labelled), dtype=np.int64)
+    for batch in batches(tokenizer, [text for text, _ in labelled], split=False):
+        with torch.inference_mode():
+            output = model(input_ids=batch.ids, attention_mask=batch.mask)
+        predicted[batch.sentences] = output.logits.argmax(-1).numpy()
+    return predicted
+
+
+def _labels(ref: str, config: Any) -> list[str]:
+    """Names of the classes in order.
+
+    Raises:
+        ModelError: If the model has no sequence-classification head.
+    """
+    architecture = str((getattr(config, "architectures", None) or ["none"])[0])
+    if not architecture.endswith("ForSequenceClassification"):
+        raise ModelError(
+            f"{ref} has no head that labels sentences ({architecture}); choose a sentiment model of the box."
+        )
+    return [str(config.id2label[number]) for number in range(config.num_labels)]
+
+
+@pure("alignment.labelled")
+def read_labelled(path: str = "") -> Labelled:
+    """(text, label) pairs from a file of `label<TAB>text` lines; the box's own sentences without a path.
+
+    Raises:
+        CorpusError: If the file is missing, may not be read, or a line has no tab.
+    """
+    if path and current_limits().shared:
+        raise CorpusError("Files of the server cannot be read on a shared instance: leave labelled empty.")
+    file = Path(path) if path else zoo_folder() / LABELLED_FILE
+    if not file.is_file():
+        raise CorpusError(f"No labelled sentences at {file}; give a file of lines `label<TAB>sentence`.")
+    pairs = []
+    with file.open(encoding="utf8", newline="") as handle:
+        for number, row in enumerate(csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
+            if len(row) != 2:
+                raise CorpusError(
+                    f"{file.name}, line {number}: expected `label<TAB>sentence`, found {len(row)} columns."
+                )
+            pairs.append((row[1], row[0]))
+    if not pairs:
+        raise CorpusError(f"{file.name} holds no labelled sentence.")
+    return tuple(pairs)
+
+
+def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the text and the labelled sentences, ask what the models are."""
+    labels = Task.of("read labelled sentences", read_labelled, role="labelled", fleeting=True, path=spec.labelled)
+    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), labels, *identity_tasks(spec.models)]
+
+
+def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
+    """One task for each ordered pair, and one for each model with itself; roles are (source, target).
+
+    Raises:
+        CorpusError: If the text or the labelled sentences could not be read.
+    """
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    refs = [ref for ref in spec.models if ref in known]
+    return [
+        Task.of(
+            f"{source} → {target}",
+            stitch_pair,
+            role=(source, target),
+            group=target,
+            source=source,
+            target=target,
+            source_identity=known[source],
+            target_identity=known[target],
+            sentences=ready.need("text").words,
+            labelled=ready.need("labelled"),
+            methods=spec.methods,
+            seed=spec.seed,
+        )
+        for source, target in [*((ref, ref) for ref in refs), *permutations(refs, 2)]
+    ]
+
+
+def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """The tables `stitching` (COLUMNS) and `own` (model, accuracy, low, high)."""
+    import pandas as pd
+
+    rows, notices = [], []
+    own: dict[str, dict[str, Any]] = {}
+    for (source, target), value in outputs.values.items():
+        counts = sentence_counts(len(value["own_target"]), spec.draws, np.random.default_rng(spec.seed))
+        for ref, what in ((source, "own_source"), (target, "own_target")):
+            own[ref] = {"model": ref, **_accuracy(value[what][None], counts).iloc[0].to_dict()}
+        for method in spec.methods:
+            if f"{method}/refused" in value:
+                notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
+            if f"{method}/correct" in value:
+                found = _accuracy(value[f"{method}/correct"], counts)
+                rows.append(found.assign(source=source, target=target, method=method, layer=range(len(found))))
+    table = pd.concat(rows, ignore_index=True)[list(COLUMNS)] if rows else pd.DataFrame(columns=list(COLUMNS))
+    mine = pd.DataFrame(own.values(), columns=["model", "accuracy", "low", "high"])
+    corpus: Corpus = ready.values["text"]
+    return Result(
+        study="align stitch",
+        spec=spec.plain(),
+        headline=make_headline(table, mine),
+        tables={"stitching": table, "own": mine},
+        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(own), corpus),
+        methods=(
+            f"Maps between subword states were fitted on {len(corpus.sentences):,} unlabelled sentences of "
+            f"{spec.corpus}, layer by layer; {len(ready.values['labelled']):,} labelled sentences then went "
+            "through the source's layers up to l, the map at l, and the target's layers from l to its head. The "
+            "lookup replaces each subword's state by the target's mean state of it. Bands are 95 % bootstrap "
+            "intervals over labelled sentences."
+        ),
+        citations=(*CITATIONS, "Bansal, Nakkiran & Barak 2021. Revisiting model stitching. NeurIPS."),
+    )
+
+
+def run_study(spec: StitchSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
+    return collect(spec, ready, outputs)
+
+
+def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
+    """Accuracy stitched at the middle layer by the best map, beside whole models, no map and the lookup."""
+    across = table[table["source"] != table["target"]]
+    if across.empty:
+        return "No pair could be stitched; the reasons are below."
+    middle = across[across["layer"] == int(across["layer"].max()) // 2].groupby("method")["accuracy"].mean()
+    mapped = middle.drop([name for name in middle.index if METHODS[name].kind == "control"])
+    home = float(own["accuracy"].mean())
+    if mapped.empty:
+        return f"The models reach {100 * home:.0f} % by themselves."
+    text = (
+        f"Stitched at the middle layer, models reach {100 * mapped.max():.0f} % accuracy with "
+        f"{METHODS[mapped.idxmax()].label}; whole they reach {100 * home:.0f} %"
+    )
+    if "identity" in middle:
+        text += f", stitched without a map {100 * middle['identity']:.0f} %"
+    if "lookup" in middle:
+        text += f", and with a table of mean states by subword, which reads no source, {100 * middle['lookup']:.0f} %"
+    return text + "."
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Accuracy by the layer of the stitch, mean over pairs of different models, beside their own accuracy."""
+    import altair as alt
+    import pandas as pd
+
+    table = with_labels(result.table[result.table["source"] != result.table["target"]])
+    if table.empty:
+        return {}
+    table = table.groupby(["method", "label", "layer"], as_index=False)[["accuracy", "low", "high"]].mean()
+    own = pd.DataFrame({"own": [float(result.tables["own"]["accuracy"].mean())]})
+    colour = colour_of(table)
+    x = alt.X(
+        "layer:Q", title="Stitched at layer (0 = embeddings)", axis=alt.Axis(tickMinStep=1, format="d", grid=False)
+    )
+    y = alt.Y("accuracy:Q", title="Accuracy", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False))
+    low = alt.Y("low:Q", title="Accuracy")
+    bands = alt.Chart(table).mark_area(opacity=0.12, line=False).encode(x=x, y=low, y2="high:Q", color=colour)
+    tooltip = ["label:N", "layer:Q", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("accuracy", "low", "high"))]
+    lines = alt.Chart(table).mark_line(point=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    home = alt.Chart(own).mark_rule(strokeDash=[4, 4], color="#8C8C8C").encode(y="own:Q")
+    title = headed(alt, "Accuracy of stitched models", "dashed: the models by themselves; bands: 95 %, sentences")
+    chart = alt.layer(bands, lines, home).properties(title=title, width="container", height=TALL)
+    return {"stitching": chart}
+
+
+def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
+    """accuracy, low, high of each row of `correct` (layer, text) under bootstrap counts (draw, text)."""
+    import pandas as pd
+
+    correct = correct.astype(np.float64)
+    low, high = interval(counts @ correct.T / correct.shape[1])
+    return pd.DataFrame({"accuracy": correct.mean(1), "low": low, "high": high})
+
+
+Spec = StitchSpec

@@ -1,0 +1,135 @@
+"""What a value of each kind has to be: the value in its final form, or one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from core.errors import SpecError
+from core.options.option import CHECKS, LONGEST_LINE, MOST_LAYERS, PATTERN, Option, number_of
+
+
+def _check_whole(option: Option, value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():  # number inputs of a form
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not option.low <= value <= option.high:
+        raise option.refuse(value)
+    return value
+
+
+def _check_number(option: Option, value: Any) -> float:
+    # What is no number is not between two numbers either: NaN is refused.
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not option.low <= value <= option.high:
+        raise option.refuse(value)
+    return float(value)
+
+
+def _check_flag(option: Option, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise option.refuse(value)
+    return value
+
+
+def _check_choice(option: Option, value: Any) -> str:
+    if not isinstance(value, str) or value not in option.known:
+        raise option.refuse(value)
+    return value
+
+
+def _check_choices(option: Option, value: Any) -> tuple[str, ...]:
+    given, known = _several(option, value), option.known
+    unknown = [part for part in given if not isinstance(part, str) or part not in known]
+    if unknown:
+        raise option.refuse(unknown[0])
+    if len(given) < option.low:
+        raise SpecError(f"{option.name} needs at least {option.low}: {option.takes()}.")
+    return tuple(name for name in known if name in given)
+
+
+def _check_model(option: Option, value: Any) -> str:
+    from core.models.references import parse_ref
+
+    if not isinstance(value, str):
+        raise option.refuse(value)
+    return str(parse_ref(value))
+
+
+def _check_pattern(option: Option, value: Any) -> str:
+    """A reference, or a pattern of such, whose kind must be allowed here."""
+    if not isinstance(value, str) or not PATTERN.search(value):
+        return _check_model(option, value)
+    kind, _, name = value.strip().partition(":")
+    if kind not in ("zoo", "path") or not name:
+        raise SpecError(f"{option.name}: {value!r} is a pattern, which works for zoo: and path: only.")
+    _check_model(option, f"{kind}:x")
+    return f"{kind}:{name}"
+
+
+def _check_models(option: Option, value: Any) -> tuple[str, ...]:
+    check = _check_pattern if option.patterns else _check_model
+    refs = tuple(dict.fromkeys(check(option, part) for part in _several(option, value)))
+    if len(refs) < option.low:
+        raise SpecError(f"Choose at least {option.low} for {option.label.lower()} ({option.name}).")
+    if len(refs) > option.high:
+        raise option.refuse(f"{len(refs)}")
+    return refs
+
+
+def _check_corpus(option: Option, value: Any) -> str:
+    from core.text.corpora import corpus_problem
+
+    if not isinstance(value, str):
+        raise option.refuse(value)
+    value = value.strip()
+    if not value and not option.default:
+        return ""
+    problem = corpus_problem(value)
+    if problem:
+        raise SpecError(f"{option.name}: {problem}")
+    return value
+
+
+def _check_layers(option: Option, value: Any) -> tuple[int, ...]:
+    given: tuple[Any, ...] = tuple(
+        number_of(layer) if isinstance(layer, str) else layer for layer in _several(option, value)
+    )
+    for layer in given:
+        if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer <= MOST_LAYERS:
+            raise option.refuse(layer)
+    return tuple(dict.fromkeys(given))
+
+
+def _check_words(option: Option, value: Any) -> tuple[str, ...]:
+    given = _several(option, value)
+    if sum(len(_check_line(option, word)) for word in given) > LONGEST_LINE:
+        raise option.refuse(" ".join(given))
+    return tuple(word.strip() for word in given if word.strip())
+
+
+def _check_line(option: Option, value: Any) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_LINE:
+        raise option.refuse(value)
+    return value
+
+
+def _several(option: Option, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise option.refuse(value)
+    return tuple(value)
+
+
+CHECKS |= {
+    "whole": _check_whole,
+    "number": _check_number,
+    "flag": _check_flag,
+    "choice": _check_choice,
+    "choices": _check_choices,
+    "genres": _check_choices,
+    "model": _check_model,
+    "models": _check_models,
+    "corpus": _check_corpus,
+    "layers": _check_layers,
+    "words": _check_words,
+    "line": _check_line,
+    "passage": _check_line,
+}

@@ -1,0 +1,205 @@
+"""An option and a spec: what they hold, and how text becomes a value."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+from core.errors import SpecError
+
+Kind = Literal[
+    "whole",
+    "number",
+    "flag",
+    "choice",
+    "choices",
+    "model",
+    "models",
+    "corpus",
+    "genres",
+    "layers",
+    "words",
+    "line",
+    "passage",
+]
+Choices = Mapping[str, str] | Callable[[], Mapping[str, str]]
+
+MOST_LAYERS = 1_000
+LONGEST_NUMBER = 20  # digits
+LONGEST_LINE = 4_000  # characters of a free text
+LONGEST_VALUE = 120  # characters of a refused value that a sentence repeats
+ALL_LAYERS = "all"
+PATTERN = re.compile(r"[*?\[]")
+OPTION = "option"  # key of a field's metadata
+
+CHECKS: dict[str, Callable[[Option, Any], Any]] = {}
+"""Kind -> what makes of a value its final form, or refuses it; filled by `core.options.checks`."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a study. Made by the functions below, never by hand.
+
+    Attributes:
+        kind: What its values are.
+        label: What stands above its control.
+        help: One sentence for people who do not know it.
+        default: In its final form.
+        choices: Name -> what it means, for a choice; a function where that is known at run time only.
+        low, high: Bounds of a number, or of how many there are.
+        name: The field's name: flag, link and form use the same.
+        placeholder: What an empty control says.
+        shown: Whether it has a control on the page; a flag it always has.
+        titled: Whether `choices` gives a title for people rather than a meaning.
+        patterns: Whether a model may be a pattern with * and ?, for models of the box and folders.
+    """
+
+    kind: Kind
+    label: str
+    help: str
+    default: Any
+    choices: Choices = field(default_factory=dict)
+    low: float = 0
+    high: float = 0
+    name: str = ""
+    placeholder: str = ""
+    shown: bool = True
+    titled: bool = False
+    patterns: bool = False
+
+    @property
+    def many(self) -> bool:
+        """Whether it takes several values."""
+        return self.kind in ("choices", "models", "genres", "layers", "words")
+
+    @property
+    def known(self) -> Mapping[str, str]:
+        """The choices, name -> meaning."""
+        return self.choices() if callable(self.choices) else self.choices
+
+    def check(self, value: Any) -> Any:
+        """The value in its final form.
+
+        Raises:
+            SpecError: With the option's name, what it takes, and what it was given.
+        """
+        return CHECKS[self.kind](self, value)
+
+    def read(self, texts: Sequence[str]) -> Any:
+        """The value that a flag or a link gives as text.
+
+        Raises:
+            SpecError: As `check`.
+        """
+        if self.many:
+            given: Any = [part for text in texts for part in _split(self, text)]
+            return self.check(given)
+        if len(texts) != 1:
+            raise self.refuse(" ".join(texts))
+        text = texts[0]
+        if self.kind == "whole":
+            return self.check(number_of(text))
+        if self.kind == "number":
+            return self.check(_decimal(text))
+        return self.check({"true": True, "false": False}.get(text.lower(), text) if self.kind == "flag" else text)
+
+    def write(self, value: Any) -> list[str]:
+        """The value as text for a flag or a link: `read` gives it back."""
+        if self.kind == "layers":
+            return [str(layer) for layer in value] or [ALL_LAYERS]
+        if self.many:
+            return [str(part) for part in value]
+        return [str(value).lower() if self.kind == "flag" else str(value)]
+
+    def refuse(self, value: object) -> SpecError:
+        """The error for this value: one sentence, the same from flag, form and link."""
+        text = value if isinstance(value, str) else repr(value)
+        shown = f"{text[:LONGEST_VALUE]}…" if len(text) > LONGEST_VALUE else text
+        return SpecError(f"{self.name} takes {self.takes()}, not {shown or 'nothing'}.")
+
+    def takes(self) -> str:
+        """What values it takes, in words: part of help and of refusals."""
+        if self.kind == "whole":
+            return f"a whole number from {self.low:,} to {self.high:,}"
+        if self.kind == "number":
+            return f"a number from {self.low:g} to {self.high:g}"
+        if self.kind == "flag":
+            return "true or false"
+        if self.kind in ("choice", "genres", "choices"):
+            names = ", ".join(name for name in self.known if name)
+            return f"one of {names}" if self.kind == "choice" else f"any of {names}"
+        if self.kind == "layers":
+            return f"{ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
+        if self.kind == "models":
+            return f"{self.low or 'no'} to {self.high} models" if self.low else f"up to {self.high} models"
+        if self.kind in ("line", "passage", "words"):
+            return f"up to {LONGEST_LINE:,} characters of text"
+        return {"model": "a model", "corpus": "a text"}[self.kind]
+
+
+class Spec:
+    """Base of every study's frozen dataclass: its options are checked and brought to their final form.
+
+    Rules between fields are an explicit `check`.
+    """
+
+    def __post_init__(self) -> None:
+        for option in options_of(type(self)):
+            object.__setattr__(self, option.name, option.check(getattr(self, option.name)))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what options allow one by one and not together.
+
+        Raises:
+            SpecError: In one sentence.
+        """
+
+    def plain(self) -> dict[str, Any]:
+        """The spec as JSON values, by option."""
+        values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def changed(self) -> dict[str, Any]:
+        """The options whose values are not the defaults."""
+        values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
+        return {
+            option.name: values[option.name]
+            for option in options_of(type(self))
+            if values[option.name] != option.default
+        }
+
+
+def options_of(spec: type[Spec]) -> tuple[Option, ...]:
+    """The options that a spec declares, in its order."""
+    return _options_of(cast(Any, spec))
+
+
+@lru_cache(maxsize=64)
+def _options_of(spec: Any) -> tuple[Option, ...]:
+    fields = [each for each in dataclasses.fields(spec) if OPTION in each.metadata]
+    return tuple(dataclasses.replace(each.metadata[OPTION], name=each.name) for each in fields)
+
+
+def _split(option: Option, text: str) -> list[str]:
+    """`all` for layers is none named; everything else is one value."""
+    return [] if option.kind == "layers" and text == ALL_LAYERS else [text]
+
+
+def number_of(text: str) -> int | str:
+    """The whole number that a text writes; the text itself where it is none."""
+    bare = text.strip()
+    digits = bare.removeprefix("-")
+    return int(bare) if digits.isascii() and digits.isdecimal() and len(digits) < LONGEST_NUMBER else text
+
+
+def _decimal(text: str) -> float | str:
+    """The number that a text writes; the text itself where it is none."""
+    try:
+        return float(text) if len(text) < LONGEST_NUMBER else text
+    except ValueError:
+        return text

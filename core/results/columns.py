@@ -1,0 +1,120 @@
+"""The data dictionary: what every column of every exported table is, and in which unit.
+
+Most columns mean the same in every table and stand under their name; one that means something of its own in a table
+stands under `table.column`. A test runs every study and finds each of its columns here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS: Mapping[str, str] = {
+    # what a row is about
+    "model": "reference of the model",
+    "base": "reference of the model that it is held against",
+    "source": "reference of the model that a map starts from",
+    "target": "reference of the model that a map leads to",
+    "other": "reference of the other model of the pair",
+    "corpus": "the text, with the genres kept",
+    "layer": "layer number; 0 is the embedding output",
+    "base_layer": "layer number of the base; 0 is the embedding output",
+    "source_layer": "layer number of the source; 0 is the embedding output",
+    "target_layer": "layer number of the target; 0 is the embedding output",
+    "head": "number of the attention head in its layer, from 0",
+    "match": "number of the target's attention head that it is matched with, from 0",
+    "method": "the map: a name that --methods takes",
+    "group": "the group of models: models, or against for the second one",
+    "split": "the part of the split: train or test; only test is called a result",
+    "words": "which test words: all, seen in training, or unseen",
+    "part": "what the row is about, beside the model",
+    # similarities and their noise
+    "similarity": "similarity of the two spaces by the study's measure (no unit; 1 for equal spaces)",
+    "low": "lower end of the 95 % band of the value before it (its unit)",
+    "high": "upper end of the 95 % band of the value before it (its unit)",
+    "null_low": "lower end of the central 95 % of the null (unit of the value)",
+    "null_high": "upper end of the central 95 % of the null (unit of the value)",
+    "relative_change": "Frobenius norm of the weight change over that of the base's weights (share)",
+    # probes
+    "probe": "what was probed: distance or depth, real or control trees, or a baseline",
+    "metric": "the score: uuas (per cent), dspr, root_accuracy (per cent), nspr",
+    "value": "the score, in the metric's unit",
+    "difference": "value minus that of what it is held against (the value's unit)",
+    "rank": "rank of the probe's map",
+    # maps
+    "nmse": "fraction of the target's variance unexplained (FVU): squared error over squared spread; 0 is perfect",
+    "l2": "mean Euclidean distance of mapped and true vector (units of the target space)",
+    "r2": "one minus the fraction of variance unexplained",
+    "retrieval": "share of vectors whose nearest mapped neighbour is their own",
+    "inverse_error": "round-trip error: fraction of the source's variance that mapping there and back loses",
+    "other_group": "group of the method that it is held against",
+    "other_method": "method that it is held against",
+    "step": "training step",
+    "training": "loss on training rows (fraction of variance unexplained)",
+    "validation": "loss on validation rows (fraction of variance unexplained)",
+    "truth": "the planted bijection: its form",
+    "blocks": "coupling blocks of the planted bijection",
+    "accuracy": "share of labelled sentences classified right",
+    "correlation": "correlation of the two heads' attention, over positions",
+    # weights
+    "label": "what models are grouped by: task, data set, base, or the table's label",
+    "task": "what the model was trained for, as its card says",
+    "data": "what it was trained on, as its card says",
+    "cluster": "number of the cluster it falls into",
+    "nearest": "reference of the nearest other model",
+    "distance": "distance to the nearest other model (of the study's vector)",
+    "predicted": "label that the vote of its neighbours gives",
+    "votes": "share of neighbours that vote for it",
+    "correct": "whether the vote gives its own label",
+    "relative_delta": "Frobenius norm of the weight change over that of the base's weights (share)",
+    "relative_norm": "Frobenius norm of the matrix's change over that of the base's matrix (share)",
+    "x": "first coordinate of the plot (no unit)",
+    "y": "second coordinate of the plot (no unit)",
+    "k": "neighbours looked at",
+    "share": "share of nearest neighbours with the same label",
+    "chance": "that share where labels are dealt at random: (m - 1) / (Gm - 1)",
+    "p_value": "share of permutations of the labels that reach the share",
+    "vector": "the vector that a weight change is told by",
+    "gauge_safe": "whether the vector is the same for equal functions written in other weights",
+    "ari": "adjusted Rand index of clusters and labels",
+    "nmi": "normalised mutual information of clusters and labels",
+    "nmi_chance": "the same with labels dealt at random, on average",
+    "family": "matrix family: query, key, value, output, ff1, ff2",
+    "of": "whose matrix: the change (delta), the tuned model or the base",
+    "rows": "rows of the matrix",
+    "columns": "columns of the matrix",
+    "stable_rank": "stable rank: squared Frobenius norm over squared spectral norm",
+    "entropy_rank": "exponential of the entropy of the squared singular values' shares",
+    "null_rank": "effective rank of a Gaussian matrix of that shape",
+    "null_stable_rank": "stable rank of a Gaussian matrix of that shape",
+    "null_entropy_rank": "entropy rank of a Gaussian matrix of that shape",
+    "threshold": "share of energy that the effective rank holds",
+    "ranks.rank": "effective rank at the energy threshold: directions that hold that share of energy",
+    "kind": "what is fitted: effective, stable or entropy rank",
+    "equation": "trend against depth that fits best: constant, linear or quadratic",
+    "coefficients": "its coefficients, highest power first",
+    # token map
+    "word": "the word",
+    "position": "its place in the passage, from 0",
+    "highlighted": "whether it was chosen",
+    "axis": "axis of the plot, from 1",
+    "explained": "share of the variance of all vectors along the axis",
+    "tokens.x": "first principal component (units of scaled layers)",
+    "tokens.y": "second principal component (units of scaled layers)",
+}
+
+
+def meaning(table: str, column: str) -> str | None:
+    """What a column of a table is; None if the dictionary does not know it."""
+    return COLUMNS.get(f"{table}.{column}", COLUMNS.get(column))
+
+
+def describe(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, str]]:
+    """Table -> column -> meaning, for every column of the tables that is known."""
+    return {
+        name: {str(column): text for column in table.columns if (text := meaning(name, str(column)))}
+        for name, table in tables.items()
+    }

@@ -1,0 +1,108 @@
+"""Walking through the pages in one session on a fresh server: every page at its own defaults, busy or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.server import serve
+from ui.shell import PAGES
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+TITLES = [entry.title for entry in PAGES if entry.title != "Home"]
+ORDERS = list(permutations(TITLES))
+PATHS = {entry.title: Path(entry.path).stem for entry in PAGES}
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of its own with an empty store."""
+    with serve(tmp_path_factory.mktemp("walk")) as address:
+        yield address
+
+
+def go(page: Page, title: str) -> None:
+    page.get_by_test_id("stSidebarNav").get_by_text(title, exact=True).click()
+    expect(page.get_by_test_id("stSidebarNav").locator("[aria-current=page]")).to_contain_text(title)
+
+
+def at_its_defaults(page: Page, address: str, title: str) -> None:
+    """The address says nothing, nothing is refused, and the form holds what the page begins with."""
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.get_by_role("button", name="Run", exact=True).first).to_be_visible()
+    expect(page).to_have_url(f"{address}/{PATHS[title]}")
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.get_by_test_id("stAlertContentError").count() == 0
+    assert page.get_by_test_id("stAlertContentWarning").count() == 0
+
+
+def values(page: Page) -> list[str]:
+    """What the form's controls hold, as a reader sees them."""
+    form = page.get_by_test_id("stForm").first
+    typed = [field.input_value() for field in form.locator("input[type=number]").all()]
+    return [*typed, *form.locator("[data-tag]").all_inner_texts(), *form.get_by_role("combobox").all_inner_texts()]
+
+
+def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(chromium: BrowserContext, fresh: str) -> None:
+    """The first steps happen while the first study of all is still running."""
+    expected: dict[str, list[str]] = {}
+    for title in TITLES:
+        tab = chromium.new_page()
+        tab.goto(f"{fresh}/{PATHS[title]}")
+        expect(tab.get_by_role("button", name="Run", exact=True).first).to_be_visible()
+        tab.wait_for_timeout(500)
+        expected[title] = values(tab)
+        tab.close()
+    tab = chromium.new_page()
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto(fresh)
+    for order in ORDERS:
+        for title in order:
+            go(tab, title)
+            at_its_defaults(tab, fresh, title)
+            tab.wait_for_timeout(200)
+            assert values(tab) == expected[title], title
+    tab.close()
+    assert errors == []
+
+
+def test_a_hyphen_in_the_address_leads_to_the_page(chromium: BrowserContext, fresh: str) -> None:
+    tab = chromium.new_page()
+    tab.goto(f"{fresh}/probe-trees?rank=8")
+    expect(tab.get_by_role("heading", name="Is syntax still in there?")).to_be_visible()
+    expect(tab).to_have_url(f"{fresh}/probe_trees?rank=8")
+    tab.close()
+
+
+def test_typing_a_model_adds_that_model_alone(chromium: BrowserContext, fresh: str) -> None:
+    tab = chromium.new_page()
+    tab.goto(f"{fresh}/rsa")
+    field = tab.get_by_role("combobox", name="Compared with")
+    field.click()
+    field.press_sequentially("pos-1")
+    field.press("Enter")
+    field.press("Escape")
+    tab.get_by_role("button", name="Run", exact=True).click()
+    expect(tab).to_have_url(
+        f"{fresh}/rsa?compare=zoo%3Aparse-0&compare=zoo%3Asentiment-0&compare=zoo%3Anli-0&compare=zoo%3Apos-1"
+    )
+    tab.close()
+
+
+def test_the_back_button_leads_back_to_the_study(chromium: BrowserContext, fresh: str) -> None:
+    tab = chromium.new_page()
+    tab.goto(f"{fresh}/rsa?draws=50")
+    expect(tab.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    go(tab, "Home")
+    tab.go_back()
+    expect(tab).to_have_url(f"{fresh}/rsa?draws=50")
+    expect(tab.get_by_role("heading", name="Which layers")).to_be_visible()
+    tab.get_by_role("button", name="Options").click()
+    expect(tab.get_by_role("spinbutton", name="Bootstrap draws")).to_have_value("50")
+    tab.close()

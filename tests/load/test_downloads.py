@@ -1,0 +1,41 @@
+"""Downloads while other sessions wait for a study: their panels redraw twice a second, and take nothing away."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.browser.server import serve
+from tests.load.tab import Tab
+
+WAITING = 6
+KINDS = ("CSV", "Parquet", "SVG", "PNG", "Report")
+BEGINNINGS = {"CSV": b"model,", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG", "Report": b"<!doctype html>"}
+READY = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "yardsticks": "false"}
+LONG = {"models": ["zoo:seed-0", "zoo:parse-0"], "epochs": 100}
+
+
+@pytest.mark.slow
+def test_twenty_downloads_in_a_row_while_six_sessions_wait(tmp_path: Path) -> None:
+    with serve(tmp_path, OMP_NUM_THREADS="1") as address:
+        asyncio.run(_download_beside_waiting(address))
+
+
+async def _download_beside_waiting(address: str) -> None:
+    async with AsyncExitStack() as tabs:
+        reader = await tabs.enter_async_context(Tab(address))
+        await reader.open("rsa", **READY)
+        await reader.until(lambda tab: tab.settled and tab.charts())
+        waiting = [await tabs.enter_async_context(Tab(address)) for _ in range(WAITING)]
+        for tab in waiting:
+            await tab.open("probe_trees", **LONG)
+        for tab in waiting:
+            await tab.until(lambda tab: tab.of_type("progress"))
+        for kind in (*KINDS, *["CSV"] * (20 - len(KINDS))):
+            content = await reader.download(kind, pause=0.3)  # a slow line: the others' panels redraw in between
+            assert content.startswith(BEGINNINGS[kind])
+        assert all(tab.of_type("progress") for tab in waiting)  # they did wait all the time
+        assert not [error for tab in (reader, *waiting) for error in tab.errors()]

@@ -1,0 +1,37 @@
+"""The Makefile's variables reach the commands that it runs; `make -n` only says them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
+
+
+def commands(tmp_path: Path, *variables: str) -> list[str]:
+    """What `make app` would run where nothing is installed."""
+    said = subprocess.run(
+        ["make", "-n", "app", f"VENV={tmp_path / 'none'}", *variables],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return said.stdout.splitlines()
+
+
+def test_torch_comes_from_the_index_that_is_named_and_nothing_else_does(tmp_path: Path) -> None:
+    index = "https://download.pytorch.org/whl/cpu"
+    named = [line for line in commands(tmp_path, f"TORCH_INDEX={index}") if "pip install" in line]
+    assert [f"--index-url {index}" in line for line in named] == [True, False]
+    assert "torch==" in named[0]
+    assert not [line for line in commands(tmp_path) if "index-url" in line]
+
+
+def test_the_app_listens_where_it_is_told_and_by_default_here_only(tmp_path: Path) -> None:
+    assert commands(tmp_path)[-1].endswith("--server.address=localhost")
+    assert commands(tmp_path, "ADDRESS=0.0.0.0")[-1].endswith("--server.address=0.0.0.0")

@@ -1,0 +1,79 @@
+"""Fine-tunes of a base on the hub: listed, filtered, and put into the weight clustering page's form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.models import parse_ref
+from core.models.hub_listing import Listed, choose_listed, list_fine_tunes
+from core.weights.members import MOST_MODELS
+from ui.links import Address
+from ui.text import plain
+
+LISTED = 200  # fine-tunes that the hub is asked for
+
+
+def hub_panel(address: Address) -> None:
+    """Fine-tunes of the base on the hub: listed, filtered, chosen, put into the form."""
+    base = str(address["base"])
+    with st.expander("Fine-tunes on the hub", icon=":material/travel_explore:"):
+        if not base.startswith("hub:"):
+            st.caption("Choose a base from the hub, such as `hub:bert-base-uncased`, to list what was made of it.")
+            return
+        if st.button("List fine-tunes", icon=":material/list:"):
+            try:
+                with st.spinner("Asking the hub …"):
+                    st.session_state["weights/listed"] = (base, list_fine_tunes(parse_ref(base).name, LISTED))
+            except PalimpsestError as error:
+                st.error(plain(str(error)), icon=":material/error:")
+        known, listed = st.session_state.get("weights/listed", ("", []))
+        if known == base:
+            _choose(address, listed)
+
+
+def _choose(address: Address, listed: Sequence[Listed]) -> None:
+    import pandas as pd
+
+    if not listed:
+        st.info("The hub lists no fine-tunes of this base.", icon=":material/info:")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Name or data set contains", key="weights/hub_text")
+        first = int(st.number_input("The first", 1, MOST_MODELS, 12, key="weights/hub_first"))
+        a_label = int(st.number_input("At most per data set", 1, 50, 4, key="weights/hub_a_label"))
+        licence = st.selectbox(
+            "Licence", ["", *sorted({model.licence for model in listed} - {""})], key="weights/hub_licence"
+        )
+        labelled = st.toggle("With a data set", True, key="weights/hub_labelled")
+    chosen = choose_listed(listed, first=first, text=text, licence=str(licence), labelled=labelled, a_label=a_label)
+    refs = {model.ref for model in chosen}
+    table = pd.DataFrame(
+        [
+            (
+                model.ref in refs,
+                model.ref,
+                model.label,
+                model.downloads,
+                (model.bytes or 0) / 1e6 or None,
+                model.licence,
+            )
+            for model in listed
+        ],
+        columns=["chosen", "model", "data", "downloads", "MB", "licence"],
+    )
+    st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
+    st.caption("What is gated or has pickled weights only is listed and never chosen. Labels are those of the cards.")
+    st.button(
+        f"Compare these {len(chosen)}",
+        icon=":material/add:",
+        disabled=not chosen,
+        on_click=_put,
+        args=(address, [*refs]),
+    )
+
+
+def _put(address: Address, refs: list[str]) -> None:
+    address.set("models", sorted(refs))
