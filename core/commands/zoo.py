@@ -1,4 +1,4 @@
-"""`python -m core zoo list|verify`: what is in the box, and whether it is whole."""
+"""`python -m core zoo list|verify|demo`: what is in the box, whether it is whole, and its demo text, parsed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.models.zoo import find_problems, read_manifest, zoo_folder
+from core.text.corpora import ship_demo
 
 COLUMNS = ("ref", "base", "task", "steps", "metric", "score", "baseline", "parameters", "sha256")
 RIGHT = {"steps", "score", "baseline", "parameters"}
@@ -20,10 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="the models in the box as a table")
     listing.add_argument("--json", action="store_true", help="the manifest's entries as JSON")
     actions.add_parser("verify", help="check every file's hash and open every model")
+    actions.add_parser("demo", help="parse the demo text anew, for the box; after a change of text, parser or spaCy")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """List or verify; 1 if a model is damaged."""
+    """List, verify or parse; 1 if a model is damaged."""
+    if arguments.action == "demo":
+        path = ship_demo()
+        print(f"{path} written, {path.stat().st_size:,} bytes.")
+        return 0
     folder = zoo_folder()
     entries = read_manifest(folder)
     if not entries:

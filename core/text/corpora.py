@@ -330,16 +330,36 @@ def _from_hub(source) -> Iterator[Sentence]:
             yield Sentence(row)
 
 
+def ship_demo() -> Path:
+    """Cut and parse the demo corpora anew and keep the result in the box; see core.text.shipped.
+
+    Raises:
+        CorpusError: If a demo corpus is not there.
+        ModelError: If there is no parser in the box.
+    """
+    from core.text.shipped import ship
+
+    gold = read_corpus("demo-gold").words
+    with (zoo_folder() / "corpus" / "demo.txt").open("rb") as handle:
+        return ship([text for _, text in _demo_rows(handle)], gold)
+
+
 def _demo(handle: BinaryIO) -> Iterator[Sentence]:
     """The demo corpus: genre, tab, one sentence a line."""
     from core.text.parsing import tokenize_lines
 
+    rows = _demo_rows(handle)
+    cut = tokenize_lines([text for _, text in rows], split=False)
+    for number, ((genre, _), sentences) in enumerate(zip(rows, cut, strict=True), start=1):
+        yield from (Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences)
+
+
+def _demo_rows(handle: BinaryIO) -> list[list[str]]:
+    """Genre and sentence of each line of the demo."""
     rows = [line.split("\t") for line in _lines(handle, "demo.txt") if line.strip()]
     for number, row in enumerate(rows, start=1):
         if len(row) != 2 or row[0] not in GENRES:
             raise CorpusError(
                 f"demo.txt, sentence {number}: a line is a genre, a tab and a sentence; restore the file."
             )
-    cut = tokenize_lines([text for _, text in rows], split=False)
-    for number, ((genre, _), sentences) in enumerate(zip(rows, cut, strict=True), start=1):
-        yield from (Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences)
+    return rows

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core.errors import CorpusError, ModelError
 from core.models.zoo import zoo_folder
 from core.runs.store import Store, Value, current_store, key_of
+from core.text.shipped import shipped
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -139,9 +140,14 @@ def check_line(line: str, where: str) -> None:
 
 
 def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None = None) -> list[list[tuple[str, ...]]]:
-    """`tokenize` for each of several lines, kept in the store as one entry; a second call imports no spaCy."""
-    version = importlib.metadata.version("spacy")
-    key = key_of("words", _VERSION, version, split, tuple(lines))
+    """`tokenize` for each of several lines, kept in the store as one entry; a second call imports no spaCy.
+
+    The demo's lines come from the box, already cut.
+    """
+    key = words_key(lines, split)
+    demo = shipped()
+    if key == demo.cut:
+        return [list(line) for line in demo.lines]
 
     def compute() -> Value:
         return {"lines": cast(Any, [[list(words) for words in tokenize(line, split)] for line in lines])}
@@ -151,6 +157,11 @@ def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None
     return [[tuple(words) for words in line] for line in stored]
 
 
+def words_key(lines: Sequence[str], split: bool) -> str:
+    """What the words of these lines are known by."""
+    return key_of("words", _VERSION, importlib.metadata.version("spacy"), split, tuple(lines))
+
+
 def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, store: Store | None = None) -> list[Parse]:
     """One tree a sentence over the words as given.
 
@@ -158,7 +169,7 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
     one root; an empty sentence has an empty parse.
 
     Args:
-        store: Where parses are kept; the store of the run at hand if None.
+        store: Where parses are kept; the store of the run at hand if None. The demo's come from the box, parsed.
 
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
@@ -167,16 +178,21 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
 
     store = store or current_store()
     mark = pipeline_fingerprint(pipeline)
-    keys = [key_of("parse", _VERSION, mark, tuple(words)) for words in sentences]
-    parses = {key: _read(value) for key, value in store.get_many(keys).items()}
-    misses = list({key: tuple(words) for key, words in zip(keys, sentences, strict=True) if key not in parses}.items())
+    demo = shipped()
+    wanted = dict.fromkeys(tuple(words) for words in sentences)
+    known = demo.parses if demo.parser == mark else {}
+    parses = {words: Parse(*map(tuple, known[words])) for words in wanted if words in known}
+    keys = {key_of("parse", _VERSION, mark, words): words for words in wanted if words not in parses}
+    found = store.get_many(keys)
+    parses |= {keys[key]: _read(value) for key, value in found.items()}
+    misses = [(key, words) for key, words in keys.items() if key not in found]
     for start in range(0, len(misses), _BATCH):
         tick(start / len(misses), "parsing")
         batch = misses[start : start + _BATCH]
-        fresh = dict(zip((key for key, _ in batch), _parse([words for _, words in batch], pipeline), strict=True))
-        store.put_many({key: cast(Value, asdict(parse)) for key, parse in fresh.items()})
-        parses |= fresh
-    return [parses[key] for key in keys]
+        fresh = parse_words([words for _, words in batch], pipeline)
+        store.put_many({key: cast(Value, asdict(parse)) for (key, _), parse in zip(batch, fresh, strict=True)})
+        parses |= {words: parse for (_, words), parse in zip(batch, fresh, strict=True)}
+    return [parses[tuple(words)] for words in sentences]
 
 
 def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
@@ -232,8 +248,8 @@ def _read(value: Value) -> Parse:
     )
 
 
-def _parse(sentences: Sequence[tuple[str, ...]], pipeline: str) -> list[Parse]:
-    """Parses without the store, in order."""
+def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> list[Parse]:
+    """Parses computed now, in order; see `parse_sentences`, which looks first at what is there."""
     from spacy.tokens import Doc
 
     with _lock:

@@ -1,0 +1,86 @@
+"""The demo corpora as the box was shipped: cut into words and parsed, so that nobody's first figure waits for spaCy.
+
+What is in the file is known by content, like everything that is stored: under another text, another parser or another
+spaCy it is not found, and is computed as ever. `python -m core zoo demo` makes it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from core.models.zoo import zoo_folder
+
+FILE = "corpus/demo-parsed.json.gz"
+Words = tuple[str, ...]
+Columns = tuple[list[int], list[str], list[str], list[str]]  # heads, upos, xpos, deprel
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """The file's content.
+
+    Attributes:
+        cut: Key of the demo's lines as `parsing.words_key` makes it, or "".
+        lines: Sentences of words of each of those lines.
+        parser: Fingerprint of the pipeline that parsed, or "".
+        parses: Columns of each sentence's parse, by its words.
+    """
+
+    cut: str = ""
+    lines: list[list[Words]] = field(default_factory=list)
+    parser: str = ""
+    parses: dict[Words, Columns] = field(default_factory=dict)
+
+
+def shipped() -> Shipped:
+    """What the box was shipped with; empty where the file is missing or cannot be read."""
+    path = zoo_folder() / FILE
+    try:
+        return _read(path, path.stat().st_mtime_ns)
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error):
+        return Shipped()
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, changed: int) -> Shipped:
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    parses = {tuple(words): (heads, upos, xpos, deprel) for words, heads, upos, xpos, deprel in content["parses"]}
+    lines = [[tuple(words) for words in line] for line in content["lines"]]
+    return Shipped(str(content["cut"]), lines, str(content["parser"]), parses)
+
+
+def ship(lines: Sequence[str], sentences: Sequence[Words]) -> Path:
+    """Cut and parse anew, by the parser in the box, and write the file; returns where.
+
+    Args:
+        lines: The demo's lines, one sentence each.
+        sentences: Words of further sentences to be parsed (the demo's gold trees').
+
+    Raises:
+        ModelError: If there is no parser in the box.
+    """
+    from core.text import parsing
+
+    cut = [parsing.tokenize(line, split=False) for line in lines]
+    wanted = list(dict.fromkeys([words for line in cut for words in line] + list(sentences)))
+    rows: list[Any] = [
+        [words, parse.heads, parse.upos, parse.xpos, parse.deprel]
+        for words, parse in zip(wanted, parsing.parse_words(wanted), strict=True)
+    ]
+    record = {
+        "cut": parsing.words_key(lines, split=False),
+        "lines": cut,
+        "parser": parsing.pipeline_fingerprint(),
+        "parses": rows,
+    }
+    path = zoo_folder() / FILE
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode("utf8"), mtime=0))
+    return path
