@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test lint types zoo clean
+.PHONY: app test load lint types zoo clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
@@ -14,6 +14,10 @@ app: $(VENV)/app.stamp
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory.
+load: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.load $(LOAD_ARGS)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -39,7 +39,8 @@ if zoo_models():
     )
     if result is not None and len(result.table):
         show_headline(result)
-        show_charts([similarity_chart(result)], key="first", alt_text=result.headline)
+        shown = result
+        show_charts(lambda: [similarity_chart(shown)], key="first", alt_text=shown.headline, result=shown)
         st.page_link("pages/rsa.py", label="Change models, text or measure", icon=":material/arrow_forward:")
 
 st.header("In the box", anchor=False)

@@ -114,8 +114,14 @@ def draw(result: Result, view: str) -> None:
     )
     panels = {GRID: "model", TEXTS: "corpus"}.get(view)
     names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
-    show_charts([chart(result, *name) for name in names], key="figure", alt_text=result.headline)
-    show_downloads(result, lambda: chart(result), lambda: charts.figures(result), table=table)
+    show_charts(
+        lambda: [chart(result, *name) for name in names],
+        key="figure",
+        alt_text=result.headline,
+        result=result,
+        view=view,
+    )
+    show_downloads(result, lambda: chart(result), lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table])
 
 

@@ -10,15 +10,15 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError
 from core.options import Option, Spec, options_of
-from core.runs.tasks import Signal
 
 if TYPE_CHECKING:
     from core.runs.runner import Progress
+    from core.runs.tasks import Signal
     from ui.jobs import Work
 
 LOGGER = logging.getLogger("palimpsest.studies")
@@ -28,23 +28,22 @@ PUBLIC = re.compile(
 )  # references that tell nothing of anybody
 
 
-def log_study(study: str, spec: Any, progress: Progress | None, *, outcome: str, seconds: float) -> None:
+def log_study(study: str, spec: Any, progress: Sequence[Progress], *, outcome: str, seconds: float) -> None:
     """Write the line, at level INFO.
 
     Args:
         study: Its name, such as "RSA".
         spec: What was asked; options that are not the default are named. Texts that a user wrote are given by their
             length, files and folders of anybody's computer by their kind.
-        progress: The run's last report, None if it never made one.
+        progress: The last report of each of its stages; a task whose output is never stored counts as run.
         outcome: "done", "failed" or "cancelled".
         seconds: Wall-clock time.
     """
-    found = progress.stored if progress else 0
     record = {
         "study": study,
         "outcome": outcome,
-        "run": max(progress.done - found, 0) if progress else 0,
-        "found": found,
+        "run": sum(max(stage.done - stage.stored, 0) for stage in progress),
+        "found": sum(stage.stored for stage in progress),
         "seconds": round(seconds, 2),
         "peak_mb": peak_megabytes(),
         "spec": described(spec),
@@ -53,7 +52,7 @@ def log_study(study: str, spec: Any, progress: Progress | None, *, outcome: str,
 
 
 def logged(study: str, spec: Any, run: Work) -> Work:
-    """The same work, which leaves its line when it ends, one way or another.
+    """The same work, which leaves its line when it ends, one way or another; work that will go on later does not.
 
     Args:
         study: Its name.
@@ -62,10 +61,12 @@ def logged(study: str, spec: Any, run: Work) -> Work:
     """
 
     def work(report: Callable[[Progress], None], cancel: Signal) -> Any:
-        last: list[Progress] = []
+        stages: list[Progress] = []
 
         def note(progress: Progress) -> None:
-            last[:] = [progress]
+            if stages and progress.seconds >= stages[-1].seconds:
+                stages.pop()  # a stage's clock begins at nought
+            stages.append(progress)
             report(progress)
 
         began, outcome = time.monotonic(), "failed"
@@ -73,7 +74,7 @@ def logged(study: str, spec: Any, run: Work) -> Work:
             result = run(note, cancel)
             outcome = "done"
             return result
-        except (NotStoredError, GaveWayError):
+        except (GaveWayError, NotStoredError):
             outcome = ""  # it has not ended: it goes on in the queue
             raise
         except CancelledError:
@@ -81,8 +82,7 @@ def logged(study: str, spec: Any, run: Work) -> Work:
             raise
         finally:
             if outcome:
-                seconds = time.monotonic() - began
-                log_study(study, spec, last[0] if last else None, outcome=outcome, seconds=seconds)
+                log_study(study, spec, stages, outcome=outcome, seconds=time.monotonic() - began)
 
     return work
 

@@ -88,7 +88,9 @@ class Tab:
         )
         if group is None:
             raise TabError(f"there is no {label} to choose from")
-        self._states[group.id] = WidgetState(id=group.id, string_array_value={"data": [value]})
+        state = WidgetState(id=group.id)
+        state.string_array_value.data.append(value)
+        self._states[group.id] = state
         self.settled = False
         await self._rerun()
 

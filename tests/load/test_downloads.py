@@ -14,7 +14,7 @@ from tests.load.tab import Tab
 WAITING = 6
 KINDS = ("CSV", "Parquet", "SVG", "PNG", "Report")
 BEGINNINGS = {"CSV": b"model,", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG", "Report": b"<!doctype html>"}
-READY = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "yardsticks": "false"}
+READY = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "references": "false"}
 LONG = {"models": ["zoo:seed-0", "zoo:parse-0"], "epochs": 100}
 
 

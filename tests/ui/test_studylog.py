@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core import options
-from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
+from core.errors import CancelledError, GaveWayError, NotStoredError
 from core.options import Spec
 from core.rsa.spec import RsaSpec
 from core.runs.runner import Progress
@@ -37,7 +37,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture
 
 def test_a_line_counts_tasks_run_and_found(lines: pytest.LogCaptureFixture) -> None:
     progress = Progress(done=12, total=12, stored=5, fraction=1.0, note="", seconds=4.0, remaining=None)
-    log_study("RSA", RsaSpec(draws=50), progress, outcome="done", seconds=4.219)
+    log_study("RSA", RsaSpec(draws=50), [progress], outcome="done", seconds=4.219)
     (record,) = lines.records
     peak = peak_megabytes()
     assert peak is not None
@@ -50,7 +50,7 @@ def test_a_line_counts_tasks_run_and_found(lines: pytest.LogCaptureFixture) -> N
 
 
 def test_a_study_that_never_began_has_its_line_too(lines: pytest.LogCaptureFixture) -> None:
-    log_study("RSA", RsaSpec(), None, outcome="cancelled", seconds=0.0)
+    log_study("RSA", RsaSpec(), [], outcome="cancelled", seconds=0.0)
     said = json.loads(lines.records[0].getMessage())
     assert (said["run"], said["found"], said["outcome"], said["spec"]) == (0, 0, "cancelled", {})
 
@@ -75,7 +75,7 @@ def test_no_path_is_told(tmp_path: Path) -> None:
 
 
 def test_a_line_break_makes_no_second_line(lines: pytest.LogCaptureFixture) -> None:
-    log_study("RSA\nfaked: line", RsaSpec(), None, outcome="done", seconds=1.0)
+    log_study("RSA\nfaked: line", RsaSpec(), [], outcome="done", seconds=1.0)
     assert "\n" not in lines.records[0].getMessage()
 
 
@@ -84,8 +84,8 @@ def test_the_line_reaches_standard_error_where_nobody_set_up_logging(
 ) -> None:
     for logger in (LOGGER, logging.getLogger("palimpsest"), logging.getLogger()):
         monkeypatch.setattr(logger, "handlers", [])
-    log_study("RSA", RsaSpec(), None, outcome="done", seconds=1.0)
-    log_study("RSA", RsaSpec(), None, outcome="done", seconds=1.0)
+    log_study("RSA", RsaSpec(), [], outcome="done", seconds=1.0)
+    log_study("RSA", RsaSpec(), [], outcome="done", seconds=1.0)
     assert capsys.readouterr().err.count('palimpsest {"study": "RSA"') == 2
 
 
@@ -98,8 +98,8 @@ def test_logged_work_leaves_one_line_however_it_ends(
     reported: list[Progress] = []
 
     def run(report: Callable[[Progress], None], cancel: Signal) -> str:
-        report(Progress(done=1, total=2, stored=1, fraction=0.5, note=SECRET, seconds=1.0, remaining=None))
-        report(Progress(done=2, total=2, stored=1, fraction=1.0, note=SECRET, seconds=2.0, remaining=None))
+        for done, stored, seconds in ((1, 0, 1.0), (1, 0, 5.0), (1, 1, 0.0), (3, 1, 2.0)):  # two stages
+            report(Progress(done, 3, stored, done / 3, note=SECRET, seconds=seconds, remaining=None))
         if error is not None:
             raise error
         return "result"
@@ -112,18 +112,16 @@ def test_logged_work_leaves_one_line_however_it_ends(
             work(reported.append, Signal())
     (record,) = lines.records
     said = json.loads(record.getMessage())
-    assert (said["outcome"], said["run"], said["found"]) == (outcome, 1, 1)
+    assert (said["outcome"], said["run"], said["found"]) == (outcome, 3, 1)
     assert SECRET not in record.getMessage()
-    assert len(reported) == 2
+    assert len(reported) == 4
 
 
-@pytest.mark.parametrize("goes_on", [NotStoredError("Not everything is stored."), GaveWayError("It gave way.")])
-def test_a_study_that_goes_on_in_the_queue_has_no_line_yet(
-    lines: pytest.LogCaptureFixture, goes_on: PalimpsestError
-) -> None:
-    def work(progress: object, cancel: object) -> None:
-        raise goes_on
+@pytest.mark.parametrize("error", [NotStoredError("look"), GaveWayError("later")])
+def test_work_that_goes_on_later_has_no_line_yet(lines: pytest.LogCaptureFixture, error: Exception) -> None:
+    def run(report: Callable[[Progress], None], cancel: Signal) -> None:
+        raise error
 
-    with pytest.raises(type(goes_on)):
-        logged("RSA", None, work)(lambda progress: None, Signal())
+    with pytest.raises(type(error)):
+        logged("RSA", RsaSpec(), run)(lambda _: None, Signal())
     assert not lines.records
