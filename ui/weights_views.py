@@ -11,6 +11,7 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.results.names import short_names
 from core.weights import charts, rank_charts
+from core.weights.distance_charts import distances_chart
 from core.weights.maps import FEWEST, METHODS
 from core.weights.members import read_label_table
 from core.weights.spec import UPLOAD, WeightsSpec
@@ -173,8 +174,8 @@ def distances_view(result: Result) -> None:
     if len(result.table) < 2:
         st.info("Distances need two models or more.", icon=":material/info:")
         return
-    show_charts([charts.distances_chart(result)], key="distances", alt_text="Distances between models, sorted by tree")
-    show_downloads(result, lambda: charts.distances_chart(result), lambda: charts.figures(result), table="distances")
+    show_charts([distances_chart(result)], key="distances", alt_text="Distances between models, sorted by tree")
+    show_downloads(result, lambda: distances_chart(result), lambda: charts.figures(result), table="distances")
     with st.expander("Table: distances", icon=":material/table:"):
         show_table(result.tables["distances"])
 

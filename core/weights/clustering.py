@@ -54,12 +54,14 @@ def cluster_models(distances: Float[ndarray, "model model"], method: str, count:
         from sklearn.cluster import HDBSCAN
 
         model = HDBSCAN(min_cluster_size=2, metric="precomputed", copy=True)
-        return model.fit_predict(distances).astype(int)
+        groups: ndarray = model.fit_predict(distances).astype(int)
+        return groups
     from scipy.cluster.hierarchy import cut_tree
 
     if not 1 <= count <= len(distances):
         raise ShapeError(f"{len(distances)} models make 1 to {len(distances)} clusters, got {count}.")
-    return cut_tree(_linkage(distances), n_clusters=count)[:, 0].astype(int)
+    found: ndarray = cut_tree(_linkage(distances), n_clusters=count)[:, 0].astype(int)
+    return found
 
 
 def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
@@ -116,14 +118,16 @@ def _count_pairs(labels: Int[ndarray, "draw model"], clusters: Int[ndarray, " mo
 
 def _rand_index(table: ndarray) -> ndarray:
     def pairs(counts: ndarray) -> ndarray:
-        return counts * (counts - 1) / 2
+        count: ndarray = counts * (counts - 1) / 2
+        return count
 
     both = pairs(table).sum((1, 2))
     rows, columns = pairs(table.sum(2)).sum(1), pairs(table.sum(1)).sum(1)
     expected = rows * columns / pairs(table.sum((1, 2)))
     most = (rows + columns) / 2
     # Both of one piece, or both all in pieces: they agree, and there is nothing to adjust.
-    return np.divide(both - expected, most - expected, out=np.ones_like(both), where=most != expected)
+    index: ndarray = np.divide(both - expected, most - expected, out=np.ones_like(both), where=most != expected)
+    return index
 
 
 def _information(table: ndarray) -> ndarray:
@@ -132,11 +136,13 @@ def _information(table: ndarray) -> ndarray:
     ratio = np.divide(share, rows * columns, out=np.ones_like(share), where=share > 0)
     shared = (share * np.log(ratio)).sum((1, 2))
     spread = (_entropy(rows[:, :, 0]) + _entropy(columns[:, 0])) / 2
-    return np.divide(np.maximum(shared, 0.0), spread, out=np.ones_like(shared), where=spread > 0)
+    information: ndarray = np.divide(np.maximum(shared, 0.0), spread, out=np.ones_like(shared), where=spread > 0)
+    return information
 
 
 def _entropy(shares: ndarray) -> ndarray:
-    return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
+    entropy: ndarray = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
+    return entropy
 
 
 def _linkage(distances: ndarray) -> ndarray:
@@ -145,4 +151,5 @@ def _linkage(distances: ndarray) -> ndarray:
 
     if len(distances) < 2 or distances.shape != (len(distances), len(distances)):
         raise ShapeError(f"Clustering needs square distances of two models or more, got shape {distances.shape}.")
-    return linkage(squareform(distances, checks=False), method="average")
+    tree: ndarray = linkage(squareform(distances, checks=False), method="average")
+    return tree

@@ -39,16 +39,29 @@ def make_headline(
     members: Sequence[Member],
     doses: pd.DataFrame,
 ) -> str:
-    """Do neighbours share labels beyond chance, do norms alone do as well, and how full are the ranks."""
+    """Do neighbours share labels beyond chance, and do norms alone do as well; ranks where nobody can be scored."""
     parts = [
         _neighbours(spec, scored, models),
         _norms(spec, scored, members),
         _others(spec, scored),
         _doses(spec, doses),
-        _ranks(spec, ranks),
     ]
-    text = " ".join(part for part in parts if part)
+    text = " ".join(part for part in parts if part) or describe_ranks(spec, ranks)
     return text or "Too few models could be compared for a sentence; the tables say what there is."
+
+
+def describe_ranks(spec: WeightsSpec, ranks: pd.DataFrame) -> str:
+    """How full the ranks are, against those of Gaussian matrices; "" where none was measured."""
+    of = "weights" if spec.of == "weights" else "delta"
+    rows = ranks[(ranks["threshold"] == spec.threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
+    if rows.empty:
+        return ""
+    ratio = float((rows["rank"] / rows["null_rank"]).median())
+    what = "delta" if of == "delta" else "weight matrix"
+    return (
+        f"The median {what} has rank {rows['rank'].median():.0f} at {100 * spec.threshold:.4g} % of its energy, "
+        f"{percent(ratio)} of what a Gaussian matrix of its shape has."
+    )
 
 
 def make_methods(spec: WeightsSpec, members: Sequence[Member], scored: Scored, spectra: Spectra) -> str:
@@ -186,16 +199,3 @@ def _doses(spec: WeightsSpec, doses: pd.DataFrame) -> str:
                 place = words if len(names) > 1 else words.replace("their", "its")
                 sentences.append(f"By {VECTORS[vector].title.lower()} {listed} {verb} {place}.")
     return " ".join(sentences)
-
-
-def _ranks(spec: WeightsSpec, ranks: pd.DataFrame) -> str:
-    of = "weights" if spec.of == "weights" else "delta"
-    rows = ranks[(ranks["threshold"] == spec.threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
-    if rows.empty:
-        return ""
-    ratio = float((rows["rank"] / rows["null_rank"]).median())
-    what = "delta" if of == "delta" else "weight matrix"
-    return (
-        f"The median {what} has rank {rows['rank'].median():.0f} at {100 * spec.threshold:.4g} % of its energy, "
-        f"{percent(ratio)} of what a Gaussian matrix of its shape has."
-    )

@@ -79,7 +79,8 @@ def _run_tsne(distances: ndarray, seed: int) -> ndarray:
     # Many threads on a few hundred points wait for each other: 10 s and more instead of half a second.
     with threadpool_limits(1):
         model = TSNE(metric="precomputed", init="random", perplexity=perplexity, random_state=seed, n_jobs=1)
-        return model.fit_transform(distances)
+        points: ndarray = model.fit_transform(distances)
+        return points
 
 
 def _run_umap(distances: ndarray, seed: int) -> ndarray:

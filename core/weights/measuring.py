@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.runs.runner import span, tick
-from core.runs.store import Value, default_store, key_of
+from core.runs.store import Value, current_store, key_of
 from core.runs.tasks import pure
 from core.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.weights.families import find_slots
@@ -71,14 +71,14 @@ def measure_delta(
         for index, place in enumerate(places)
     }
     if remote:
-        stored = default_store().get_many(keys.values())
+        stored = current_store().get_many(keys.values())
         records = {index: stored[key] for index, key in keys.items() if key in stored}
     for delta in _with_progress(pair, records):
         # The place, not the index: a matrix is sketched alike whatever other families are read.
         place_seed = zlib.crc32(f"{seed} {places[delta.index]}".encode())
         records[delta.index] = _measure_matrix(delta, kept, None if exact else place_seed)
         if remote:
-            default_store().put(keys[delta.index], records[delta.index])
+            current_store().put(keys[delta.index], records[delta.index])
     ordered = [records[index] for index in range(len(pair.slots))]
     _check_changed(model, base, ordered)
     notices = [*pair.notices, *_check_rounding(model, ordered)]

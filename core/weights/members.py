@@ -87,6 +87,7 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     """
     base = str(parse_ref(base))
     found: dict[str, Member] = {}
+    otherwise: dict[str, Member] = {}
     notices: list[str] = []
     for place, pattern in enumerate(patterns):
         tick(place / len(patterns), pattern)
@@ -97,10 +98,11 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
             notices.append(f"Left out, because they started from another base than {base}: {names}.")
         mine = [member for member in matches if member not in others]
         alike = [member for member in mine if not member.variant]
-        if alike and len(alike) < len(mine):
-            names = ", ".join(member.ref for member in mine if member.variant)
-            notices.append(f"Left out, because they were trained otherwise; name them to see where they lie: {names}.")
+        otherwise |= {member.ref: member for member in mine if member.variant}
         found |= {member.ref: member for member in alike or mine}
+    left = ", ".join(ref for ref in otherwise if ref not in found)
+    if left:
+        notices.append(f"Left out, because they were trained otherwise; name them to see where they lie: {left}.")
     if not found:
         raise SpecError(f"No fine-tune of {base} is among {', '.join(patterns) or 'nothing'}; name others.")
     return Members(tuple(found.values()), tuple(notices))

@@ -61,7 +61,8 @@ def null_spectrum(rows: int, columns: int) -> Float[ndarray, " value"]:
     _, rank, roots = _law(*_sides(rows, columns))
     short = min(rows, columns)
     values = np.interp(np.arange(short) + 0.5, rank, roots)
-    return values / np.sqrt((values**2).sum())
+    unit: ndarray = values / np.sqrt((values**2).sum())
+    return unit
 
 
 def _sides(rows: int, columns: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
+from core.weights.chart_parts import GREY
 from core.weights.nulls import null_spectrum
 from core.weights.rank_tables import Spectra, rank_at
 from core.weights.trends import fit_trend
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-GREY = "#8C8C8C"
 COLOUR, OTHER = "#0072B2", "#D55E00"
 HEIGHT = 230
 MEASURES = {
@@ -96,8 +96,9 @@ def depth_chart(
     trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
     subtitle: list[str] = []
     if trend is not None:
-        depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
-        layers.append(_named_line(_frame(layer=depth, trend=trend.at(depth)), "trend", "trend", x, title, legend))
+        if trend.kind != "constant":
+            depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
+            layers.append(_named_line(_frame(layer=depth, trend=trend.at(depth)), "trend", "trend", x, title, legend))
         equation, _, quality = trend.equation(measure.replace("_", " ")).partition("  ")
         subtitle = [equation, quality.strip("()")]  # two lines: a panel is narrow
     return alt.layer(*layers).properties(

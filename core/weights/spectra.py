@@ -101,7 +101,8 @@ def stable_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shap
     """Sum of squared singular values over the largest one squared; NaN for a zero matrix."""
     squares = np.asarray(values, float) ** 2
     with np.errstate(invalid="ignore"):
-        return squares.sum(-1) / squares[..., 0]
+        ranks: ndarray = squares.sum(-1) / squares[..., 0]
+        return ranks
 
 
 def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shape"]:
@@ -110,7 +111,8 @@ def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*sha
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = values / values.sum(-1, keepdims=True)
         terms = np.where(shares > 0, shares * np.log(shares), np.where(np.isnan(shares), np.nan, 0.0))
-    return np.exp(-terms.sum(-1))
+    ranks: ndarray = np.exp(-terms.sum(-1))
+    return ranks
 
 
 def _checked(matrix: Float[ndarray, "row column"]) -> Float[ndarray, "row column"]:

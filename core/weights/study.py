@@ -143,6 +143,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         "doses": doses,
         "trends": rank_tables.build_trends(spectra, spec.threshold),
     }
+    if scored.k:
+        notices.append(headline.describe_ranks(spec, built["ranks"]))
     return Result(
         study="weights",
         spec=spec.plain() | {"map": "pca"},
@@ -154,7 +156,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
             "k": np.array(scored.k),
             "spectra": spectra.values,
         },
-        notices=tuple(dict.fromkeys(notices)),
+        notices=tuple(dict.fromkeys(filter(None, notices))),
         failures={**ready.failures, **outputs.failures},
         provenance=_provenance(found, present),
         methods=headline.make_methods(spec, present, scored, spectra),

@@ -41,10 +41,10 @@ class Trend:
     aicc: dict[str, float]
 
     def equation(self, outcome: str = "rank", variable: str = "layer") -> str:
-        """The trend as text: "rank = 12.1 + 3.4 layer - 0.2 layer²  (R² = 0.93)", or that there is none."""
+        """The trend as text: "rank = 12.1 + 3.4 layer - 0.2 layer²  (R² = 0.93)", or that none can be told."""
         text = f"{outcome} = {_number(self.coefficients[0])}"
         if self.kind == "constant":
-            return f"{text}  ({self.points} {variable}s show no trend)"
+            return f"{text}  (no trend can be told from {self.points} {variable}s)"
         for power, coefficient in enumerate(self.coefficients[1:], start=1):
             sign = "-" if coefficient < 0 else "+"
             text += f" {sign} {_number(abs(coefficient))} {variable}{'²' if power == 2 else ''}"
@@ -52,7 +52,8 @@ class Trend:
 
     def at(self, x: Float[ndarray, " point"]) -> Float[ndarray, " point"]:
         """The trend's value at each x."""
-        return np.polynomial.polynomial.polyval(np.asarray(x, float), self.coefficients)
+        values: ndarray = np.polynomial.polynomial.polyval(np.asarray(x, float), self.coefficients)
+        return values
 
 
 def fit_trend(x: Float[ndarray, " point"], y: Float[ndarray, " point"]) -> Trend | None:

@@ -99,7 +99,8 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
         raise ShapeError(f"rank must lie between 1 and the {kept} directions kept, got {rank}.")
     distances = VECTORS[vector].distances(features, rank)
     np.fill_diagonal(distances, 0.0)
-    return (distances + distances.T) / 2
+    halved: ndarray = (distances + distances.T) / 2
+    return halved
 
 
 def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[ndarray, " entry"]:
@@ -168,7 +169,8 @@ def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
             overlap = np.einsum("ikjl,ikjl->ij", products, products)
             square += (counts[:, None] + counts[None, :] - 2 * overlap) / (4 * rank)
         squares.append(square)
-    return np.sqrt(np.maximum(_mean_where_both_moved(features, squares, farthest=1.0), 0.0))
+    roots: ndarray = np.sqrt(np.maximum(_mean_where_both_moved(features, squares, farthest=1.0), 0.0))
+    return roots
 
 
 def _spectrum_distances(features: Sequence[Features], rank: int) -> ndarray:
@@ -178,7 +180,8 @@ def _spectrum_distances(features: Sequence[Features], rank: int) -> ndarray:
         lengths = np.linalg.norm(spectra, axis=1, keepdims=True)
         normalised = np.divide(spectra, lengths, out=np.zeros_like(spectra), where=lengths > 0)
         squares.append(_euclidean(normalised) ** 2)
-    return np.sqrt(_mean_where_both_moved(features, squares, farthest=2.0))
+    roots: ndarray = np.sqrt(_mean_where_both_moved(features, squares, farthest=2.0))
+    return roots
 
 
 def _mean_where_both_moved(features: Sequence[Features], squares: Sequence[ndarray], farthest: float) -> ndarray:
@@ -191,7 +194,8 @@ def _mean_where_both_moved(features: Sequence[Features], squares: Sequence[ndarr
     moved = np.stack([model.delta_norms > 0 for model in features]).astype(float)
     both = moved @ moved.T
     total = sum(square * np.outer(here, here) for square, here in zip(squares, moved.T, strict=True))
-    return np.divide(total, both, out=np.full_like(both, farthest), where=both > 0)
+    means: ndarray = np.divide(total, both, out=np.full_like(both, farthest), where=both > 0)
+    return means
 
 
 def _norm_distances(features: Sequence[Features], rank: int) -> ndarray:
@@ -216,7 +220,8 @@ def relative_size(model: Features) -> float:
 def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
     """Norm of each delta over that of its base; 0 where both are zero."""
     base = model.weight_norms
-    return np.divide(model.delta_norms, base, out=np.zeros_like(base), where=base > 0)
+    relative: ndarray = np.divide(model.delta_norms, base, out=np.zeros_like(base), where=base > 0)
+    return relative
 
 
 def _angle_chords(vectors: ndarray) -> ndarray:
@@ -228,7 +233,8 @@ def _chords(inner: ndarray) -> ndarray:
     lengths = np.sqrt(np.diag(inner))
     scale = np.outer(lengths, lengths)
     cosine = np.divide(inner, scale, out=np.zeros_like(inner), where=scale > 0)
-    return np.sqrt(np.maximum(2 - 2 * cosine, 0.0))
+    chords: ndarray = np.sqrt(np.maximum(2 - 2 * cosine, 0.0))
+    return chords
 
 
 def _euclidean(points: ndarray) -> ndarray:

@@ -8,7 +8,8 @@ import pytest
 
 from core.errors import SpecError
 from core.results.export import Result, chart_svg, report_html
-from core.weights.charts import distances_chart, figures, map_chart, neighbours_chart
+from core.weights.charts import figures, map_chart, neighbours_chart
+from core.weights.distance_charts import distances_chart
 from core.weights.rank_charts import MEASURES, depth_chart, families_of, spectrum_chart
 from core.weights.spec import WeightsSpec
 from core.weights.study import redraw, run_study

@@ -16,6 +16,7 @@ from core.models import hub, hub_errors, hub_listing, hub_ranges
 from core.models.hub_listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub_ranges import RangeFile
 from core.runs.runner import Outputs, run_stages
+from core.runs.store import Store, default_store
 from core.weights.measuring import measure_delta
 from core.weights.opening import identify, is_remote, open_model
 from core.weights.spec import WeightsSpec
@@ -317,3 +318,13 @@ def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     server.requests.clear()
     assert len(collect(spec, ready, outputs).table) == 3
     assert server.requests == []
+
+
+def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Path) -> None:
+    """What comes over the network is kept matrix by matrix, where the run was told to keep things."""
+    add_tree(server)
+    before, mine = default_store().info().entries, Store(tmp_path / "mine")
+    spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
+    run_study(spec, store=mine)
+    assert mine.info().entries == 3 * (1 + 18)
+    assert default_store().info().entries == before

@@ -46,7 +46,9 @@ def test_a_pattern_leaves_out_what_was_trained_otherwise(variants: Path) -> None
 
 
 def test_what_was_trained_otherwise_is_taken_by_name_or_by_a_pattern_of_its_own(variants: Path) -> None:
-    assert refs(find_members(BASE, ["zoo:*-*", "zoo:*-fast"]).members) == [*ALIKE, "zoo:nli-fast"]
+    found = find_members(BASE, ["zoo:*-*", "zoo:*-fast"])
+    assert refs(found.members) == [*ALIKE, "zoo:nli-fast"]
+    assert found.notices[0].endswith("where they lie: zoo:parse-slow, zoo:parse-frozen-2.")
     fast, slow, frozen = find_members(BASE, ["zoo:nli-fast", "zoo:*-slow", "zoo:*-frozen-*"]).members
     assert (fast.dose, slow.dose, frozen.frozen) == (3, pytest.approx(1 / 3), 2)
     assert fast.variant

@@ -50,6 +50,11 @@ def test_planted_tasks_are_found(result) -> None:
     assert "right for 9 of 9 models" in result.headline
 
 
+def test_ranks_are_a_notice_where_neighbours_are_the_headline(result) -> None:
+    assert any(notice.startswith("The median delta has rank") for notice in result.notices)
+    assert "median" not in result.headline
+
+
 def test_norms_and_every_other_vector_stand_in_the_headline(result) -> None:
     two = result.tables["vectors"].query("k == 2").set_index("vector")
     assert f"Norms alone reach {100 * two.loc['norms', 'share']:.0f} % (p = " in result.headline

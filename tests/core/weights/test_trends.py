@@ -89,7 +89,7 @@ def test_constant_points_have_no_r2() -> None:
     trend = fit_trend(X, np.full(12, 7.0))
     assert trend is not None
     assert np.isnan(trend.r2)
-    assert trend.equation() == "rank = 7  (12 layers show no trend)"
+    assert trend.equation() == "rank = 7  (no trend can be told from 12 layers)"
 
 
 def test_five_layers_carry_a_line_and_no_parabola() -> None:

@@ -194,6 +194,13 @@ def test_the_original_vector_is_the_singular_vectors_alone(zoo: list[Features]) 
     np.testing.assert_allclose(np.abs(calc_factors(louder, 2, weighted=False)), np.abs(vector), atol=1e-9)
 
 
+@pytest.mark.parametrize(("vector", "weighted"), [("factors", True), ("original", False)])
+def test_averaged_factors_are_compared_by_their_cosine(zoo: list[Features], vector: str, weighted: bool) -> None:
+    one, two = (calc_factors(model, 2, weighted) for model in zoo[:2])
+    cosine = one @ two / np.linalg.norm(one) / np.linalg.norm(two)
+    assert calc_distances(zoo[:2], vector, 2)[0, 1] == pytest.approx(np.sqrt(2 - 2 * cosine))
+
+
 def frozen_below(features: Features, layers: int) -> Features:
     """The same fine-tune with its lowest layers as they were."""
     still = np.array([layer < layers for layer in features.layers])

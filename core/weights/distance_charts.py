@@ -1,0 +1,135 @@
+"""The chart of distances: a heatmap of every pair of models, under the tree of their clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from core.errors import SpecError
+from core.weights.chart_parts import GREY, group_names, legend, model_names, ordered, palette, title, vector_name
+from core.weights.clustering import build_dendrogram
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+TREE = 0.35  # height of the tree over the heatmap, in heights of the heatmap
+STRIP = 0.6  # rows that the coloured strip of labels takes
+
+
+def distances_chart(result: Result) -> alt.LayerChart:
+    """Every distance as a heatmap, models in the order of the clustering tree drawn over it.
+
+    Raises:
+        SpecError: If there are fewer than two models.
+    """
+    import altair as alt
+
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    count = len(distances)
+    if count < 2:
+        raise SpecError("Distances need two models or more.")
+    tree = build_dendrogram(distances)
+    names = model_names(result)[tree.order]
+    groups = group_names(result.table["label"], "label")[tree.order]
+    top = -0.7 - STRIP - TREE * count
+    x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, count - 0.5], [count - 0.5, top]))
+    x = alt.X("x:Q", title=None, scale=x_scale, axis=_names_axis(names, -90))
+    y = alt.Y("y:Q", title=None, scale=y_scale, axis=_names_axis(names, 0))
+    heat = (
+        alt.Chart(_cells(distances[np.ix_(tree.order, tree.order)], names))
+        .mark_rect()
+        .encode(
+            x=x,
+            x2="x2:Q",
+            y=y,
+            y2="y2:Q",
+            color=alt.Color(
+                "distance:Q",
+                title="Distance",
+                scale=alt.Scale(scheme="viridis", reverse=True, zero=False),
+                legend=alt.Legend(orient="bottom", gradientLength=160),
+            ),
+            tooltip=["model:N", "other:N", alt.Tooltip("distance:Q", format=".3f")],
+        )
+    )
+    shown = ordered(groups)
+    fill = alt.Fill("group:N", title=None, scale=palette(shown), legend=legend(shown))
+    strip = alt.Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
+    lines = (
+        alt.Chart(_tree_lines(tree.joins, top, -0.7 - STRIP))
+        .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
+        .encode(x=x, y=y, detail="join:N", order="step:O")
+    )
+    chart: alt.LayerChart = (
+        alt.layer(heat, strip, lines)
+        .resolve_scale(color="independent", fill="independent")
+        .properties(
+            width="container",
+            height=min(60 + 24 * count, 620),
+            title=title(
+                f"Distances between {vector_name(result)}",
+                "sorted by the tree of average linkage; the strip shows labels",
+            ),
+        )
+    )
+    return chart
+
+
+def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
+    """Squares of the heatmap; a model's distance from itself says nothing and is left blank."""
+    import pandas as pd
+
+    row, column = (axis.ravel() for axis in np.indices(distances.shape))
+    return pd.DataFrame(
+        {
+            "x": column - 0.5,
+            "x2": column + 0.5,
+            "y": row - 0.5,
+            "y2": row + 0.5,
+            "distance": np.where(row == column, np.nan, distances.ravel()),
+            "model": np.asarray(names, dtype=object)[row],
+            "other": np.asarray(names, dtype=object)[column],
+        }
+    )
+
+
+def _strip(groups: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    place = np.arange(len(groups))
+    return pd.DataFrame({"x": place - 0.5, "x2": place + 0.5, "y": -0.6 - STRIP, "y2": -0.6, "group": groups})
+
+
+def _tree_lines(joins: ndarray, top: float, bottom: float) -> pd.DataFrame:
+    """The tree's joins as brackets of four points, heights scaled into the room over the heatmap."""
+    import pandas as pd
+
+    highest = float(joins[:, 4].max()) or 1.0
+    rows = []
+    for number, (left, low, right, other, height) in enumerate(joins):
+        for step, (x, level) in enumerate(((left, low), (left, height), (right, height), (right, other))):
+            rows.append((number, step, x, bottom + (top - bottom) * 0.95 * level / highest))
+    return pd.DataFrame(rows, columns=["join", "step", "x", "y"])
+
+
+def _names_axis(names: Sequence[str], angle: int) -> Any:
+    """An axis of whole numbers that writes names instead."""
+    import altair as alt
+
+    quoted = ", ".join("'" + str(name).replace("\\", "").replace("'", "") + "'" for name in names)
+    return alt.Axis(
+        values=list(range(len(names))),
+        labelExpr=f"[{quoted}][datum.value]",
+        labelAngle=angle,
+        labelLimit=110,
+        labelOverlap=False,
+        grid=False,
+        ticks=False,
+        domain=False,
+    )
