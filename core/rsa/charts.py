@@ -1,8 +1,6 @@
 """Charts of the RSA room: similarity by layer, layer against layer, two corpora, token map.
 
-Colours are Okabe and Ito's, told apart by colour-blind readers, and every model has its own point shape as well. No
-chart sets a background or a text colour, so a light and a dark theme both fit; one without panels stretches to its
-container.
+One without panels stretches to its container.
 """
 
 from __future__ import annotations
@@ -10,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import SpecError
+from core.results.charts import DASHES, GREY, ORANGE, colours_of, gradient, heading, layer_axis, legend, shapes_of
 from core.results.names import short_names
+from core.rsa.headline import number
 from core.rsa.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe & Ito, readable on black and white
-GREY = "#8C8C8C"
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-DASHES = ([6, 4], [2, 3], [10, 3, 2, 3])
 HEIGHT = 320
 MAP = 400  # height of a token map, whose words need room
 PANEL = 300  # width of a panel where several stand beside each other
-LAYER_TITLE = "Layer (0 = embeddings)"
 
 
 def similarity_chart(result: Result) -> alt.LayerChart:
@@ -134,17 +129,17 @@ def _curves(
     import altair as alt
 
     label = MEASURES[result.spec["measure"]].label
-    compared = tuple(result.spec["compare"])
-    names = short_names(compared)
+    compared = tuple(dict.fromkeys(table["model"]))
+    names = curve_names(table)
     rows = table.assign(name=table["model"].map(names))
     floor = float(rows[["low", "null_low", "similarity"]].min().min()) if lowest is None else lowest
     y_scale = alt.Scale(domain=[min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0], nice=False)
-    x = alt.X("layer:Q", title=LAYER_TITLE, axis=alt.Axis(tickMinStep=1, format="d", grid=False, labelFlush=False))
+    x = layer_axis()
     shown = [names[ref] for ref in compared]
     colour = alt.Color(
-        "name:N", title=None, scale=alt.Scale(domain=shown, range=_cycled(COLOURS, shown)), legend=_legend(alt)
+        "name:N", title=None, scale=alt.Scale(domain=shown, range=list(colours_of(compared).values())), legend=legend()
     )
-    shape = alt.Shape("name:N", title=None, scale=alt.Scale(domain=shown, range=_cycled(SHAPES, shown)))
+    shape = alt.Shape("name:N", title=None, scale=alt.Scale(domain=shown, range=list(shapes_of(compared).values())))
     tooltip = [alt.Tooltip("name:N", title="Model"), alt.Tooltip("layer:Q", title="Layer")]
     for field, name in (
         ("similarity", label),
@@ -163,7 +158,7 @@ def _curves(
             x=x,
             y=alt.Y("null_low:Q", scale=y_scale, title=label, axis=alt.Axis(tickCount=6)),
             y2="null_high:Q",
-            fill=alt.Fill("kind:N", title=None, scale=alt.Scale(range=[GREY]), legend=_legend(alt)),
+            fill=alt.Fill("kind:N", title=None, scale=alt.Scale(range=[GREY]), legend=legend()),
         ),
         *(
             alt.Chart(null)
@@ -183,11 +178,11 @@ def _curves(
         base.mark_point(size=55, filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
     )
     base_name = short_names((result.spec["base"], *compared))[result.spec["base"]]
-    heading = alt.Title(title or f"{label} with {base_name}, by layer", subtitle=_subtitle(result), anchor="start")
+    top = heading(title or f"{label} with {base_name}, by layer", _subtitle(table))
     return (
         alt.layer(*layers)
         .resolve_scale(color="shared", fill="independent", strokeDash="independent")
-        .properties(width=width, height=HEIGHT, title=heading)
+        .properties(width=width, height=HEIGHT, title=top)
     )
 
 
@@ -204,7 +199,7 @@ def _reference_lines(alt: Any, references: pd.DataFrame, base: str, x: Any, y_sc
         .encode(
             x=x,
             y=alt.Y("similarity:Q", scale=y_scale, title=label),
-            strokeDash=alt.StrokeDash("kind:N", title=None, scale=scale, legend=_legend(alt, line=True)),
+            strokeDash=alt.StrokeDash("kind:N", title=None, scale=scale, legend=legend(lines=True)),
             tooltip=[
                 alt.Tooltip("kind:N", title="Reference model"),
                 alt.Tooltip("layer:Q", title="Layer"),
@@ -231,7 +226,7 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, width: int | str = 
                 "similarity:Q",
                 title=label,
                 scale=alt.Scale(scheme="viridis", domain=[0, 1], clamp=True),
-                legend=alt.Legend(orient="bottom", gradientLength=160),
+                legend=gradient(),
             ),
             tooltip=[
                 alt.Tooltip("base_layer:O", title=f"Layer of {names[result.spec['base']]}"),
@@ -242,7 +237,7 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, width: int | str = 
         .properties(
             width=width,
             height=HEIGHT,
-            title=alt.Title(f"{names[model]}: every layer against every layer", anchor="start"),
+            title=heading(f"{names[model]}: every layer against every layer"),
         )
     )
 
@@ -260,8 +255,8 @@ def _map(result: Result, table: pd.DataFrame, layer: int, model: str, width: int
     colour = alt.Color(
         "kind:N",
         title=None,
-        scale=alt.Scale(domain=["highlighted", "other words"], range=[COLOURS[1], GREY]),
-        legend=_legend(alt) if table["highlighted"].any() else None,
+        scale=alt.Scale(domain=["highlighted", "other words"], range=[ORANGE, GREY]),
+        legend=legend() if table["highlighted"].any() else None,
     )
     marked = rows.assign(kind=rows["highlighted"].map({True: "highlighted", False: "other words"}))
     marks = alt.Chart(marked).encode(
@@ -274,7 +269,7 @@ def _map(result: Result, table: pd.DataFrame, layer: int, model: str, width: int
     points = marks.mark_point(filled=True, opacity=0.85).encode(size=sizes)
     words = marks.transform_filter("!datum.highlighted").mark_text(dy=-7, fontSize=10).encode(text="word:N")
     chosen = marks.transform_filter("datum.highlighted").mark_text(dy=-10, fontSize=13, fontWeight="bold")
-    title = alt.Title(f"{names[model]}, layer {layer}", anchor="start")
+    title = heading(f"{names[model]}, layer {layer}")
     chart = alt.layer(words, points, chosen.encode(text="word:N")).properties(width=width, height=MAP, title=title)
     return cast("alt.LayerChart", chart)
 
@@ -291,15 +286,25 @@ def _among(chosen: str, known: Any) -> None:
         raise SpecError(f"{chosen!r} is not in this result: choose one of {', '.join(known)}.")
 
 
-def _subtitle(result: Result) -> str:
-    return "band: 95 %, resampling sentences" if result.table["low"].notna().any() else ""
+def curve_names(table: pd.DataFrame) -> dict[str, str]:
+    """What the legend calls each curve: its short name, runs pooled, and in brackets how far its weights moved."""
+    first = table.drop_duplicates("model").set_index("model")
+    short = short_names(tuple(first.index))
+    return {str(ref): f"{short[str(ref)]}{_size(row)}" for ref, row in first.iterrows()}
 
 
-def _cycled(values: tuple[str, ...], names: list[str]) -> list[str]:
-    return [values[number % len(values)] for number in range(len(names))]
+def _size(row: Any) -> str:
+    parts = [f"{int(row['runs'])} runs"] if row["runs"] > 1 else []
+    if row["relative_change"] == row["relative_change"]:
+        kept = f"{number(row['relative_change'] * row['scaled'])} of " if row["scaled"] < 1 else ""
+        parts.append(f"{kept}{number(row['relative_change'])}")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
-def _legend(alt: Any, line: bool = False) -> Any:
-    """Below the chart, in two columns, which a telephone has room for; the page puts legends below each other."""
-    stroke = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if line else {}
-    return alt.Legend(orient="bottom", columns=2, labelLimit=170, titleLimit=170, symbolOpacity=1, **stroke)
+def _subtitle(table: pd.DataFrame) -> str:
+    parts = []
+    if table["low"].notna().any():
+        parts.append("band: 95 %, resampling sentences" + (" and runs" if (table["runs"] > 1).any() else ""))
+    if table["relative_change"].notna().any():
+        parts.append("in brackets: relative size of the weight change")
+    return "; ".join(parts)

@@ -4,8 +4,8 @@ A band is a percentile bootstrap over sentences where the draws follow exactly f
 (RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do not and where resampling biases
 the measure (canonical correlations, Procrustes). A null pairs whole sentences at random (`nulls`).
 
-A measure of your own is a function of two arrays (item, d_model) and an entry in `MEASURES`. Unless it brings faster
-ones, its null is the function on the pairs of the null, and its band the jackknife over sentences.
+A measure of your own is a function of two arrays (item, d_model) and an entry in `MEASURES`: unless it brings faster
+ones, its null is the function on re-paired sentences, and its band the jackknife over sentences.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ _ALL = (
     _canonical(
         "pwcca",
         "PWCCA",
-        "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: h_i the base model's canonical variables, "
-        "x_j its neurons",
+        "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: h_i the base model's canonical "
+        "variables, x_j its neurons",
         "Morcos, Raghu & Bengio 2018, Insights on Representational Similarity, NeurIPS.",
     ),
     Measure(

@@ -28,7 +28,19 @@ class RsaSpec(Spec):
         "Compared with",
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
         most=60,
-        help="Models compared with the base, layer by layer.",
+        patterns=True,
+        help="Models compared with the base, layer by layer; patterns such as zoo:parse-* too.",
+    )
+    pool_runs: bool = options.flag(
+        "Pool runs",
+        True,
+        help="Models whose names differ in their last number alone become one curve, with a t-interval over runs.",
+    )
+    matched_size: bool = options.flag(
+        "Matched size",
+        False,
+        help="Scale every weight change to the smallest one: weights between the base's and the model's own, "
+        "which is not a shorter training.",
     )
     measure: str = options.choice(
         "Measure",

@@ -12,18 +12,22 @@ Deviations: any of eight measures; bands, nulls and references are added.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import SpecError
 from core.models import parse_ref, zoo_folder, zoo_models
+from core.models.changes import change_tasks
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
-from core.results.names import corpus_name, short_name
+from core.results.names import corpus_name
 from core.rsa.charts import figures
 from core.rsa.headline import make_headline, make_methods
 from core.rsa.measures import MEASURES
+from core.rsa.notices import measure_notices, size_notices
+from core.rsa.runs import find_compared, pool_rows, runs_of
 from core.rsa.spec import RsaSpec
 from core.rsa.tasks import compare_layers, compare_models
 from core.runs.runner import Outputs, Task, run_stages
@@ -38,8 +42,7 @@ if TYPE_CHECKING:
 Spec = RsaSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
-MOSTLY_NULL = 0.5
-FEW_SENTENCES = 30  # below, bands cover less than they say: benchmarks/coverage.txt
+CURVES = (*COLUMNS, "relative_change", "scaled", "runs")
 CITATIONS = (
     "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
     "Kriegeskorte, Mur & Bandettini 2008. Representational similarity analysis. Frontiers in Systems Neuroscience.",
@@ -56,7 +59,9 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
     tasks = [text_task(spec.corpus, spec.genres, spec.sentences, texts)]
     if spec.second_corpus:
         tasks.append(text_task(*spec.second_corpus, spec.sentences, texts, role="second text"))
-    return tasks + identity_tasks((spec.base, *spec.compare, *find_references(spec)))
+    compared = find_compared(spec.base, spec.compare).refs
+    tasks += identity_tasks((spec.base, *compared, *find_references(spec)))
+    return tasks + change_tasks(spec.base, compared)
 
 
 def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
@@ -70,6 +75,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     base = ready.need(("identity", spec.base)).content
     first = _choose_items(spec, ready.need("text"))
     second = _choose_items(spec, ready.need("second text")) if spec.second_corpus else first
+    shares = _shares(spec, ready)
 
     def task(part: str, model: str) -> Task:
         words, positions = second if part == "against" else first
@@ -92,10 +98,11 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             comparison=spec.comparison if spec.measure == "rsa" else "pearson",
             standardise=spec.standardise,
             drop_rogue=spec.drop_rogue,
+            share=1.0 if part == "reference" else shares[model],
             **more,
         )
 
-    compared = [ref for ref in spec.compare if ref in known]
+    compared = [ref for ref in shares if ref in known]
     tasks = [task("model", ref) for ref in compared]
     tasks += [task("reference", ref) for ref in find_references(spec) if ref in known]
     tasks += [task("grid", ref) for ref in compared if spec.grid]
@@ -106,28 +113,42 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Tables, headline, notices and methods from the tasks' outputs.
 
     Returns:
-        A result with the tables `similarity` (COLUMNS), `references` (the same; where asked for), `grid` (model,
-        base_layer, layer, similarity; where asked for) and `domains` (corpus and COLUMNS; with a second corpus).
+        A result with the tables `similarity` (CURVES), `references` (COLUMNS; where asked for), `runs` (`similarity`
+        before runs are pooled; where some are), `grid` (model, base_layer, layer, similarity; where asked for) and
+        `domains` (corpus and CURVES; with a second corpus).
     """
     import pandas as pd
 
     corpus: Corpus = ready.values["text"]
     values = outputs.values
-    models = [ref for ref in spec.compare if ("model", ref) in values]
+    compared = find_compared(spec.base, spec.compare)
+    models = [ref for ref in compared.refs if ("model", ref) in values]
+    sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
+    groups = runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
+
+    def curves(part: str) -> pd.DataFrame:
+        there = {ref: values[part, ref] for ref in models if (part, ref) in values}
+        return _rows(there).assign(
+            relative_change=lambda rows: rows["model"].map(sizes).astype(float),
+            scaled=lambda rows: rows["model"].map(shares).astype(float),
+        )
+
     references = [ref for ref in find_references(spec) if ("reference", ref) in values]
-    tables = {"similarity": _rows({ref: values["model", ref] for ref in models})}
+    tables = {"similarity": pool_rows(curves("model"), groups)[list(CURVES)]}
+    if len(groups) < len(models):
+        tables["runs"] = curves("model")
     if spec.references:
         tables["references"] = _rows({ref: values["reference", ref] for ref in references})
     if spec.grid:
         tables["grid"] = _grid_rows({ref: values["grid", ref] for ref in models if ("grid", ref) in values})
-    notices = list(corpus.notices)
+    notices = [*corpus.notices, *compared.notices]
     if spec.second_corpus:
         notices += [notice for notice in ready.values["second text"].notices if notice not in notices]
-        there = {ref: values["against", ref] for ref in models if ("against", ref) in values}
         here = tables["similarity"].assign(corpus=corpus_name(spec.corpus, spec.genres))
-        away = _rows(there).assign(corpus=corpus_name(*spec.second_corpus))
-        tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *COLUMNS]]
-    notices += [notice for notice in _notices(spec, values) if notice not in notices]
+        away = pool_rows(curves("against"), groups).assign(corpus=corpus_name(*spec.second_corpus))
+        tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *CURVES]]
+    notices += [notice for notice in measure_notices(spec, values) if notice not in notices]
+    notices += size_notices(spec, tables["similarity"])
     first = values["model", models[0]] if models else {"items": 0, "sentences": 0}
     return Result(
         study="rsa",
@@ -135,9 +156,9 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(tables["similarity"], tables.get("references", _rows({})), spec.measure, spec.base),
         tables=tables,
         notices=tuple(notices),
-        failures={**ready.failures, **outputs.failures},
+        failures={**_without_size(compared.refs, shares, sizes), **ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
-        methods=make_methods(spec, int(first["items"]), int(first["sentences"])),
+        methods=make_methods(spec, tuple(models), int(first["items"]), int(first["sentences"])),
         citations=(*CITATIONS, MEASURES[spec.measure].reference),
     )
 
@@ -187,6 +208,34 @@ def _choose_items(spec: RsaSpec, corpus: Corpus) -> tuple[Words, Kept]:
     return tuple(text[number] for number in used), kept
 
 
+def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
+    """Relative size of each model's weight change; NaN where it has none."""
+    return {ref: float(ready.values.get(("change", ref), np.nan)) for ref in refs}
+
+
+def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
+    """The share of its weight change that each compared model keeps; a model without a size cannot be matched.
+
+    Raises:
+        SpecError: If sizes are to be matched and no model has one.
+    """
+    sizes = _sizes(ready, find_compared(spec.base, spec.compare).refs)
+    if not spec.matched_size:
+        return dict.fromkeys(sizes, 1.0)
+    found = {ref: size for ref, size in sizes.items() if size > 0}
+    if not found:
+        raise SpecError("No compared model's weight change has a size, so none can be matched: leave matched_size off.")
+    return {ref: min(found.values()) / size for ref, size in found.items()}
+
+
+def _without_size(refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]) -> dict[str, str]:
+    return {
+        ref: f"{ref} was left out: its weight change against the base has no size that could be matched."
+        for ref in refs
+        if ref not in shares and not sizes[ref] > 0
+    }
+
+
 def _rows(values: Mapping[str, Value]) -> pd.DataFrame:
     """One row a model and layer."""
     import pandas as pd
@@ -210,36 +259,3 @@ def _grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
         frames.append(pd.DataFrame({"model": ref, **cells}))
     empty = pd.DataFrame(columns=["model", "base_layer", "layer", "similarity"])
     return pd.concat(frames, ignore_index=True) if frames else empty
-
-
-def _notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
-    """What a reader of the numbers must see: items left out, measures that are mostly null, undefined layers."""
-    notices = [notice for value in values.values() for notice in value["notices"]]
-    label = MEASURES[spec.measure].label
-    scored = {role: value for role, value in values.items() if "low" in value}
-    for value in scored.values():
-        items, width = int(value["items"]), int(value["d_model"])
-        if MEASURES[spec.measure].canonical and items <= width:
-            notices.append(
-                f"{items:,} items are no more than {width:,} dimensions: {label} of any two spaces is then near 1, and "
-                "these numbers say nothing. Sample more words, or choose RSA or debiased CKA."
-            )
-        elif np.nanmax(np.append(value["null_high"], -1.0)) > MOSTLY_NULL:
-            notices.append(
-                f"{label} of sentences paired at random is up to {np.nanmax(value['null_high']):.2f} here: read each curve "
-                "against the grey band, sample more words, or choose RSA or debiased CKA."
-            )
-        sentences = int(value["sentences"])
-        if sentences < 2:
-            notices.append("There is only one sentence, so there is no band: it comes from resampling sentences.")
-        elif sentences < FEW_SENTENCES:
-            notices.append(
-                f"With {sentences} sentences the bands are too narrow: a 95 % band from fewer than {FEW_SENTENCES} holds "
-                "the truth less often than it says. Read more sentences."
-            )
-    for (_, model), value in scored.items():
-        flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
-        if flat:
-            layers = ", ".join(str(layer) for layer in flat)
-            notices.append(f"{short_name(model)}: the items do not vary at layer {layers}: no similarity.")
-    return list(dict.fromkeys(notices))

@@ -30,6 +30,7 @@ def compare_models(
     comparison: str,
     standardise: bool,
     drop_rogue: int,
+    share: float,
     draws: int,
     seed: int,
 ) -> Value:
@@ -48,6 +49,7 @@ def compare_models(
         comparison: For RSA.
         standardise: Whether dimensions are standardised.
         drop_rogue: Rogue dimensions dropped.
+        share: Below 1, the other's weights lie at this share of the way from the base's to its own.
         draws: Bootstrap draws.
         seed: Seed of the bootstrap and the null; every layer uses the same draws.
 
@@ -59,7 +61,7 @@ def compare_models(
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
     """
-    paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items)
+    paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items, share=share)
     columns: dict[str, list[float]] = {name: [] for name in ("similarity", "low", "high", "null_low", "null_high")}
     layers = len(paired.base)
     together = get_measure(measure).coordinates
@@ -93,6 +95,7 @@ def compare_layers(
     comparison: str,
     standardise: bool,
     drop_rogue: int,
+    share: float,
 ) -> Value:
     """Similarity of every layer of one model with every layer of the other.
 
@@ -101,7 +104,7 @@ def compare_layers(
     Returns:
         `similarity` (layer of the base, layer of the other), `items` and `notices`.
     """
-    paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items, match_layers=False)
+    paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items, False, share)
     together, options = get_measure(measure).coordinates, Options(kernel, comparison)
     similarity = np.zeros((len(paired.base), len(paired.other)))
     for row, first in enumerate(paired.base):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,6 +73,7 @@ class _Reading:
     longest: int
     store: Store
     identity: str
+    between: tuple[str, float] | None = None
 
     def key(self, words: Sequence[str], part: str) -> str:
         """Store key of one sentence's "words" or "summary"."""
@@ -91,6 +92,7 @@ def extract(
     side: str = "encoder",
     device: str | None = None,
     dtype: str = "float32",
+    between: tuple[str, float] | None = None,
     store: Store | None = None,
 ) -> Activations:
     """The vectors of `sentences` in every layer of a model, from the store where they are there.
@@ -104,6 +106,7 @@ def extract(
         side: "encoder" or "decoder", for models that have both.
         device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to rounding.
         dtype: "float32", or "bfloat16" for speed where the processor has it.
+        between: (base, share) for the model whose weights lie at this share of the way from the base's to `ref`'s.
         store: Where results are kept; the store of the run at hand if None.
 
     Returns:
@@ -114,7 +117,7 @@ def extract(
         ShapeError: If `keep` or `layers` do not fit.
         CancelledError: If the run is cancelled; what was computed stays stored.
     """
-    reading = _reading(ref, side, device, dtype, store)
+    reading = _reading(ref, side, device, dtype, store, between)
     _check(reading, sentences, items, keep)
     chosen = _layers(layers, reading.layers)
     wanted = _wanted(sentences, items, keep)
@@ -182,7 +185,14 @@ def in_common(activations: Sequence[Activations]) -> list[Activations]:
     return reduced
 
 
-def _reading(ref: str | ModelRef, side: str, device: str | None, dtype: str, store: Store | None) -> _Reading:
+def _reading(
+    ref: str | ModelRef,
+    side: str,
+    device: str | None,
+    dtype: str,
+    store: Store | None,
+    between: tuple[str, float] | None = None,
+) -> _Reading:
     from core.runs.store import current_store, key_of
 
     ref = parse_ref(ref)
@@ -193,9 +203,11 @@ def _reading(ref: str | ModelRef, side: str, device: str | None, dtype: str, sto
         side = info.family
     config = checkpoints.read_config(locate(ref))
     identity = key_of("activations", VERSION, info.fingerprint, tokenizer_fingerprint(ref), side, dtype)
+    if between is not None:
+        identity = key_of("between", identity, describe(between[0]).fingerprint, between[1])
     depth = checkpoints.depth(config, side)
     longest = checkpoints.longest_input(config)
-    return _Reading(ref, info, side, dtype, device, depth + 1, longest, store or current_store(), identity)
+    return _Reading(ref, info, side, dtype, device, depth + 1, longest, store or current_store(), identity, between)
 
 
 def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> None:
@@ -262,12 +274,18 @@ def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[
                 place(index, value)
     if not absent:
         return
+    from core.models.changes import borrow_between
     from core.models.residence import borrow_model
 
     # Long sentences first, as in the batches: a chunk then holds sentences of about one length.
     missing = {key: tuple(sentences[places[key][0]]) for key in absent}
     order = sorted(missing, key=lambda key: -sum(map(len, missing[key])))
-    with borrow_model(reading.ref, device=reading.device, dtype=reading.dtype) as loaded:
+    place_of: dict[str, Any] = {"device": reading.device, "dtype": reading.dtype}
+    with (
+        borrow_model(reading.ref, **place_of)
+        if reading.between is None
+        else borrow_between(reading.between[0], str(reading.ref), reading.between[1], **place_of)
+    ) as loaded:
         for start in range(0, len(order), CHUNK):
             chunk = order[start : start + CHUNK]
             with span(start / len(order), (start + len(chunk)) / len(order)):

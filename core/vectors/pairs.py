@@ -83,6 +83,7 @@ def extract_pair(
     kept: Kept,
     items: str,
     match_layers: bool = True,
+    share: float = 1.0,
 ) -> Paired:
     """Vectors of the items that both models have, in one order.
 
@@ -93,6 +94,7 @@ def extract_pair(
         kept: Positions of the sampled words of each sentence; empty for all words, or where items are sentences.
         items: "words", "cls" or "mean".
         match_layers: Match the other's layers to the base's by relative depth where they differ in number.
+        share: Below 1, the other's weights lie at this share of the way from the base's to its own.
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -109,7 +111,7 @@ def extract_pair(
     with span(0.0, 0.35):
         first = extract(base, sentences, items=items, keep=keep)
     with span(0.35, 0.7):
-        second = extract(other, sentences, items=items, keep=keep)
+        second = extract(other, sentences, items=items, keep=keep, between=(base, share) if share < 1.0 else None)
     notices = [*first.notices, *(notice for notice in second.notices if notice not in first.notices)]
     first, second = in_common([first, second])
     if len(first.sentence) < LEAST_ITEMS:

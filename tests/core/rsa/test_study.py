@@ -17,6 +17,7 @@ from core.errors import CorpusError, ModelError, SpecError
 from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.rsa import charts, study
+from core.rsa.headline import number
 from core.rsa.measures import Measure
 from core.rsa.spec import RsaSpec
 from core.runs.runner import run, run_stages
@@ -26,6 +27,7 @@ from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 ROOT = Path(__file__).parents[3]
 COLUMNS = ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
+CURVES = [*COLUMNS, "relative_change", "scaled", "runs"]
 PLACES = ("door", "room", "dog", "man", "things", "house", "bridge", "river")
 VERBS = ("opened", "went", "left", "saw", "held")
 
@@ -60,6 +62,11 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if f"layer.{LAYERS - 1}." in name:
             weights[name] = value + 0.3 * rng.standard_normal(value.shape).astype(value.dtype)
     save_file(weights, tuned / "model.safetensors", metadata={"format": "pt"})
+    third = folder / "models" / "tuned-1"
+    shutil.copytree(tuned, third)
+    origin = load_file(folder / "models" / "seed-0" / "model.safetensors")
+    near = {name: origin[name] + (value - origin[name]) / 3.0 for name, value in weights.items()}
+    save_file(near, third / "model.safetensors", metadata={"format": "pt"})
     save_tiny(folder / "models" / "deep-0", "bert", num_hidden_layers=5)
     return folder
 
@@ -77,12 +84,13 @@ def _run(**changes: object) -> Result:
 def test_a_study_finds_the_layer_that_was_changed() -> None:
     result = _run()
     table = result.table
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == CURVES
     assert table["layer"].tolist() == list(range(LAYERS + 1))
     assert table["similarity"].tolist()[:LAYERS] == pytest.approx([1.0] * LAYERS, abs=1e-6)
     top = table.iloc[-1]
     assert top["low"] < top["similarity"] < top["high"] < 0.9
-    assert result.headline.startswith("tuned-0 changes only the top layer (RSA .")
+    assert result.headline.startswith("tuned-0 (weight change ")
+    assert "changes only the top layer (RSA ." in result.headline
     references = result.tables["references"]
     assert list(references.columns) == COLUMNS
     assert list(dict.fromkeys(references["model"])) == ["zoo:seed-1", "random:zoo:seed-0"]
@@ -185,7 +193,7 @@ def test_too_few_items_fail_in_a_sentence() -> None:
     result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), short)
     assert "Only 6 items are left" in result.failures["zoo:tuned-0"]
     assert result.headline.startswith("No model could be compared")
-    assert list(result.table.columns) == COLUMNS
+    assert list(result.table.columns) == CURVES
 
 
 def test_a_model_that_is_missing_fails_alone() -> None:
@@ -211,7 +219,7 @@ def test_grid_and_second_corpus() -> None:
     assert np.diag(matrix)[:LAYERS] == pytest.approx(1.0)
     assert matrix[1, 2] == pytest.approx(matrix[2, 1]), "both models share these layers"
     domains = result.tables["domains"]
-    assert list(domains.columns) == ["corpus", *COLUMNS]
+    assert list(domains.columns) == ["corpus", *CURVES]
     assert list(dict.fromkeys(domains["corpus"])) == ["demo (news)", "demo (fiction)"]
     assert domains[domains["corpus"] == "demo (news)"]["similarity"].tolist() == result.table["similarity"].tolist()
     with pytest.raises(CorpusError, match="no sentence of legal"):
@@ -289,6 +297,77 @@ def test_sampled_words_are_spread_over_all_sentences() -> None:
     assert set(kept) == {tuple(range(7))}
 
 
+def test_the_size_of_the_weight_change_stands_beside_each_curve(box: Path) -> None:
+    result = _run(compare=("zoo:tuned-0", "zoo:tuned-1"), pool_runs=False, references=False)
+    sizes = result.table.drop_duplicates("model").set_index("model")["relative_change"]
+    assert sizes["zoo:tuned-0"] == pytest.approx(_relative_change(box, "tuned-0"), rel=1e-6)
+    assert sizes["zoo:tuned-1"] == pytest.approx(sizes["zoo:tuned-0"] / 3.0, rel=1e-4)
+    assert f"tuned-0 (weight change {number(sizes['zoo:tuned-0'])})" in result.headline
+    assert any("did not move equally far" in notice for notice in result.notices)
+    drawn = json.dumps(charts.similarity_chart(result).to_dict())
+    assert f"tuned-1 ({number(sizes['zoo:tuned-1'])})" in drawn
+    alone = _run(references=False)
+    assert not any("equally far" in notice for notice in alone.notices)
+
+
+def _relative_change(box: Path, name: str) -> float:
+    """Over matrices of the layers, by loops."""
+    from safetensors.numpy import load_file
+
+    base, other = (load_file(box / "models" / each / "model.safetensors") for each in ("seed-0", name))
+    moved = size = 0.0
+    for tensor in base:
+        if ".layer." in tensor and base[tensor].ndim == 2:
+            moved += float(np.sum((other[tensor].astype(float) - base[tensor]) ** 2))
+            size += float(np.sum(base[tensor].astype(float) ** 2))
+    return float(np.sqrt(moved / size))
+
+
+def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
+    """tuned-1 is a third of the way to tuned-0: shrunk to its size, tuned-0 has its vectors."""
+    both = {"compare": ("zoo:tuned-0", "zoo:tuned-1"), "references": False, "pool_runs": False}
+    result, plain = _run(matched_size=True, **both), _run(**both)
+    shrunk, small = (result.table[result.table["model"] == f"zoo:tuned-{number}"] for number in (0, 1))
+    assert shrunk["scaled"].tolist() == pytest.approx([1.0 / 3.0] * len(shrunk), rel=1e-4)
+    assert small["scaled"].tolist() == [1.0] * len(small)
+    assert shrunk["similarity"].tolist() == pytest.approx(small["similarity"].tolist(), abs=1e-3)
+    whole = plain.table[plain.table["model"] == "zoo:tuned-0"]["similarity"]
+    assert whole.iloc[-1] < shrunk["similarity"].iloc[-1] - 0.05
+    assert "scaled to" in result.headline
+    assert "not those of a shorter training" in result.methods
+    assert any("no training passed through" in notice for notice in result.notices)
+    again = _run(**both)
+    assert again.table.equals(plain.table), "the model that was moved lies where it lay"
+
+
+def test_a_model_without_a_size_cannot_be_matched() -> None:
+    result = _run(compare=("zoo:tuned-0", "random:zoo:seed-0"), matched_size=True, references=False)
+    assert set(result.table["model"]) == {"zoo:tuned-0"}
+    assert "no size that could be matched" in result.failures["random:zoo:seed-0"]
+    with pytest.raises(SpecError, match="leave matched_size off"):
+        _run(compare=("random:zoo:seed-0",), matched_size=True, references=False)
+
+
+def test_runs_of_one_task_become_one_curve() -> None:
+    pooled = _run(compare=("zoo:tuned-*",), references=False)
+    assert set(pooled.table["model"]) == {"zoo:tuned-*"}
+    assert set(pooled.table["runs"]) == {2}
+    assert "tuned-* (2 runs, weight change" in pooled.headline
+    assert "t-interval" in pooled.methods
+    runs = _run(compare=("zoo:tuned-*",), pool_runs=False, references=False).table
+    assert set(runs["model"]) == {"zoo:tuned-0", "zoo:tuned-1"}
+    means = runs.groupby("layer")["similarity"].mean()
+    assert pooled.table["similarity"].tolist() == pytest.approx(means.tolist())
+    assert pooled.tables["runs"]["similarity"].tolist() == runs["similarity"].tolist()
+    top = pooled.table.iloc[-1]
+    mine = runs[runs["layer"] == top["layer"]]["similarity"]
+    over_runs = 12.706 * mine.std(ddof=1) / np.sqrt(2)  # Student's t with one degree of freedom
+    assert top["similarity"] - top["low"] > 0.5 * over_runs
+    assert charts.similarity_chart(pooled).to_dict()
+    with pytest.raises(SpecError, match="No model matches 'zoo:none"):
+        _run(compare=("zoo:none-*",))
+
+
 def test_one_occurrence_per_word() -> None:
     words = (("The", "dog", "saw", "the", "door"), ("the", "dog", "left"))
     used, kept = sample_words(words, 100, np.random.default_rng(0), once=True)
@@ -351,14 +430,14 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     command = ["rsa", "--base", "zoo:seed-0", "--compare", "zoo:tuned-0", "--corpus", str(text), "--draws", "20"]
     assert main([*command, "--out", str(tmp_path / "one")]) == 0
     first = capsys.readouterr()
-    assert first.out.startswith("tuned-0 changes only the top layer")
+    assert first.out.startswith("tuned-0 (weight change ")
     assert "0 of 3 tasks were stored" in first.err
     record = json.loads((tmp_path / "one" / "result.json").read_text())
     assert record["spec"]["base"] == "zoo:seed-0"
     assert record["headline"] == first.out.splitlines()[0]
     assert {"versions", "fingerprints", "corpus"} <= set(record["provenance"])
     header = (tmp_path / "one" / "table.csv").read_text().splitlines()[0]
-    assert header == ",".join(COLUMNS)
+    assert header == ",".join(CURVES)
     assert "<svg" in (tmp_path / "one" / "figure.svg").read_text()
 
     # A second run, in a process of its own: the same table, nothing computed, nothing heavy imported.

@@ -1,0 +1,132 @@
+"""How far fine-tuning moved a model's weights, and models that lie part of the way.
+
+The relative size of the change is ||W - W_base|| / ||W_base||, Frobenius norms over all matrices of the layers
+(attention and feed-forward; no embeddings, biases or norms), which is what a longer or faster training makes larger.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import ModelError
+from core.models import checkpoints
+from core.models.headers import Tensor, read_header
+from core.models.loading import fingerprint, locate
+from core.models.references import parse_ref
+from core.models.residence import borrow_model
+from core.runs.tasks import Task, pure, tick
+
+if TYPE_CHECKING:
+    from core.models.loading import LoadedModel
+
+BODY = re.compile(
+    r"((?:(?:encoder|decoder)\.)?(?:layers?|h|block)\.\d+\..+)$"
+)  # a layer's tensor, whatever stands before
+
+NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+
+
+@pure("models.weight_change")
+def weight_change(base: str, other: str) -> float:
+    """Relative size of the weight change of `other` against `base`; NaN where they have no matrices in common.
+
+    Models of other shapes, models drawn afresh and pickled weights have none.
+
+    Raises:
+        ModelError: If a model cannot be found or read.
+    """
+    if parse_ref(base).random or parse_ref(other).random:
+        return math.nan
+    return _change(base, other, fingerprint(base), fingerprint(other))
+
+
+def change_tasks(base: str, refs: tuple[str, ...]) -> list[Task]:
+    """A task of the first stage for each model, with the role ("change", reference)."""
+    return [
+        Task.of(ref, weight_change, role=("change", ref), fleeting=True, base=base, other=ref)
+        for ref in dict.fromkeys(refs)
+    ]
+
+
+@contextmanager
+def borrow_between(
+    base: str, other: str, share: float, *, device: str | None = None, dtype: str = "float32"
+) -> Iterator[LoadedModel]:
+    """The model with the weights W_base + share * (W - W_base), for the length of the block.
+
+    Args:
+        base: Reference of the model at share 0.
+        other: Reference of the model at share 1; its tokenizer and configuration are used.
+        share: Between 0 and 1.
+        device, dtype: As in `residence.borrow_model`.
+
+    Raises:
+        ModelError: If the two have other weights than each other.
+    """
+    import torch
+
+    with borrow_model(base, device=device, dtype=dtype) as loaded:
+        origin = {name: value.clone() for name, value in loaded.model.named_parameters()}
+    with borrow_model(other, device=device, dtype=dtype) as loaded:
+        own = {name: value.clone() for name, value in loaded.model.named_parameters()}
+        if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in origin.items()}:
+            raise ModelError(f"{other} has other weights than {base}, so there is nothing between them.")
+        try:
+            with torch.no_grad():
+                for name, value in loaded.model.named_parameters():
+                    value.copy_(torch.lerp(origin[name], own[name], share))
+            yield loaded
+        finally:
+            with torch.no_grad():  # the model stays in memory for whoever asks next
+                for name, value in loaded.model.named_parameters():
+                    value.copy_(own[name])
+
+
+@lru_cache(maxsize=512)
+def _change(base: str, other: str, base_content: str, other_content: str) -> float:
+    """The relative change between contents: references may come to mean something else."""
+    first, second = _matrices(base), _matrices(other)
+    shared = [name for name in first if name in second]
+    moved = size = 0.0
+    for number, name in enumerate(shared):
+        tick(number / len(shared), name)
+        before, after = _read(*first[name]), _read(*second[name])
+        if before.shape == after.shape:
+            size += float((before**2).sum())
+            moved += float(((after - before) ** 2).sum())
+    return math.sqrt(moved / size) if size > 0 else math.nan
+
+
+def _matrices(ref: str) -> dict[str, tuple[Path, Tensor]]:
+    """The layers' matrices by their name without what stands before, and where each lies."""
+    files = checkpoints.weight_files(locate(ref))
+    if checkpoints.is_pickled(files):
+        return {}
+    return {
+        found[1]: (path, tensor)
+        for path in files
+        for name, tensor in read_header(path).items()
+        if len(tensor.shape) == 2 and tensor.dtype in NUMBERS and (found := BODY.search(name))
+    }
+
+
+def _read(path: Path, tensor: Tensor) -> NDArray[np.float64]:
+    """A matrix in float64, without torch, whose import would take longer than the reading."""
+    with path.open("rb") as file:
+        header = int.from_bytes(file.read(8), "little")
+        file.seek(8 + header + tensor.start)
+        raw = np.frombuffer(file.read(tensor.stop - tensor.start), dtype=NUMBERS[tensor.dtype])
+    if tensor.dtype == "BF16":  # the upper half of a float32, which numpy has no type for
+        raw = (raw.astype(np.uint32) << 16).view(np.float32)
+    return raw.astype(np.float64).reshape(tensor.shape)

@@ -1,0 +1,42 @@
+"""Patterns of references: zoo:parse-* for models of the box, path:/runs/* for folders."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from core.errors import SpecError
+from core.models.checkpoints import CONFIG
+from core.models.loading import zoo_models
+from core.models.references import parse_ref
+from core.models.zoo import zoo_folder
+
+PATTERN = re.compile(r"[*?\[]")
+
+
+def matching_refs(text: str) -> tuple[str, ...]:
+    """The references that a reference or a pattern names, in the box's order or by name.
+
+    Raises:
+        SpecError: If a pattern matches nothing, or is of another kind than zoo: and path:.
+        ModelError: If something is no reference, or folders are off on a shared instance.
+    """
+    text = text.strip()
+    if not PATTERN.search(text):
+        return (str(parse_ref(text)),)
+    kind, _, name = text.partition(":")
+    if kind == "zoo":
+        known = [str(entry["ref"]) for entry in zoo_models()]
+        known = known or [f"zoo:{folder.name}" for folder in sorted((zoo_folder() / "models").glob("*"))]
+        found = [ref for ref in known if fnmatchcase(ref, text)]
+    elif kind == "path":
+        parse_ref("path:.")  # refuses folders on a shared instance
+        where = Path(name).expanduser()
+        folders = sorted(where.parent.glob(where.name))
+        found = [str(parse_ref(f"path:{folder}")) for folder in folders if (folder / CONFIG).is_file()]
+    else:
+        raise SpecError(f"{text!r} is a pattern, which works for zoo: and path: only; name hub models one by one.")
+    if not found:
+        raise SpecError(f"No model matches {text!r}.")
+    return tuple(found)

@@ -1,0 +1,132 @@
+"""Which models a study compares, and which of them are runs of one task: these become one curve.
+
+A pattern (`zoo:parse-*`) names fine-tunes of the base; models of the box that started elsewhere or were trained
+otherwise are left out of it with a notice. Models whose references differ in their last number alone are runs of one
+task. Their curve is the mean, with a t-interval whose variance has two sources: the runs, and the sentences that all
+of them share. The null is the widest of theirs.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.models import zoo_models
+from core.models.patterns import PATTERN, matching_refs
+from core.statistics import t_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUMBERED = re.compile(r"[-_]\d+$")
+SENTENCE_DEGREES = 30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
+NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The models of a study: references, each once, and what a pattern left out."""
+
+    refs: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def find_compared(base: str, patterns: Sequence[str]) -> Compared:
+    """The models that references and patterns name.
+
+    Args:
+        base: Reference of the base; a pattern never names it.
+        patterns: References, or patterns with * and ? for models of the box or folders.
+
+    Raises:
+        SpecError: If a pattern matches nothing that can be compared.
+        ModelError: If something is no reference.
+    """
+    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    found: list[str] = []
+    notices: list[str] = []
+    for pattern in patterns:
+        matches = [ref for ref in matching_refs(pattern) if not PATTERN.search(pattern) or ref != base]
+        if PATTERN.search(pattern):
+            elsewhere = [ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)]
+            if elsewhere:
+                names = ", ".join(f"{ref} ({entries[ref]['base']})" for ref in elsewhere)
+                notices.append(f"Left out, because they started from another base than {base}: {names}.")
+            matches = [ref for ref in matches if ref not in elsewhere]
+            other = [ref for ref in matches if _trained_otherwise(entries.get(ref, {}))]
+            if other and len(other) < len(matches):
+                notices.append(f"Left out, because they were trained otherwise; name them: {', '.join(other)}.")
+                matches = [ref for ref in matches if ref not in other]
+        if not matches:
+            raise SpecError(f"No model that can be compared with {base} matches {pattern!r}; name others.")
+        found += matches
+    return Compared(tuple(dict.fromkeys(found)), tuple(notices))
+
+
+def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Curve -> the models that it pools: runs of one task under a pattern such as zoo:parse-*, others by themselves."""
+    started = {str(entry["ref"]): entry.get("base") for entry in zoo_models()}
+    groups: dict[str, list[str]] = {}
+    for ref in refs:
+        poolable = NUMBERED.search(ref) and not ref.startswith("random:") and started.get(ref, base) == base
+        groups.setdefault(NUMBERED.sub("-*", ref) if poolable else ref, []).append(ref)
+    return {name if len(runs) > 1 else runs[0]: tuple(runs) for name, runs in groups.items()}
+
+
+def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """One curve per group.
+
+    Args:
+        rows: model, layer, similarity, low, high, null_low, null_high, relative_change and scaled, one row per model
+            and layer.
+        groups: From `runs_of`.
+
+    Returns:
+        The same columns and `runs`, how many models a row pools. A row of one model is as it was.
+    """
+    import pandas as pd
+
+    frames = []
+    for name, runs in groups.items():
+        mine = rows[rows["model"].isin(runs)]
+        there = mine["model"].nunique()
+        if there == 1:
+            frames.append(mine.assign(runs=1))
+        elif there:
+            pooled = [_pool(name, layer, part) for layer, part in mine.groupby("layer", sort=True)]
+            frames.append(pd.DataFrame(pooled, columns=[*rows.columns, "runs"]))
+    return pd.concat(frames, ignore_index=True) if frames else rows.assign(runs=np.zeros(len(rows), dtype=int))
+
+
+def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
+    """One layer of runs of one task."""
+    values = part["similarity"].to_numpy(dtype=float)
+    point = float(values.mean())
+    over_runs = float(values.var(ddof=1)) / len(values)
+    errors = (part["high"] - part["low"]).to_numpy(dtype=float) / NORMAL_WIDTH
+    over_sentences = float((errors**2).mean())  # the runs read the same sentences: their errors go together
+    low, high = t_interval(point, [over_runs, over_sentences], [len(values) - 1, SENTENCE_DEGREES])
+    return {
+        "model": name,
+        "layer": layer,
+        "similarity": point,
+        "low": float(low),
+        "high": min(float(high), 1.0),
+        "null_low": part["null_low"].min(),
+        "null_high": part["null_high"].max(),
+        "relative_change": part["relative_change"].mean(),
+        "scaled": part["scaled"].mean(),
+        "runs": len(values),
+    }
+
+
+def _trained_otherwise(entry: Mapping[str, Any]) -> bool:
+    """Whether the box's manifest says another dose, or layers that did not train."""
+    return float(entry.get("dose") or 1.0) != 1.0 or bool(entry.get("frozen"))

@@ -1,0 +1,80 @@
+"""The size of a weight change, models that lie part of the way, and patterns of references."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file, save_file
+
+from core.errors import ModelError, SpecError
+from core.models.changes import borrow_between, weight_change
+from core.models.patterns import matching_refs
+from core.models.residence import borrow_model
+from tests.core.tiny_models import save_tiny
+
+
+@pytest.fixture(scope="module", name="models")
+def _models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """a; b, whose layers are 1.5 times a's; wide, of another shape."""
+    folder = tmp_path_factory.mktemp("models")
+    save_tiny(folder / "a")
+    save_tiny(folder / "b")
+    weights = {name: 1.5 * value for name, value in load_file(folder / "b" / "model.safetensors").items()}
+    save_file(weights, folder / "b" / "model.safetensors", metadata={"format": "pt"})
+    save_tiny(folder / "wide", hidden_size=16)
+    return folder
+
+
+def test_a_change_by_half_is_a_half_in_every_number_format(models: Path, tmp_path: Path) -> None:
+    import shutil
+
+    import torch
+
+    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'b'}") == pytest.approx(0.5, abs=1e-6)
+    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'a'}") == 0.0
+    for kind, tolerance in ((torch.bfloat16, 5e-3), (torch.float16, 5e-4), (torch.float64, 1e-6)):
+        copy = tmp_path / str(kind)
+        shutil.copytree(models / "b", copy)
+        halved = {name: value.to(kind) for name, value in load_file(copy / "model.safetensors").items()}
+        save_file(halved, copy / "model.safetensors", metadata={"format": "pt"})
+        assert weight_change(f"path:{models / 'a'}", f"path:{copy}") == pytest.approx(0.5, abs=tolerance)
+
+
+def test_names_that_differ_in_what_stands_before_are_the_same(models: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(models / "b", tmp_path / "bare")
+    path = tmp_path / "bare" / "model.safetensors"
+    bare = {f"another.{name}": value for name, value in load_file(path).items()}
+    save_file(bare, path, metadata={"format": "pt"})
+    assert weight_change(f"path:{models / 'a'}", f"path:{tmp_path / 'bare'}") == pytest.approx(0.5, abs=1e-6)
+
+
+def test_models_without_common_matrices_have_no_size(models: Path) -> None:
+    assert np.isnan(weight_change(f"path:{models / 'a'}", f"path:{models / 'wide'}"))
+    assert np.isnan(weight_change(f"path:{models / 'a'}", f"random:path:{models / 'a'}"))
+
+
+def test_a_model_between_two_has_the_weights_between_and_gives_them_back(models: Path) -> None:
+    base, other = f"path:{models / 'a'}", f"path:{models / 'b'}"
+    with borrow_model(base, device="cpu") as loaded:
+        origin = {name: value.clone() for name, value in loaded.model.named_parameters()}
+    with borrow_between(base, other, 0.5, device="cpu") as loaded:
+        for name, value in loaded.model.named_parameters():
+            assert np.allclose(value, 1.25 * origin[name], atol=1e-6)
+    with borrow_model(other, device="cpu") as loaded:
+        for name, value in loaded.model.named_parameters():
+            assert np.allclose(value, 1.5 * origin[name], atol=1e-6)
+    with pytest.raises(ModelError, match="nothing between"), borrow_between(base, f"path:{models / 'wide'}", 0.5):
+        pass
+
+
+def test_patterns(models: Path) -> None:
+    assert matching_refs(f"path:{models}/*") == tuple(f"path:{models / name}" for name in ("a", "b", "wide"))
+    assert matching_refs(" zoo:seed-0 ") == ("zoo:seed-0",)
+    with pytest.raises(SpecError, match="No model matches"):
+        matching_refs(f"path:{models}/nothing*")
+    with pytest.raises(SpecError, match="name hub models one by one"):
+        matching_refs("hub:bert-*")
