@@ -209,6 +209,25 @@ def jackknife_variance(replicates: ArrayLike, axis: int = 0) -> FloatArray:
     return np.asarray((count - 1) / count * (around**2).sum(axis=axis), dtype=np.float64)
 
 
+def projection_weights(products: ArrayLike) -> FloatArray:
+    """How much of a space each canonical variable accounts for: PWCCA's weights, sum_j |<h_i, x_j>|, adding up to 1.
+
+    Args:
+        products: Inner products of canonical variables with the space's neurons, (..., variable, neuron), both centred
+            over the items; a common factor does not matter.
+
+    Returns:
+        (..., variable); nothing but zeros where every product is 0.
+
+    Reference:
+        Morcos, Raghu & Bengio 2018, equations 3 and 4. Deviations: none. The code published with it (google/svcca)
+        weighs by another sum.
+    """
+    total = np.abs(np.asarray(products, dtype=np.float64)).sum(axis=-1)
+    weights: FloatArray = total / np.maximum(total.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    return weights
+
+
 def t_interval(
     point: ArrayLike, variances: Sequence[ArrayLike], degrees: Sequence[float], level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
-from core.alignment import charts, experiment_charts
-from core.alignment.attention_study import AttentionSpec, collect_attention, plan_attention
-from core.alignment.experiments import (
-    CHECKED_LAYER,
-    CheckSpec,
-    StitchSpec,
-    collect_check,
-    collect_stitch,
-    plan_check,
-    plan_stitch,
-)
+from core.alignment import charts
+from core.alignment.experiments import attention, check, stitching
+from core.alignment.headline import judged
 from core.alignment.registry import METHODS
+from core.alignment.spec import AlignSpec
 from core.alignment.study import METHOD_NOTE
-from core.models import describe, zoo_models
-from core.runs.runner import run
-from ui import controls
+from core.errors import PalimpsestError
+from core.options import Option, Spec, options_of
 from ui.downloads import show_downloads
+from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
 from ui.studies import contents
+from ui.text import plain
 
 if TYPE_CHECKING:
     from core.results.export import Result
-    from ui.controls import TextChoice
 
 FORMULAS = {
     "Normalised held-out error of a map f": (
@@ -40,7 +37,7 @@ FORMULAS = {
         r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
     ),
 }
-METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = STUDY_VIEWS = (
+METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
     "By method",
     "By layer",
     "Layer into layer",
@@ -48,17 +45,39 @@ METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = STUDY_VIEWS = (
     "The space",
     "Training",
 )
-STITCHING, CHECK, ATTENTION = EXPERIMENT_VIEWS = ("Stitching", "Bijection check", "Attention")
-VIEWS = (*STUDY_VIEWS, *EXPERIMENT_VIEWS)
+STITCHING, CHECK, ATTENTION = "Stitching", "Bijection check", "Attention"
+STUDY_VIEWS = {
+    METHOD: "held-out error of every map",
+    LAYER: "the same by layer",
+    GRID: "any layer of the first pair into any other",
+    PAIRS: "every pair of models by the best map",
+    SPACE: "words before and after a map",
+    TRAINING: "how the networks converged",
+}
+EXPERIMENT_VIEWS = {
+    STITCHING: "lower layers of one model, upper layers and head of another",
+    CHECK: "maps undo a known bijection",
+    ATTENTION: "matched heads and mapped attention outputs",
+}
+VIEWS = STUDY_VIEWS | EXPERIMENT_VIEWS
+OWN = {  # options of an experiment that are not the study's, by the name that they have in the address
+    STITCHING: {"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
+    CHECK: {"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
+    ATTENTION: {"attention_methods": "methods"},
+}
 CAVEATS = f"""
 **What would mislead you here**
 
+- **It is mostly the word.** Split by sentence, most test words were fitted on in other sentences, and a table of mean
+  vectors by word, which reads no source at all, competes with any map. Read errors on words that were never fitted on;
+  split by word holds out whole word types.
 - **Training error.** With as many dimensions as rows least squares fits anything. Only held-out error is shown.
-- **A low error of a non-bijective map says nothing of a bijection.** The plain network may throw information away;
-  read the round-trip error of the invertible maps in the table (`inverse_error`).
+- **A low error of a non-bijective map says nothing of a bijection.** Kernel ridge and the plain network may throw
+  information away; read the round-trip error of the invertible maps in the table (`inverse_error`).
 - **Retrieval flatters.** A map with an error of .5 can still find most words among a thousand.
-- **Pairs share models.** Twenty directed pairs of five seeds are five models, not twenty samples: bands resample
-  models and sentences. With two models only sentences are resampled, so the band is of this pair.
+- **Pairs share models.** Twenty directed pairs of five seeds are five models, not twenty samples: bands leave out one
+  model at a time, and one held-out word or sentence at a time. With two models only words or sentences are left out,
+  so the band is of this pair.
 - **How this differs from the published code.** {METHOD_NOTE}
 """
 
@@ -90,7 +109,9 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Any]]:
     if "models" not in groups:
         return "alignment", []
     if view == PAIRS:
-        best = result.tables["methods"].query("group == 'models'").sort_values("nmse")["method"].iloc[0]
+        means = result.tables["methods"]
+        shown = means[(means["group"] == "models") & (means["words"] == judged(means))]
+        best = shown.sort_values("nmse")["method"].iloc[0]
         return "alignment", [charts.pair_chart(result, str(best))]
     return "methods", [charts.method_chart(result)]
 
@@ -98,99 +119,127 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Any]]:
 @st.fragment
 def space(result: Result) -> None:
     """Source, mapped source and target of one pair at one layer; moving the slider computes nothing."""
-    drawn = sorted({tuple(name.split("|")[1:4]) for name in result.arrays if name.startswith("models|")})
-    pairs = list(dict.fromkeys(f"{source} into {target}" for source, target, _ in drawn))
+    refs, methods = list(result.spec["models"]), list(result.spec["methods"])
+    drawn = np.isfinite(result.arrays["mapped_points"]).any((-1, -2, -3))
+    pairs = [(a, b) for a in range(len(refs)) for b in range(len(refs)) if drawn[:, a, b].any()]
     left, middle, right = st.columns([3, 3, 3])
-    pair = left.selectbox("Pair", pairs, key="space_pair")
-    source, target = pair.split(" into ")
-    methods = [name for name in METHODS if (source, target, name) in drawn]
-    default = methods.index("ridge") if "ridge" in methods else 0
+    source, target = left.selectbox(
+        "Pair", pairs, key="alignment/space pair", format_func=lambda pair: f"{refs[pair[0]]} into {refs[pair[1]]}"
+    )
+    offered = [name for number, name in enumerate(methods) if drawn[number, source, target]]
+    default = offered.index("ridge") if "ridge" in offered else 0
     method = middle.selectbox(
-        "Map", methods, index=default, key="space_method", format_func=lambda name: METHODS[name].label
+        "Map", offered, index=default, key="alignment/space map", format_func=lambda name: METHODS[name].label
     )
     layers = sorted({int(layer) for layer in result.table["layer"]})
-    layer = right.select_slider("Layer", layers, value=layers[-1], key="space_layer")
-    places = [place for place in ("source", "mapped") if f"models|{source}|{target}|{method}|{place}" in result.arrays]
+    layer = right.select_slider("Layer", layers, value=layers[-1], key="alignment/space layer")
     index = layers.index(layer)
-    parts = [charts.space_chart(result, source, target, method, index, place) for place in places]
-    show_charts(parts, key="space", alt_text=f"Words of {source} and {target}, before and after the map")
+    before = np.isfinite(result.arrays["source_points"][source, target]).any()
+    parts = [
+        charts.space_chart(result, refs[source], refs[target], method, index, place)
+        for place in (("source", "mapped") if before else ("mapped",))
+    ]
+    show_charts(parts, key="space", alt_text=f"Words of {refs[source]} and {refs[target]}, before and after the map")
 
 
-def check(models: tuple[str, ...], text: TextChoice) -> None:
-    """The bijection check of the first model."""
-    left, right = st.columns([2, 3])
-    depth = describe(models[0]).layers
-    layer = left.number_input(
-        "Layer", 0, depth, min(CHECKED_LAYER, depth), key="check_layer", help="Whose states are bent; 0 = embeddings."
-    )
-    names = right.multiselect(
-        "Methods",
-        list(METHODS),
-        default=["identity", "procrustes", "ols", "ridge", "inn"],
-        key="check_methods",
-        format_func=lambda name: METHODS[name].label,
-        wrap=True,
-    )
-    if not names:
-        st.info("Choose at least one method.", icon=":material/info:")
+def _own_options(view: str, study: ModuleType) -> list[Option]:
+    known = {option.name: option for option in options_of(study.Spec)}
+    return [replace(known[name], name=ours) for ours, name in OWN[view].items()]
+
+
+STUDIES: dict[str, ModuleType] = {STITCHING: stitching, CHECK: check, ATTENTION: attention}
+EXPERIMENT_OPTIONS = [option for view, study in STUDIES.items() for option in _own_options(view, study)]
+
+
+def _experiment(view: str, form: Form[AlignSpec], spec: AlignSpec, given: dict[str, Any]) -> None:
+    """An experiment's controls and the button that starts it, then its result.
+
+    Args:
+        given: The experiment's options that the study's form has.
+    """
+    study, name = STUDIES[view], view.lower()
+    with st.form(form.address.key(view), border=False):
+        for own in OWN[view]:
+            form.control(own)
+        shared = {"corpus": spec.corpus, "genres": spec.genres, "sentences": spec.sentences, "seed": spec.seed}
+        own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
+        asked = _spec_of(study.Spec, shared | given | own_values)
+        takes = _length(study.seconds(asked)) if asked is not None else "some time"
+        pressed = st.form_submit_button(
+            f"Run, {takes}", icon=":material/play_arrow:", help="On two idle cores; what was computed before is quick."
+        )
+    if asked is None:
         return
-    model = models[0]
-    spec = CheckSpec(model=model, layer=int(layer), methods=tuple(names), corpus=_corpus(text), limit=text.limit)
-    _experiment("bijection check", spec, plan_check, collect_check, (model,))
-
-
-def stitching(models: tuple[str, ...], text: TextChoice) -> None:
-    """Sentiment models of different seeds, stitched at every layer; the page's own models have no head for a task."""
-    bases = {str(entry["ref"]): str(entry.get("base")) for entry in zoo_models() if entry.get("task") == "sentiment"}
-    first = [ref for ref, base in bases.items() if base == "zoo:seed-0"][:1]
-    others = [ref for ref, base in bases.items() if base != "zoo:seed-0"][:1]
-    refs = controls.models_picker(
-        "Models with one task's head",
-        key="stitch",
-        default=(*first, *others) or ("zoo:sentiment-0",),
-        help="Two or more, with the same classes. Each is stitched into each at every layer.",
-    )
-    if not refs:
+    started: set[Spec] = st.session_state.setdefault(form.address.key("started"), set())
+    if pressed:
+        started.add(asked)
+    if asked not in started:
+        st.info(f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button.")
         return
-    if len(refs) < 2:
-        st.info("Choose at least two models with the same task, such as two sentiment models.", icon=":material/info:")
-        return
-    spec = StitchSpec(models=refs, corpus=_corpus(text), limit=text.limit)
-    _experiment("stitching", spec, plan_stitch, collect_stitch, refs)
-
-
-def attention(models: tuple[str, ...], text: TextChoice) -> None:
-    """Matched heads and mapped attention outputs."""
-    spec = AttentionSpec(models=models, corpus=_corpus(text), limit=min(text.limit, 150))
-    _experiment("attention", spec, plan_attention, collect_attention, models)
-
-
-EXPERIMENTS = {STITCHING: stitching, CHECK: check, ATTENTION: attention}
-
-
-def _corpus(text: TextChoice) -> str:
-    """The text that an experiment reads, genres and all: an experiment reads by reference, so never an upload."""
-    if text.upload is not None:
-        st.caption(":material/info: Experiments do not read uploads; this one reads the demo.")
-        return "demo"
-    return f"{text.ref}:{','.join(text.genres)}" if text.genres else text.ref
-
-
-def _experiment(name: str, spec: Any, plan: Any, collect: Any, refs: tuple[str, ...]) -> None:
+    texts = form.texts
+    refs = getattr(asked, "models", None) or (asked.model,)  # type: ignore[attr-defined]
     result = run_panel(
         name,
-        spec,
-        lambda progress, cancel: collect(spec, run(plan(spec), progress=progress, cancel=cancel)),
-        identity=contents(*refs),
+        asked,
+        lambda progress, cancel: study.run_study(asked, texts, progress=progress, cancel=cancel),
+        identity=(form.identity, contents(*refs)),
+        again=pressed,
     )
     if result is None:
         return
     show_headline(result)
-    drawn = experiment_charts.experiment_figures(result)
+    drawn = study.figures(result)
     if not drawn:
         return
     show_charts(list(drawn.values()), key=name, alt_text=result.headline)
-    show_downloads(result, lambda: next(iter(drawn.values())), lambda: experiment_charts.experiment_figures(result))
+    show_downloads(result, lambda: next(iter(drawn.values())), lambda: study.figures(result))
     for table in result.tables.values():
         show_table(table)
     show_method(result, CAVEATS, FORMULAS)
+
+
+def _spec_of(kind: Callable[..., Spec], values: dict[str, Any]) -> Spec | None:
+    """The experiment that is asked for; None, with a sentence, where there is none."""
+    try:
+        return kind(**values)
+    except PalimpsestError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+
+
+def _length(seconds: float) -> str:
+    """About how long something takes, in words."""
+    if seconds < 90:
+        return f"about {max(10, 10 * round(seconds / 10))} seconds"
+    return f"about {round(seconds / 60)} minutes"
+
+
+def _of_subwords(view: str, spec: AlignSpec) -> bool:
+    """Whether the rows asked for are those of this experiment, which maps every subword; a sentence where not."""
+    if spec.items != "words":
+        st.info(f"{view} maps every subword: choose words as rows under Options.", icon=":material/info:")
+    return spec.items == "words"
+
+
+def _stitching(form: Form[AlignSpec], spec: AlignSpec) -> None:
+    """Models with one task's head, stitched at every layer; the study's own models have no head for a task."""
+    if _of_subwords(STITCHING, spec):
+        _experiment(STITCHING, form, spec, {})
+
+
+def _check(form: Form[AlignSpec], spec: AlignSpec) -> None:
+    """The bijection check of the first model."""
+    _experiment(CHECK, form, spec, {"model": spec.models[0], "items": spec.items, "split": spec.split})
+
+
+def _attention(form: Form[AlignSpec], spec: AlignSpec) -> None:
+    """Matched heads and mapped attention outputs of the first group."""
+    if _of_subwords(ATTENTION, spec):
+        _experiment(ATTENTION, form, spec, {"models": spec.models})
+
+
+EXPERIMENTS: dict[str, Callable[[Form[AlignSpec], AlignSpec], None]] = {
+    STITCHING: _stitching,
+    CHECK: _check,
+    ATTENTION: _attention,
+}

@@ -22,6 +22,7 @@ from jaxtyping import Float
 
 from core.alignment.linear import RCOND, LinearAligner, Moments, Rows, check_pairs, inverse_power
 from core.errors import ShapeError
+from core.statistics import projection_weights
 
 VARIANCE_KEPT = 0.99  # SVCCA: share of each side's variance that its principal components keep
 WEIGHT_KEPT = 0.99  # PWCCA: share of the projection weight that the kept directions carry
@@ -99,9 +100,9 @@ class Pwcca(LinearAligner):
     def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         directions = canonical_directions(found)
         # <canonical coordinate i, dimension j of X> over the rows is a column of xx @ x_in.
-        weight = np.abs(found.xx @ directions.x_in).sum(-2)
+        weight = projection_weights((found.xx @ directions.x_in).swapaxes(-1, -2))
         order = np.argsort(-weight, axis=-1)
-        shares = np.take_along_axis(weight, order, -1).cumsum(-1) / np.maximum(weight.sum(-1, keepdims=True), 1e-300)
+        shares = np.take_along_axis(weight, order, -1).cumsum(-1)
         kept_sorted = np.concatenate([np.ones_like(shares[..., :1]), shares[..., :-1] < WEIGHT_KEPT], axis=-1)
         kept = np.zeros_like(weight)
         np.put_along_axis(kept, order, kept_sorted, -1)

@@ -7,7 +7,7 @@ pass is written again here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -128,7 +128,7 @@ def subword_rows(
     return np.concatenate(vectors, axis=1), np.concatenate(owners), np.concatenate(subwords)
 
 
-def _capture(captured: list[Tensor]):
+def _capture(captured: list[Tensor]) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         captured.append(args[0] if args else kwargs["hidden_states"])
 

@@ -181,7 +181,8 @@ def score(
         member = np.zeros((len(place), len(names)))
         member[np.flatnonzero(rows), place[rows]] = 1.0
         error[side], spread[side] = squared @ member, from_train @ member
-    return Scores(*(np.stack(columns) for columns in zip(*parts, strict=True)), error, spread)
+    nmse, l2, r2, found_again, inverse = (np.stack(columns) for columns in zip(*parts, strict=True))
+    return Scores(nmse, l2, r2, found_again, inverse, error, spread)
 
 
 def _subset(

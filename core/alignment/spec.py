@@ -23,9 +23,9 @@ MOST_MODELS = 25
 GROUPS = ("models", "against")
 
 
-def split_option(default: str = "word") -> str:
+def split_option() -> str:
     """The option `split`, the same in the study and its experiments."""
-    split: str = options.choice("Split", default, SPLITS, help="What is held out from fitting.")
+    split: str = options.choice("Held out", "word", SPLITS, help="What is kept from fitting.")
     return split
 
 

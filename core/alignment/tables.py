@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -122,7 +122,8 @@ def band_tables(spec: AlignSpec, values: Values) -> tuple[pd.DataFrame, pd.DataF
     """Errors with bands by layer and over all layers, and differences between maps and between groups."""
     import pandas as pd
 
-    by_layer, overall = [], []
+    by_layer: list[pd.DataFrame] = []
+    overall: list[dict[str, Any]] = []
     replicates: dict[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]] = {}
     for (group, method, words), (ends, layers, found) in _replicates(values):
         low, high = found.band()

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from core.rsa.kernels import FloatArray, IntArray
 from core.rsa.preparing import centred, check_pair
-from core.statistics import jackknife_sentences
+from core.statistics import jackknife_sentences, projection_weights
 
 SVCCA_VARIANCE = 0.99
 DEGENERATE = 1e-6  # a whitening factor below this: what is left of the items no longer fills the space
@@ -144,7 +144,7 @@ def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
         correlations = np.linalg.svd(inner, compute_uv=False)
         return float(np.minimum(correlations, 1.0).mean())
     left, correlations, _ = np.linalg.svd(inner, full_matrices=False)
-    weights = np.abs(left.T @ neurons).sum(axis=1)
+    weights = projection_weights(left.T @ neurons)
     return float(np.average(np.minimum(correlations, 1.0), weights=weights))
 
 

@@ -23,8 +23,8 @@ Kept = tuple[tuple[int, ...], ...]
 class Paired:
     """Vectors of the same items from two models, the second's layers already matched to the first's.
 
-    Shapes: `base` (layer, item, d_model), `other` (layer, item, another d_model), `sentence` (item,), `word` (item,), the
-    word's position in its sentence, -1 where items are whole sentences.
+    Shapes: `base` (layer, item, d_model), `other` (layer, item, another d_model), `sentence` (item,), `word` (item,):
+    the word's position in its sentence, -1 where items are whole sentences.
     """
 
     base: NDArray[np.float32]

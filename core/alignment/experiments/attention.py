@@ -67,7 +67,7 @@ class AttentionSpec(options.Spec):
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(150)
+    sentences: int = options.sentences(250)
     seed: int = options.seed("Seed of the split, the null and the networks.")
 
 
@@ -123,7 +123,7 @@ def align_attention(
     return value
 
 
-def _match_heads(x: np.ndarray, y: np.ndarray, seed: int) -> Value:
+def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
     """Match on the training entries, measure on the test entries; x and y are (part, layer, head, entry)."""
     from scipy.optimize import linear_sum_assignment
 
@@ -270,6 +270,13 @@ def run_study(spec: AttentionSpec, texts: Mapping[str, Text] | None = None, **op
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
     ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
     return collect(spec, ready, outputs)
+
+
+def seconds(spec: AttentionSpec) -> float:
+    """About how long it takes on two idle cores."""
+    slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
+    pairs = len(spec.models) * (len(spec.models) - 1)
+    return pairs * (4 + 0.5 * len(spec.methods) + 18 * slow) / 2 * max(1.0, spec.sentences / 250)
 
 
 def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame) -> str:

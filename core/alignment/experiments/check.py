@@ -67,7 +67,7 @@ class CheckSpec(options.Spec):
         titled=True,
         help="The maps that are asked to undo it.",
     )
-    split: str = split_option("sentence")
+    split: str = split_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
@@ -208,6 +208,12 @@ def run_study(spec: CheckSpec, texts: Mapping[str, Text] | None = None, **option
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
     ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
     return collect(spec, ready, outputs)
+
+
+def seconds(spec: CheckSpec) -> float:
+    """About how long it takes on two idle cores: fitting grows with the rows, trained maps are all but everything."""
+    slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
+    return (4 + 16 * slow) * len(spec.truths) / len(FORMS) * max(1.0, spec.sentences / 250)
 
 
 def make_headline(table: pd.DataFrame) -> str:

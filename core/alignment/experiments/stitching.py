@@ -291,6 +291,12 @@ def run_study(spec: StitchSpec, texts: Mapping[str, Text] | None = None, **optio
     return collect(spec, ready, outputs)
 
 
+def seconds(spec: StitchSpec) -> float:
+    """About how long it takes on two idle cores: every stitch of every pair runs the upper layers again."""
+    slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
+    return len(spec.models) ** 2 * (3 + 1.5 * len(spec.methods) + 18 * slow) / 2 * max(1.0, spec.sentences / 250)
+
+
 def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
     """Accuracy stitched at the middle layer by the best map, beside whole models, no map and the lookup."""
     across = table[table["source"] != table["target"]]
