@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
-from core.errors import PalimpsestError
 from core.probes import charts, sentence_charts
-from core.probes.sentences import conllu_block, draw_sentence, predicted_conllu, ranked_sentences, read_text
-from core.probes.spec import short_name
+from core.probes.sentences import (
+    SentenceSpec,
+    conllu_block,
+    draw_sentence,
+    predicted_conllu,
+    ranked_sentences,
+    run_sentences,
+)
 from core.probes.sweep import run_sweep
-from core.probes.tables import LABELS
+from core.probes.tables import NAMES, SELECTIVITY, metric_label
 from core.results.export import chart_svg
+from core.results.names import short_name
 from ui.downloads import show_downloads
 from ui.figures import paired_colours, show_charts, themed
 from ui.results import show_headline, show_table
 from ui.run_panel import run_panel
+from ui.studies import contents
 from ui.text import plain
 
 if TYPE_CHECKING:
     from core.probes.data import Tree
     from core.probes.predict import SentenceView
+    from core.probes.result import ProbeResult
+    from core.probes.sentences import SentencesRead
     from core.probes.spec import ProbeSpec
-    from core.probes.study import ProbeResult
-    from ui.controls import TextChoice
+    from core.text.reading import Text
 
 SENTENCE = "The keys that the old captain left on the kitchen table were gone before breakfast."
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
 LEGENDS = 150  # pixels of legends and margins round the arcs
 BROWSED = 40  # worst and best sentences to choose among
-METRIC_NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "Root accuracy", "nspr": "NSpr.", "selectivity": "Selectivity"}
 FORMULAS = {
     "Distance probe: the squared distance after a linear map is the number of edges between two words": (
         r"d_B(h_i, h_j)^2 = \lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j), \qquad B \in \mathbb{R}^{k \times d}"
@@ -45,26 +54,38 @@ FORMULAS = {
 CAVEATS = """
 **What would mislead you here**
 
-- **The linear chain is a strong rival.** Joining each word to the next scores 43 UUAS on English web text without
-  knowing any syntax. A small model may stay below it and still hold structure: look at selectivity and at the
-  untrained model.
+- **Position is half of syntax.** Joining each word to the next scores 43 UUAS on English web text without knowing any
+  syntax. Models with rotary or relative positions keep them out of their vectors, and a linear probe on such vectors
+  cannot even say which words are neighbours; a code of each word's place therefore stands beside them. What counts is
+  the margin over a probe on the code alone and over the untrained model with it.
 - **A probe can learn the task itself.** Control trees, in which every word type has a fixed random rule for its head,
-  are learned from words and positions alone. What counts is how far the real score stands above theirs.
+  are learned from words and positions alone. What counts is how far the real score stands above theirs. One draw of
+  the rules is one language among many: several are taken, and their spread is in the band.
+- **Control depths are positional.** Every head in a control tree stands to the left and the first word is the root, so
+  depth follows place: a negative selectivity of root accuracy says that first words are easy, not that nothing was
+  found.
 - **Trees drawn by a parser are parses, not gold.** A model cannot be shown to know more than the parser; the
   parser's own score stands in the table.
 - **UUAS forgives direction.** Edges have no arrows and labels do not count; punctuation is left out of both trees.
-- **One probe, one seed.** The band comes from resampling test sentences, not from training the probe again.
+- **Few probes.** A score is a mean over probes from several initial maps; they share one split and one order of
+  sentences.
 - **Present is not used.** That a tree can be read off the vectors does not show that the model reads it.
 """
 
 
 def scores_view(result: ProbeResult) -> None:
     """Curves by layer in one metric, the difference from the base beside them, the table."""
-    there = [metric for metric in METRIC_NAMES if (result.table["metric"] == metric).any()]
-    metric = st.segmented_control(
-        "Metric", there, default=there[0], required=True, key="metric", format_func=METRIC_NAMES.__getitem__,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
+    selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
+    with st.container(horizontal=True):
+        chosen = st.segmented_control(
+            "Metric", there, default=there[0], required=True, key="probe/metric", format_func=NAMES.__getitem__,
+            label_visibility="collapsed",
+        )  # fmt: skip
+        less = selective and st.toggle(
+            "Selectivity", key="probe/selectivity", help="The score less that on control trees, mean over their draws."
+        )
+    metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
     differences = result.tables["differences"]
     drawn = [charts.scores_chart(result, metric)]
     if (differences["metric"] == metric).any():
@@ -83,8 +104,12 @@ def scores_view(result: ProbeResult) -> None:
             help="CoNLL-U, each model at its best layer; heads are the only column filled in.",
         )
     rows = result.table[result.table["metric"] == metric]
-    with st.expander(f"Table: {LABELS[metric]}", icon=":material/table:"):
+    margins = result.tables["margins"]
+    with st.expander(f"Table: {metric_label(metric)}", icon=":material/table:"):
         show_table(rows)
+        if (margins["metric"] == metric).any():
+            st.caption("Less what knows positions alone:")
+            show_table(margins[margins["metric"] == metric])
 
 
 @st.fragment
@@ -95,33 +120,38 @@ def sentence_view(result: ProbeResult) -> None:
         st.info("Arcs need a distance probe: choose it under Options.", icon=":material/info:")
         return
     source = st.segmented_control(
-        "Sentence", SOURCES, default=TYPED, required=True, key="source", label_visibility="collapsed"
+        "Sentence", SOURCES, default=TYPED, required=True, key="probe/source", label_visibility="collapsed"
     )
     left, right = st.columns([3, 4], vertical_alignment="bottom")
-    model = left.selectbox("Model", drawable, key="shown_model", format_func=short_name)
+    model = left.selectbox("Model", drawable, key="probe/shown_model", format_func=short_name)
     layers = result.probes[model].layers
     best = result.best_layer(model)
     layer = layers[0]
     if len(layers) > 1:
         layer = right.select_slider(
-            "Layer", layers, value=best, key=f"shown_layer_{model}", help=f"Best: layer {best}."
+            "Layer", layers, value=best, key=f"probe/shown_layer_{model}", help=f"Best: layer {best}."
         )
-    try:
-        tree = _typed(result) if source == TYPED else _browsed(result, model, layer, worst=source == WORST)
-        if tree is not None:
-            _draw(result, draw_sentence(result, model, layer, tree), model, layer)
-    except PalimpsestError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+    spec = SentenceSpec(model, layers, pipeline=result.pipeline)
+    if source == TYPED:
+        text = st.text_input("Sentence", SENTENCE, key="probe/sentence", max_chars=3_000, label_visibility="collapsed")
+        read = _read(replace(spec, text=text or ""))
+    else:
+        tree = _browsed(result, model, layer, worst=source == WORST)
+        read = None if tree is None else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
+    if read is not None:
+        number = _which(read.trees)
+        view = draw_sentence(result, model, layer, read.trees[number], read.vectors[number])
+        _draw(result, view, model, layer)
 
 
-def ranks_view(spec: ProbeSpec, result: ProbeResult, text: TextChoice, identity: tuple[str, ...]) -> None:
+def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], identity: tuple[str, ...]) -> None:
     """Probes of rank 1 to full at one layer, trained when they are asked for."""
     models = [model for model in result.probes if not model.startswith("random:")] or list(result.probes)
-    with st.form("ranks", border=False):
+    with st.form("probe/ranks", border=False):
         left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
-        chosen = left.multiselect("Models", models, default=models[:2], key="rank_models", format_func=short_name)
+        chosen = left.multiselect("Models", models, default=models[:2], key="probe/rank_models", format_func=short_name)
         every = sorted({layer for model in models for layer in result.probes[model].layers})
-        layer = middle.selectbox("Layer", ["best of each", *every], key="rank_layer")
+        layer = middle.selectbox("Layer", ["best of each", *every], key="probe/rank_layer")
         asked = right.form_submit_button("Sweep the rank", icon=":material/play_arrow:", width="stretch")
     swept = st.session_state.setdefault("swept", set())
     wanted = tuple(
@@ -138,7 +168,7 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, text: TextChoice, identity:
     sweep = run_panel(
         "rank sweep",
         spec,
-        lambda progress, cancel: run_sweep(spec, dict(wanted), text.corpora(), progress=progress, cancel=cancel),
+        lambda progress, cancel: run_sweep(spec, dict(wanted), texts, progress=progress, cancel=cancel),
         identity=(wanted, identity),
         again=asked,
     )
@@ -151,17 +181,27 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, text: TextChoice, identity:
     show_table(sweep.table)
 
 
-def _typed(result: ProbeResult) -> Tree | None:
-    """The sentence that stands in the text field, parsed; of several one is chosen."""
-    text = st.text_input("Sentence", SENTENCE, key="sentence", max_chars=3_000, label_visibility="collapsed")
-    trees = read_text(text or "", result.pipeline)
+def _read(spec: SentenceSpec) -> SentencesRead | None:
+    """The sentence parsed and put through its model, as a run of its own; None until it is there."""
+    found = run_panel(
+        "sentence",
+        spec,
+        lambda progress, cancel: run_sentences(spec, progress=progress, cancel=cancel),
+        identity=contents(spec.model),
+        quiet=True,
+    )
+    return cast("SentencesRead | None", found)
+
+
+def _which(trees: Sequence[Tree]) -> int:
+    """The sentence to draw: of several one is chosen."""
     if len(trees) == 1:
-        return trees[0]
+        return 0
     number = st.pills(
-        "Which sentence", range(len(trees)), default=0, required=True, key=f"which_{len(trees)}",
+        "Which sentence", range(len(trees)), default=0, required=True, key=f"probe/which_{len(trees)}",
         format_func=lambda i: plain(_beginning(trees[i])),
     )  # fmt: skip
-    return trees[int(number or 0)]
+    return int(number or 0)
 
 
 def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tree | None:
@@ -177,7 +217,7 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
         share = float("nan") if scores is None else float(scores[row, i])
         return f"{share:.0%}  {_beginning(result.test[i], 70)}"
 
-    chosen = st.selectbox("Test sentence", order, key=f"browsed_{model}_{layer}_{worst}", format_func=label)
+    chosen = st.selectbox("Test sentence", order, key=f"probe/browsed_{model}_{layer}_{worst}", format_func=label)
     return result.test[int(chosen)]
 
 

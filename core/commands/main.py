@@ -16,7 +16,6 @@ from core.errors import PalimpsestError
 
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are in study.STUDIES
 COMMANDS = {
-    "probe": ("core.commands.probe", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
     "zoo": ("core.commands.zoo", "the models in the box: list them, verify them"),
     "store": ("core.commands.store", "the store of computed results: where it is, what it holds, clear it"),
 }

@@ -26,6 +26,7 @@ WIDTH = 30
 # command -> (module with Spec, run_study(spec, **options) and figures(result), one line of help)
 STUDIES = {
     "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
+    "probe": ("core.probes.study", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
     "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),
     "align": ("core.alignment.study", "whether two models learn the same space: maps judged on held-out words"),
     "align check": ("core.alignment.experiments.check", "whether maps undo known bijections of a model's states"),

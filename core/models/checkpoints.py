@@ -65,6 +65,7 @@ class Architecture:
         positions: Name of the longest input in config.json; "" where positions are relative.
         offset: Positions that the model keeps for itself (RoBERTa counts from the padding index).
         cls: Whether every sentence begins with a classification token.
+        absolute: Whether positions are added to the vectors; rotary and relative ones act in attention alone.
     """
 
     family: str
@@ -74,18 +75,19 @@ class Architecture:
     positions: str = "max_position_embeddings"
     offset: int = 0
     cls: bool = False
+    absolute: bool = True
 
 
 _ENCODER = Architecture("encoder", cls=True)
-_LLAMA = Architecture("decoder")
-_T5 = Architecture("encoder-decoder", "num_layers", "d_model", "num_heads", positions="")
+_LLAMA = Architecture("decoder", absolute=False)
+_T5 = Architecture("encoder-decoder", "num_layers", "d_model", "num_heads", positions="", absolute=False)
 ARCHITECTURES: dict[str, Architecture] = {
     "bert": _ENCODER,
     "roberta": Architecture("encoder", offset=2, cls=True),
     "distilbert": Architecture("encoder", "n_layers", "dim", "n_heads", cls=True),
     "electra": _ENCODER,
     "mpnet": Architecture("encoder", offset=2, cls=True),
-    "roformer": _ENCODER,
+    "roformer": Architecture("encoder", cls=True, absolute=False),
     "gpt2": Architecture("decoder", "n_layer", "n_embd", "n_head", "n_positions"),
     "llama": _LLAMA,
     "mistral": _LLAMA,
@@ -163,6 +165,11 @@ def depth(config: dict[str, Any], side: str) -> int:
     kind = ARCHITECTURES[config["model_type"]]
     name = {"encoder_layers": "decoder_layers", "num_layers": "num_decoder_layers"}.get(kind.layers)
     return int(config.get(name) or sizes(config)[0]) if name and side == "decoder" else sizes(config)[0]
+
+
+def adds_positions(model_type: str) -> bool:
+    """Whether models of this type add positions to their vectors, rather than to attention alone."""
+    return ARCHITECTURES[model_type].absolute
 
 
 def longest_input(config: dict[str, Any]) -> int:

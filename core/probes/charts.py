@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import SpecError
-from core.probes.spec import short_name
-from core.probes.tables import CHAIN, LABELS, METRICS, PARSED, RANDOM
+from core.probes.tables import CHAIN, CONTROL, PARSED, POSITION, PROBE_OF, RANDOM, SELECTIVITY, metric_label
+from core.results.names import short_name, short_names
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,8 +23,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 GREY = "#8C8C8C"
 HEIGHT = 340
 LAYER_TITLE = "Layer (0 = embeddings)"
-YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4]}
-PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
+YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
 
 
 def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> alt.TopLevelMixin:
@@ -32,7 +31,7 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
 
     Args:
         result: Of a probe study.
-        metric: "uuas", "dspr", "root", "nspr" or "selectivity".
+        metric: "uuas", "dspr", "root" or "nspr", or one of them with " selectivity" after it.
         controls: Whether curves of control trees are drawn, where there are any.
 
     Raises:
@@ -41,19 +40,23 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     import altair as alt
 
     rows = _rows(result, metric)
-    label = LABELS[metric]
-    scored = rows[rows["layer"].notna() & ~rows["probe"].str.endswith(" control")]
+    label = metric_label(metric)
+    learned = rows["probe"].str.endswith(CONTROL)  # on control trees
+    scored = rows[rows["layer"].notna() & ~learned]
     names = list(dict.fromkeys(scored["name"]))
-    x, y = _layer_axis(alt), alt.Y("value:Q", title=label, scale=alt.Scale(zero=metric == "selectivity", nice=True))
+    x, y = (
+        _layer_axis(alt),
+        alt.Y("value:Q", title=label, scale=alt.Scale(zero=metric.endswith(SELECTIVITY), nice=True)),
+    )
     colour, shape = _model_scales(alt, names)
     curves = alt.Chart(scored)
     layers: list[Any] = [
         curves.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q", title=label), y2="high:Q", color=colour),
     ]
-    lines = rows[rows["layer"].isna() & rows["model"].isin(list(YARDSTICKS))]
+    lines = rows[rows["layer"].isna() & rows["model"].isin(list(YARDSTICKS)) & ~learned]
     if not lines.empty:
         layers += _yardsticks(alt, lines, label)
-    control = rows[rows["probe"].str.endswith(" control")]
+    control = rows[rows["layer"].notna() & learned]
     if controls and not control.empty:
         layers.append(
             alt.Chart(control.assign(kind="on control trees"))
@@ -66,7 +69,7 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
             x=x, y=y, color=colour, shape=shape, tooltip=_tooltip(alt, label)
         ),
     ]
-    subtitle = "band: 95 %, resampling test sentences"
+    subtitle = "band: 95 %, over test sentences and probes"
     if controls and not control.empty:
         subtitle += "; dotted: the same probes on control trees"
     title = alt.Title(f"{label} by layer", subtitle=subtitle, anchor="start")
@@ -89,8 +92,8 @@ def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
     rows = table[table["metric"] == metric]
     if rows.empty:
         raise SpecError(f"This result compares no models in {metric}: choose two models or more.")
-    rows = rows.assign(name=rows["model"].map(short_name))
-    base, label = short_name(rows["base"].iloc[0]), LABELS[metric]
+    names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
+    rows, base, label = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]], metric_label(metric)
     # The base comes first among the colours of the scores chart, so that a model keeps its colour here.
     colour, shape = _model_scales(alt, [base, *dict.fromkeys(rows["name"])], shown=list(dict.fromkeys(rows["name"])))
     x = _layer_axis(alt)
@@ -137,7 +140,7 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
         scale=alt.Scale(type="log", base=2),
         axis=alt.Axis(values=ranks, format="d"),
     )
-    label = LABELS[metric]
+    label = metric_label(metric)
     y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False))
     chart = alt.Chart(rows)
     tooltip = [
@@ -158,7 +161,9 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     there = set(result.table["metric"])
     charts: dict[str, alt.TopLevelMixin] = {
-        metric: scores_chart(result, metric) for metric in (*PROBE_OF, "selectivity") if metric in there
+        metric.replace(" ", "-"): scores_chart(result, metric)
+        for metric in (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
+        if metric in there
     }
     differing = set(result.tables["differences"]["metric"])
     charts |= {f"difference-{metric}": difference_chart(result, metric) for metric in PROBE_OF if metric in differing}
@@ -173,7 +178,7 @@ def _rows(result: Result, metric: str) -> pd.DataFrame:
     if rows.empty:
         there = ", ".join(dict.fromkeys(result.table["metric"])) or "nothing"
         raise SpecError(f"This result has no {metric!r}; it has {there}.")
-    return rows.assign(name=rows["model"].map(short_name))
+    return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
 
 
 def _layer_axis(alt: Any) -> Any:

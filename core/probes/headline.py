@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.probes.spec import ProbeSpec, short_name
-from core.probes.tables import CHAIN, LABELS, PARSED, PERCENT
+from core.models import parse_ref
+from core.probes.positions import SIZE
+from core.probes.result import best_row
+from core.probes.schedule import BATCH, DECAY, LEARNING_RATE
+from core.probes.scores import LONGEST, SHORTEST
+from core.probes.spec import ProbeSpec
+from core.probes.tables import CHAIN, NAMES, PARSED, POSITION, PROBE_OF
+from core.results.names import short_name, short_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,80 +24,74 @@ CITATIONS = (
     "Hewitt & Liang 2019. Designing and Interpreting Probes with Control Tasks. EMNLP.",
     "de Marneffe, Manning, Nivre & Zeman 2021. Universal Dependencies. Computational Linguistics.",
 )
-RANDOM_REF = "random:"
+MOST_NAMED = 3
+CLEAR = 0.0  # a margin is clear when its whole band lies above it
 
 
-def make_headline(table: pd.DataFrame, differences: pd.DataFrame, spec: ProbeSpec, *, parsed: bool) -> str:
-    """One or two sentences: where the first model's score peaks and against what, and how the others differ there.
+def make_headline(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec, *, parsed: bool, coded: Sequence[str]) -> str:
+    """One or two sentences: where the first model's score peaks, over which rival and by how much; how others differ.
 
     Args:
-        table: The study's table.
-        differences: Its differences from the base.
+        tables: The study's `scores`, `differences` and `margins`.
         spec: The study.
         parsed: Whether trees are a parser's.
+        coded: Models with position codes beside their vectors.
     """
+    scores = tables["scores"]
     metric = "uuas" if "distance" in spec.probes else "root"
-    probe = "distance" if metric == "uuas" else "depth"
-    rows = table[(table["metric"] == metric) & (table["probe"] == probe)]
-    scored = [ref for ref in spec.probed if (rows["model"] == ref).any()]
-    if not scored:
+    best = {ref: row for ref in spec.probed if (row := best_row(scores, ref, metric)) is not None}
+    if not best:
         return "No model could be probed; the reasons are below."
-    base = next((ref for ref in scored if not ref.startswith(RANDOM_REF)), scored[0])
-    peak = _best(rows[rows["model"] == base])
-    name = "UUAS" if metric == "uuas" else "root accuracy"
-    against = []
-    embedding = rows[(rows["model"] == base) & (rows["layer"] == 0)]
-    if not embedding.empty and int(peak["layer"]) != 0:
-        against.append(f"{embedding['value'].iloc[0]:.1f} in layer 0")
-    against += [
-        f"{rows.loc[rows['model'] == ref, 'value'].max():.1f} {short_name(ref) if base not in ref else 'untrained'}"
-        for ref in scored
-        if ref.startswith(RANDOM_REF) and ref != base
-    ][:1]
-    chain = rows[rows["model"] == CHAIN]
-    if not chain.empty:
-        against.append(f"{chain['value'].iloc[0]:.1f} for the linear chain")
+    base = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
+    peak, names = best[base], short_names(best)
     trees = "the parser's trees" if parsed else "gold trees"
     sentence = (
-        f"{short_name(base)} predicts {trees} best in layer {int(peak['layer'])}: {name} {_with_band(peak)}"
-        + (f", against {_listed(against)}" if against else "")
-        + "."
+        f"{names[base]} predicts {trees} best in layer {int(peak['layer'])}: {NAMES[metric]} {_with_band(peak)}"
+        f"{_over_rival(tables['margins'], base, metric, int(peak['layer']), coded)}{_beside_chain(scores, metric)}."
     )
-    return " ".join([sentence, *_others(rows, differences, scored, base, metric)][:2])
+    return " ".join([sentence, *_others(tables["differences"], best, names, base, metric)])
 
 
-def make_notices(table: pd.DataFrame, differences: pd.DataFrame, spec: ProbeSpec) -> list[str]:
+def make_notices(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> list[str]:
     """Expectations from the literature that do not hold in these numbers, each said as it is."""
-    notices = []
-    rows = table[(table["metric"] == "uuas") & (table["probe"] == "distance")]
+    scores, margins, notices = tables["scores"], tables["margins"], []
+    rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
     chain = rows.loc[rows["model"] == CHAIN]
-    trained = [ref for ref in spec.models if not ref.startswith(RANDOM_REF) and (rows["model"] == ref).any()]
-    untrained = rows[rows["model"].str.startswith(RANDOM_REF)]
-    for ref in trained:
-        mine = rows[rows["model"] == ref].sort_values("layer")
-        peak, name = _best(mine), short_name(ref)
+    for ref in spec.models:
+        peak, name = best_row(scores, ref, "uuas"), short_name(ref)
+        if peak is None or parse_ref(ref).random:
+            continue
+        mine, layer = rows[rows["model"] == ref], int(peak["layer"])
         if not chain.empty and float(peak["low"]) <= float(chain["high"].iloc[0]):
             how = "falls short of" if float(peak["high"]) < float(chain["low"].iloc[0]) else "is not clearly above"
             notices.append(
                 f"{name}: the best layer's UUAS ({_with_band(peak)}) {how} the linear chain's "
                 f"({_with_band(chain.iloc[0])}), which joins each word to the next and knows no syntax."
             )
-        if int(peak["layer"]) in (int(mine["layer"].min()), int(mine["layer"].max())) and len(mine) > 2:
-            place = "first" if int(peak["layer"]) == int(mine["layer"].min()) else "last"
+        if layer in (int(mine["layer"].min()), int(mine["layer"].max())) and len(mine) > 2:
+            place = "first" if layer == int(mine["layer"].min()) else "last"
             notices.append(f"{name}: the best layer is the {place} one probed, not one in the middle.")
-        for label, other in (("layer 0", mine[mine["layer"] == 0]), ("the untrained model", untrained)):
-            if other.empty or int(peak["layer"]) == 0:
-                continue
-            rival = _best(other)
-            if float(peak["low"]) <= float(rival["high"]):
-                notices.append(f"{name}: the bands of the best layer and of {label} overlap.")
-    if not (table["model"] == PARSED).any():
+        bottom = mine[mine["layer"] == 0]
+        if layer and not bottom.empty and float(peak["low"]) <= float(bottom["high"].iloc[0]):
+            notices.append(f"{name}: the bands of the best layer and of layer 0 overlap.")
+        close = margins[(margins["model"] == ref) & (margins["metric"] == "uuas") & (margins["layer"] == layer)]
+        notices += [
+            f"{name}: the best layer's UUAS is not clearly above that of {_rival(rival, ())}."
+            for rival in close.loc[close["low"] <= CLEAR, "rival"]
+        ]
+    if not (scores["model"] == PARSED).any():
         notices.append("The parser's own score is missing: there is no parser, or no gold heads to hold it against.")
     return notices
 
 
-def make_methods(spec: ProbeSpec, treebank: Treebank) -> str:
-    """A methods paragraph, ready to paste."""
+def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> str:
+    """A methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        treebank: Its sentences.
+        coded: Models with position codes beside their vectors.
+    """
     counts = {part: len(rows) for part, rows in treebank.parts.items()}
     split = "as given" if spec.given_splits else "80/10/10 by a hash of the sentence"
     source = f"parsed by {spec.pipeline}" if treebank.parsed else "from the treebank"
@@ -100,55 +101,76 @@ def make_methods(spec: ProbeSpec, treebank: Treebank) -> str:
         f"on {layers} of {', '.join(spec.probed)}. Words are means of their subwords.",
         f"Dependency trees were {source} ({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} "
         f"development and {counts['test']:,} test sentences, split {split}; the same for all models).",
-        "The loss is the absolute error of squared distances over squared sentence length (of squared norms over "
-        "length), averaged over sentences; Adam at 1e-3, batches of 20 sentences, learning rate divided by ten and "
-        f"moments forgotten after each epoch without a new minimum of the development loss, at most "
-        f"{spec.epochs} epochs.",
-        "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. are averaged within "
-        "sentence lengths, then over lengths 5 to 50.",
+        f"The loss is the absolute error of squared distances over squared sentence length (of squared norms over "
+        f"length), averaged over sentences; Adam at {LEARNING_RATE:g}, batches of {BATCH} sentences drawn anew each "
+        f"epoch, learning rate divided by {1 / DECAY:.0f} and moments forgotten after each epoch without a new minimum "
+        f"of the development loss, at most {spec.epochs} epochs. Best layers were chosen on the development sentences.",
+        "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. are averaged "
+        f"within sentence lengths, then over lengths {SHORTEST} to {LONGEST}.",
     ]
+    if coded:
+        parts.append(
+            f"Beside the vectors of {', '.join(coded)}, centred and divided by their mean deviation, stands a code of "
+            f"{SIZE} numbers for each word's place: a linear map of vectors without positions cannot express how far "
+            "apart two words stand. Rivals are probes on the code alone and on the untrained model with the code."
+        )
     if spec.controls:
         parts.append(
-            "Selectivity is UUAS less that of probes trained on control trees, in which each word type has a random "
-            "but fixed rule for its head (after Hewitt & Liang 2019)."
+            f"Selectivity is a score less that of probes trained on control trees, in which each word type, as the "
+            f"model's tokenizer tells types apart, has a random but fixed rule for its head (after Hewitt & Liang "
+            f"2019), as a mean over {spec.controls} draws of the rules. Depths in control trees mostly follow position."
         )
-    parts.append(f"Bands are 95 % percentile intervals over {spec.draws:,} resamples of the test sentences.")
+    parts.append(
+        f"Scores are means over {spec.seeds} probes from other initial maps; bands are 95 % percentile intervals over "
+        f"{spec.draws:,} resamples of the test sentences, to each of which a t-distributed error of the mean over "
+        "probes (and over control draws) was added."
+    )
     return " ".join(parts)
 
 
-def _others(rows: pd.DataFrame, differences: pd.DataFrame, scored: list[str], base: str, metric: str) -> list[str]:
+def _over_rival(margins: pd.DataFrame, base: str, metric: str, layer: int, coded: Sequence[str]) -> str:
+    """The margin over the better of what knows positions alone."""
+    here = margins[(margins["model"] == base) & (margins["metric"] == metric) & (margins["layer"] == layer)]
+    if here.empty:
+        return ""
+    row = here.loc[here["rival_value"].idxmax()]
+    sure = "" if row["low"] > CLEAR or row["high"] < CLEAR else ", no clear margin"
+    return (
+        f", {row['margin']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}] points from {_rival(row['rival'], coded)} "
+        f"({row['rival_value']:.1f}{', the better of its rivals' if len(here) > 1 else ''}){sure}"
+    )
+
+
+def _beside_chain(scores: pd.DataFrame, metric: str) -> str:
+    rows = scores[(scores["model"] == CHAIN) & (scores["metric"] == metric) & (scores["probe"] == PROBE_OF[metric])]
+    return "" if rows.empty else f"; the linear chain has {rows['value'].iloc[0]:.1f}"
+
+
+def _rival(name: str, coded: Sequence[str]) -> str:
+    """A rival as a sentence says it."""
+    if name == POSITION:
+        return "a probe on positions alone"
+    return f"the untrained model{' with positions' if name in coded else ''}"
+
+
+def _others(
+    differences: pd.DataFrame, best: Mapping[str, pd.Series], names: Mapping[str, str], base: str, metric: str
+) -> list[str]:
     """How the fine-tuned models differ from the base, each at its own best layer."""
     clauses = []
-    for ref in scored:
+    for ref, row in best.items():
         mine = differences[(differences["model"] == ref) & (differences["metric"] == metric)]
-        if ref == base or ref.startswith(RANDOM_REF) or mine.empty:
+        here = mine[mine["layer"] == int(row["layer"])]
+        if ref == base or parse_ref(ref).random or here.empty:
             continue
-        layer = int(_best(rows[rows["model"] == ref])["layer"])
-        here = mine[mine["layer"] == layer]
-        if not here.empty:
-            row = here.iloc[0]
-            sure = "" if row["low"] > 0 or row["high"] < 0 else ", no clear difference"
-            unit = " points" if metric in PERCENT else ""
-            clauses.append(
-                f"{short_name(ref)} {row['difference']:+.1f}{unit} [{row['low']:+.1f}, {row['high']:+.1f}] "
-                f"in its best layer, {layer}{sure}"
-            )
-    return [f"Against it, {'; '.join(clauses[:3])}."] if clauses else []
-
-
-def _best(rows: pd.DataFrame) -> pd.Series:
-    """The row with the highest value."""
-    return rows.loc[rows["value"].idxmax()]
+        found = here.iloc[0]
+        sure = "" if found["low"] > 0 or found["high"] < 0 else ", no clear difference"
+        clauses.append(
+            f"{names[ref]} {found['difference']:+.1f} points [{found['low']:+.1f}, {found['high']:+.1f}] "
+            f"in its best layer, {int(row['layer'])}{sure}"
+        )
+    return [f"Against it, {'; '.join(clauses[:MOST_NAMED])}."] if clauses else []
 
 
 def _with_band(row: pd.Series) -> str:
     return f"{row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
-
-
-def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def metric_label(metric: str) -> str:
-    """A metric as charts and tables name it."""
-    return LABELS[metric]

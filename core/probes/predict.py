@@ -66,33 +66,41 @@ class SentenceView:
 
 
 def predict_distances(
-    maps: Float[np.ndarray, "layer rank d_model"],
+    maps: Float[np.ndarray, "probe rank d_model"],
     vectors: Float[np.ndarray, "item layer d_model"],
     lengths: Int[np.ndarray, " sentence"],
-) -> list[Float[np.ndarray, "layer word word"]]:
-    """Squared distances of every sentence under every layer's own map.
+    rows: Sequence[int] | None = None,
+) -> list[Float[np.ndarray, "probe word word"]]:
+    """Squared distances of every sentence under every probe's own map.
+
+    Args:
+        maps: One B per probe.
+        vectors: Word vectors of all sentences, one after another.
+        lengths: Words in each sentence.
+        rows: Row of the vectors' layers that each probe reads; one after another by default.
 
     Raises:
         ShapeError: If lengths do not add up to the items, or layers or d_model differ.
     """
     from core.probes.structural import squared_distances
 
-    return _predict(maps, vectors, lengths, squared_distances)
+    return _predict(maps, vectors, lengths, rows, squared_distances)
 
 
 def predict_depths(
-    maps: Float[np.ndarray, "layer rank d_model"],
+    maps: Float[np.ndarray, "probe rank d_model"],
     vectors: Float[np.ndarray, "item layer d_model"],
     lengths: Int[np.ndarray, " sentence"],
-) -> list[Float[np.ndarray, "layer word"]]:
-    """Squared norms of every sentence's words under every layer's own map.
+    rows: Sequence[int] | None = None,
+) -> list[Float[np.ndarray, "probe word"]]:
+    """Squared norms of every sentence's words under every probe's own map; arguments as for distances.
 
     Raises:
         ShapeError: If lengths do not add up to the items, or layers or d_model differ.
     """
     from core.probes.structural import squared_norms
 
-    return _predict(maps, vectors, lengths, squared_norms)
+    return _predict(maps, vectors, lengths, rows, squared_norms)
 
 
 def predicted_tree(
@@ -209,14 +217,19 @@ def _plane(projected: Float[np.ndarray, "word rank"]) -> tuple[np.ndarray, np.nd
 
 
 def _predict(
-    maps: np.ndarray, vectors: np.ndarray, lengths: np.ndarray, measure: Callable[[Tensor], Tensor]
+    maps: np.ndarray,
+    vectors: np.ndarray,
+    lengths: np.ndarray,
+    rows: Sequence[int] | None,
+    measure: Callable[[Tensor], Tensor],
 ) -> list[np.ndarray]:
-    """Apply one map a layer to sentences of equal length together."""
+    """Apply every probe's map to sentences of equal length together."""
     import torch
 
     from core.probes.structural import project
 
-    if len(vectors) != int(lengths.sum()) or vectors.shape[1] != len(maps):
+    read = list(range(len(maps))) if rows is None else list(rows)
+    if len(vectors) != int(lengths.sum()) or len(read) != len(maps) or max(read) >= vectors.shape[1]:
         raise ShapeError(
             f"{len(maps)} maps and {int(lengths.sum())} words cannot read vectors of shape {vectors.shape}."
         )
@@ -225,8 +238,8 @@ def _predict(
     results: list[np.ndarray] = [np.empty(0)] * len(lengths)
     for n, chosen in group_by_length(lengths):
         items = (starts[chosen][:, None] + np.arange(n)).ravel()
-        read = torch.from_numpy(np.ascontiguousarray(vectors[items].astype(np.float32).swapaxes(0, 1)))
-        values = measure(project(bank, read).view(len(maps), len(chosen), n, maps.shape[1])).numpy()
+        own = torch.from_numpy(vectors[items].astype(np.float32).swapaxes(0, 1)[read])
+        values = measure(project(bank, own).view(len(maps), len(chosen), n, maps.shape[1])).numpy()
         for row, sentence in enumerate(chosen):
             results[sentence] = values[:, row]
     return results

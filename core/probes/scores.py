@@ -47,9 +47,10 @@ class Gold:
         """Words in each sentence, punctuation included."""
         return np.array([len(row) for row in self.heads], dtype=np.int64)
 
-    def after(self, start: int) -> Gold:
-        """The sentences from `start` on."""
-        return Gold(self.heads[start:], self.distances[start:], self.depths[start:], self.keep[start:])
+    def part(self, start: int, stop: int) -> Gold:
+        """The sentences from `start` up to `stop`."""
+        rows = slice(start, stop)
+        return Gold(self.heads[rows], self.distances[rows], self.depths[rows], self.keep[rows])
 
 
 @dataclass(frozen=True)

@@ -157,12 +157,6 @@ def plane_chart(view: SentenceView) -> alt.TopLevelMixin:
     )
 
 
-def sentence_figures(view: SentenceView) -> dict[str, alt.TopLevelMixin]:
-    """Every drawing of the sentence, by file name."""
-    true, predicted = distance_charts(view)
-    return {"arcs": arcs_chart(view), "true": true, "predicted": predicted, "plane": plane_chart(view)}
-
-
 def arc_levels(edges: Edges) -> list[int]:
     """Height of each arc in steps: one above every shorter arc that shares ground with it, so that none coincide.
 

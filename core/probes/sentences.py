@@ -6,15 +6,22 @@ Reference: https://universaldependencies.org/format.html for CoNLL-U. Deviations
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from core.errors import CorpusError, SpecError
 from core.probes.data import Tree
+from core.probes.positions import beside_positions
 from core.probes.predict import SentenceView, view_sentence
-from core.probes.study import ProbeResult
+from core.probes.result import ProbeResult
 from core.probes.tasks import read_vectors
+from core.results.export import Result
+from core.runs.runner import Task, run
+from core.runs.tasks import pure
 
+SENTENCE = "sentence"  # role of the task that reads
 LONGEST = 200  # words; beyond it neither arcs nor heatmaps can be read
 
 
@@ -43,26 +50,94 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
     return trees
 
 
-def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree) -> SentenceView:
-    """One sentence at one layer of a model: its vectors (stored, or computed now) through the trained probes.
+@dataclass(frozen=True)
+class SentenceSpec:
+    """Which sentences are read by which model: typed text, or one sentence with its tree.
+
+    Attributes:
+        model: Reference.
+        layers: Layers whose vectors are wanted.
+        text: Typed text, to be cut and parsed; empty where a sentence is given.
+        pipeline: The parser of typed text.
+        words, heads, keep: One sentence as in `Tree`.
+    """
+
+    model: str
+    layers: tuple[int, ...]
+    text: str = ""
+    pipeline: str = "box"
+    words: tuple[str, ...] = ()
+    heads: tuple[int, ...] = ()
+    keep: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class SentencesRead(Result):
+    """Sentences with their trees, and a model's vectors of their words.
+
+    Attributes:
+        trees: The sentences.
+        vectors: (word, layer, d_model) of each, layers as they were asked for.
+    """
+
+    trees: tuple[Tree, ...] = ()
+    vectors: tuple[np.ndarray, ...] = ()
+
+
+def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
+    """Parse what was typed and put it through the model: in a run, since both may take seconds.
+
+    Args:
+        spec: The sentences.
+        options: For `core.runs.runner.run`.
+
+    Raises:
+        CorpusError: If there is no word, or a sentence is too long to draw or for the model.
+        ModelError: If the model or the parser is not there.
+    """
+    outputs = run([Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options)
+    trees, vectors = outputs.need(SENTENCE)
+    return SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
+
+
+@pure("probes.sentence")
+def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...]]:
+    """Trees and vectors of a `SentenceSpec`; raises as `run_sentences`."""
+    from core.vectors.activations import fitting
+
+    given = Tree(spec.words, spec.heads, spec.keep)
+    trees = read_text(spec.text, spec.pipeline) if not spec.words else [given]
+    words = [tree.words for tree in trees]
+    for tree, fits in zip(trees, fitting(spec.model, words), strict=True):
+        if not fits:
+            raise CorpusError(f"{spec.model} cannot read this sentence of {len(tree.words)} words whole: shorten it.")
+    vectors, _ = read_vectors(spec.model, words, spec.layers)
+    return tuple(trees), tuple(np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1]))
+
+
+def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
+    """One sentence at one layer of a model, through the trained probes.
+
+    Args:
+        result: The study.
+        model: One of its models.
+        layer: One of that model's layers.
+        tree: The sentence.
+        vectors: Of its words, (word, layer, d_model), in the layers of the model's probes.
 
     Raises:
         SpecError: If the study has no distance probe for that model and layer.
-        CorpusError: If the model cannot read the sentence whole.
-        ModelError: If the model cannot be loaded.
     """
-    from core.vectors.activations import fitting
-
     probes = result.probes.get(model)
     if probes is None or probes.distance_maps is None or layer not in probes.layers:
         raise SpecError(f"No distance probe was trained on layer {layer} of {model} in this study.")
-    if not fitting(model, [tree.words])[0]:
-        raise CorpusError(f"{model} cannot read this sentence of {len(tree.words)} words whole: shorten it.")
-    vectors, _ = read_vectors(model, [tree.words], ())
     place = probes.layers.index(layer)
+    read = vectors[:, [place]]
+    if probes.centres is not None and probes.deviations is not None:
+        own = probes.centres[[place]], probes.deviations[[place]]
+        read = beside_positions(read, np.array([len(tree.words)]), *own)
     depth = None if probes.depth_maps is None else probes.depth_maps[place]
-    mask = np.array(tree.keep)
-    return view_sentence(tree.words, tree.heads, mask, vectors[:, layer], probes.distance_maps[place], depth)
+    return view_sentence(tree.words, tree.heads, np.array(tree.keep), read[:, 0], probes.distance_maps[place], depth)
 
 
 def ranked_sentences(result: ProbeResult, model: str, layer: int, worst: bool = True, shortest: int = 6) -> list[int]:
@@ -79,6 +154,12 @@ def ranked_sentences(result: ProbeResult, model: str, layer: int, worst: bool = 
     chosen = np.flatnonzero(np.isfinite(scores) & (sizes >= shortest))
     order = np.lexsort((-sizes[chosen], scores[chosen] if worst else -scores[chosen]))
     return [int(i) for i in chosen[order]]
+
+
+def extra_files(result: ProbeResult) -> dict[str, bytes]:
+    """What a study writes beside its tables and figures: the predicted trees."""
+    trees = predicted_conllu(result)
+    return {"predicted.conllu": trees} if trees else {}
 
 
 def predicted_conllu(result: ProbeResult) -> bytes:

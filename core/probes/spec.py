@@ -1,96 +1,85 @@
-"""What a probe study was asked for, checked when it is made."""
+"""What the probe page or the command line may ask for: each option is declared here and nowhere else."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from pathlib import PurePath
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from core.checks import whole_between
+from core import options
 from core.errors import SpecError
 from core.models import parse_ref
+from core.options import Spec
 
-PROBES = ("distance", "depth")
-HEADS = {
-    "auto": "the corpus's own heads, or a parser's where it has none",
-    "corpus": "the corpus's own heads",
-    "parser": "a parser's heads, whatever the corpus has",
+PROBES = {
+    "distance": "between every two words: the tree itself",
+    "depth": "of every word: how far it stands from the root",
 }
-MOST_DRAWS, MOST_SENTENCES, MOST_RANK = 10_000, 100_000, 8_192
+HEADS = {
+    "auto": "the text's own heads, or a parser's where it has none",
+    "corpus": "the text's own heads",
+    "parser": "a parser's heads, whatever the text has",
+}
+POSITIONS = {
+    "auto": "for models that add no positions to their vectors, such as those with rotary positions",
+    "on": "for every model",
+    "off": "for none",
+}
+
+
+def _pipelines() -> Mapping[str, str]:
+    from core.text.parsing import available_pipelines
+
+    return dict.fromkeys(available_pipelines(), "")
 
 
 @dataclass(frozen=True)
-class ProbeSpec:
-    """A probe study.
+class ProbeSpec(Spec):
+    """One study: structural probes of several models, layer by layer."""
 
-    Attributes:
-        models: References; the first is the base that the others are compared with.
-        corpus: CorpusRef, split 80/10/10 by a hash of the sentence. Not read where files are given.
-        genres: Genres of the corpus to keep; all where empty.
-        train: CorpusRef of the training sentences; the three go together.
-        dev: CorpusRef of the sentences that decide when to stop.
-        test: CorpusRef of the sentences that are scored.
-        heads: One of `HEADS`.
-        pipeline: The parser, where one is needed.
-        probes: "distance", "depth" or both.
-        rank: Rows of B; a model with fewer dimensions gets a probe of full rank.
-        layers: Layers to probe; empty for all.
-        limit: At most so many sentences (of the training file, where files are given).
-        controls: Whether probes of control trees are trained too.
-        untrained: Whether the first model with random weights is added, where no `random:` model is listed.
-        draws: Bootstrap draws.
-        seed: Of the maps, the order of batches, the control rules, the random trees and the bootstrap.
-        epochs: Most passes over the training sentences.
+    models: tuple[str, ...] = options.models(
+        "Models (the first is the base)", ("zoo:seed-0", "zoo:parse-0"), help="The first is the base of comparisons."
+    )
+    rank: int = options.whole(
+        "Rank", 64, low=1, high=8_192, help="Rows of B; a smaller model gets a probe of full rank."
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(800)
+    train: str = options.corpus(
+        "", label="Training text", help="With dev and test: splits as given, not 80/10/10 of one text.", shown=False
+    )
+    dev: str = options.corpus("", label="Development text", help="Sentences that decide when to stop.", shown=False)
+    test: str = options.corpus("", label="Test text", help="Sentences that are scored.", shown=False)
+    heads: str = options.choice("Trees", "auto", HEADS, help="Whose trees the probes learn.")
+    pipeline: str = options.choice("Parser", "box", _pipelines, help="Draws the trees of text without heads.")
+    probes: tuple[str, ...] = options.choices("Probes", PROBES, PROBES, help="What the probes predict.")
+    position: str = options.choice(
+        "Positions beside the vectors", "auto", POSITIONS, help="A code of each word's place, 16 numbers."
+    )
+    layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
+    seeds: int = options.whole(
+        "Probes per layer", 3, low=1, high=10, help="From other initial maps; a score is their mean."
+    )
+    controls: int = options.whole(
+        "Draws of control trees", 5, low=0, high=20, help="What a probe learns of trees that mean nothing; 0 for none."
+    )
+    untrained: bool = options.flag(
+        "Untrained model", True, help="Add the first model with random weights, where no random: model is listed."
+    )
+    sweep: bool = options.flag(
+        "Rank sweep", False, help="Add probes of rank 1 to full at each model's best layer.", shown=False
+    )
+    epochs: int = options.whole("Most epochs", 40, low=1, high=200, help="Passes over the training sentences.")
+    draws: int = options.whole("Bootstrap draws", 1_000, low=20, high=10_000, help="Resamples of test sentences.")
+    seed: int = options.seed("Seed of the maps, the order of sentences, the control rules and the bootstrap.")
 
-    Raises:
-        SpecError: For a value that makes no sense.
-        ModelError: For a reference that names nothing.
-    """
-
-    models: tuple[str, ...]
-    corpus: str = "demo"
-    genres: tuple[str, ...] = ()
-    train: str = ""
-    dev: str = ""
-    test: str = ""
-    heads: str = "auto"
-    pipeline: str = "box"
-    probes: tuple[str, ...] = PROBES
-    rank: int = 64
-    layers: tuple[int, ...] = ()
-    limit: int = MOST_SENTENCES
-    controls: bool = True
-    untrained: bool = True
-    draws: int = 1_000
-    seed: int = 0
-    epochs: int = 40
-
-    def __post_init__(self) -> None:
-        for name in ("models", "genres", "probes", "layers"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        if not self.models:
-            raise SpecError("Choose at least one model to probe.")
-        object.__setattr__(self, "models", tuple(dict.fromkeys(str(parse_ref(ref)) for ref in self.models)))
-        if self.heads not in HEADS:
-            raise SpecError(f"heads must be one of {', '.join(HEADS)}, got {self.heads!r}.")
-        if not self.probes or any(probe not in PROBES for probe in self.probes):
-            raise SpecError(
-                f"probes must be among {', '.join(PROBES)}, got {', '.join(map(str, self.probes)) or 'none'}."
-            )
-        object.__setattr__(self, "probes", tuple(probe for probe in PROBES if probe in self.probes))
+    def check(self) -> None:
         given = [bool(ref) for ref in (self.train, self.dev, self.test)]
         if any(given) and not all(given):
-            raise SpecError("Files for train, dev and test go together: give all three, or a corpus to be split.")
-        if not any(given) and not self.corpus:
-            raise SpecError("Choose a corpus: demo is in the box.")
-        if any(isinstance(layer, bool) or not isinstance(layer, int) or layer < 0 for layer in self.layers):
-            raise SpecError(f"layers are whole numbers from 0 (embeddings) upward, got {self.layers}.")
-        object.__setattr__(self, "layers", tuple(sorted(set(self.layers))))
-        whole_between("rank", self.rank, 1, MOST_RANK)
-        whole_between("limit", self.limit, 1, MOST_SENTENCES)
-        whole_between("draws", self.draws, 20, MOST_DRAWS)
-        whole_between("epochs", self.epochs, 1, 200)
-        whole_between("seed", self.seed, 0, 2**31 - 1)
+            raise SpecError("train, dev and test go together: give all three, or a corpus to be split.")
+        if self.sweep and "distance" not in self.probes:
+            raise SpecError("sweep trains distance probes: add distance to probes.")
+        object.__setattr__(self, "layers", tuple(sorted(self.layers)))
 
     @property
     def given_splits(self) -> bool:
@@ -100,19 +89,6 @@ class ProbeSpec:
     @property
     def probed(self) -> tuple[str, ...]:
         """The models listed, and the first of them untrained where that was asked for and none is."""
-        refs = [parse_ref(ref) for ref in self.models]
-        if not self.untrained or any(ref.random for ref in refs):
+        if not self.untrained or any(parse_ref(ref).random for ref in self.models):
             return self.models
         return (*self.models, f"random:{self.models[0]}")
-
-    def plain(self) -> dict[str, Any]:
-        """The spec as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-
-def short_name(ref: str) -> str:
-    """A reference as a reader says it: `parse-0` for zoo:parse-0, `untrained seed-0` for random:zoo:seed-0."""
-    random, rest = ref.startswith("random:"), ref.removeprefix("random:")
-    kind, _, name = rest.partition(":")
-    short = PurePath(name).name if kind in ("hub", "path") else name
-    return f"{'untrained ' if random else ''}{short or rest}"

@@ -2,7 +2,11 @@
 
 For a map B of rank k (k rows, d columns) the distance probe predicts |B(h_i - h_j)|^2 for the path length
 between words i and j, and the depth probe |B h_i|^2 for the edges between word i and the root. A bank holds one
-map for each of several layers (or ranks) and applies them in one batched product.
+map for each of several probes and applies them in one batched product.
+
+The losses are absolute errors, so their gradients need no graph. With s_ij the sign of the error between words i
+and j over squared length, and L the Laplacian diag(sum_j s_ij) - s, the gradient of the distance loss with respect
+to the projected words P is 4 L P; with s_i the sign of a word's error over length, that of the depth loss is 2 s_i P_i.
 
 Reference: Hewitt & Manning 2019, NAACL, "A Structural Probe for Finding Syntax in Word Representations",
 section 2. Deviations: distances come from the Gram matrix of the projected words (|a|^2 + |b|^2 - 2ab, clamped at
@@ -28,7 +32,7 @@ def project(
     """Word vectors in each probe's subspace.
 
     Args:
-        bank: One map a probe.
+        bank: One map per probe.
         vectors: The probes' own vectors (source = probe), or one set that all probes read (source = 1).
 
     Raises:
@@ -48,28 +52,25 @@ def squared_distances(
     """Squared L2 distance between every two words of a sentence, after projection; exactly 0 on the diagonal."""
     probes, sentences, words, rank = projected.shape
     flat = projected.reshape(probes * sentences, words, rank)
-    flat = flat - flat.mean(dim=1, keepdim=True).detach()  # no gradient: distances do not depend on the origin
-    gram = torch.bmm(flat, flat.transpose(1, 2))
-    norms = gram.diagonal(dim1=1, dim2=2)
-    distances = (norms[:, :, None] + norms[:, None, :]).sub(gram, alpha=2).clamp(min=0)
-    return distances.view(probes, sentences, words, words)
+    flat = flat - flat.mean(dim=1, keepdim=True)
+    return _pairwise(flat).clamp_(min=0).view(probes, sentences, words, words)
 
 
-def squared_norms(projected: Float[Tensor, "probe sentence word rank"]) -> Float[Tensor, "probe sentence word"]:
+def squared_norms(projected: Float[Tensor, "probe *items rank"]) -> Float[Tensor, probe * items]:
     """Squared L2 norm of every word after projection."""
     return projected.square().sum(dim=-1)
 
 
 def distance_loss(
     predicted: Float[Tensor, "probe sentence word word"],
-    gold: Float[Tensor, "sentence word word"],
+    gold: Float[Tensor, "target sentence word word"],
     lengths: Int[Tensor, " sentence"],
 ) -> Float[Tensor, " probe"]:
     """Mean absolute error of probe distances, per sentence over squared length, for each probe.
 
     Args:
         predicted: Squared distances after projection (unitless).
-        gold: Path lengths in the tree, in edges; -1 where padded.
+        gold: Path lengths in the tree, in edges; -1 where padded. One target for each probe, or one for all.
         lengths: Words in each sentence.
 
     Returns:
@@ -81,20 +82,19 @@ def distance_loss(
     Reference:
         Hewitt & Manning 2019, section 2.3 and the published `L1DistanceLoss`. Deviations: none.
     """
-    _check_same(predicted, gold, lengths)
-    return _normalised_error(predicted, gold, lengths.square())
+    return _normalised_error(predicted, gold, lengths, lengths.square())
 
 
 def depth_loss(
     predicted: Float[Tensor, "probe sentence word"],
-    gold: Float[Tensor, "sentence word"],
+    gold: Float[Tensor, "target sentence word"],
     lengths: Int[Tensor, " sentence"],
 ) -> Float[Tensor, " probe"]:
     """Mean absolute error of probe depths, per sentence over length, for each probe.
 
     Args:
         predicted: Squared norms after projection (unitless).
-        gold: Edges between each word and the root; -1 where padded.
+        gold: Edges between each word and the root; -1 where padded. One target for each probe, or one for all.
         lengths: Words in each sentence.
 
     Raises:
@@ -103,21 +103,60 @@ def depth_loss(
     Reference:
         Hewitt & Manning 2019, section 2.3 and the published `L1DepthLoss`. Deviations: none.
     """
-    _check_same(predicted, gold, lengths)
-    return _normalised_error(predicted, gold, lengths)
+    return _normalised_error(predicted, gold, lengths, lengths)
 
 
-def _normalised_error(predicted: Tensor, gold: Tensor, sizes: Tensor) -> Tensor:
+def distance_gradient(
+    projected: Float[Tensor, "probe sentence word rank"],
+    gold: Float[Tensor, "target sentence word word"],
+    weights: Float[Tensor, "sentence word word"],
+) -> Float[Tensor, "probe sentence word rank"]:
+    """Gradient of the weighted absolute error of squared distances, with respect to the projected words.
+
+    Args:
+        projected: Words after projection, near the origin (see `squared_distances`).
+        gold: Path lengths; one target for each probe, or one for all.
+        weights: What a pair's error counts, such as 1 / length**2 over the sentences of a batch; 0 where padded.
+    """
+    probes, sentences, words, rank = projected.shape
+    flat = projected.reshape(probes * sentences, words, rank)
+    errors = _pairwise(flat).view(probes, sentences, words, words)
+    pairs = errors.sub_(gold).sign_().mul_(weights).view(probes * sentences, words, words)
+    totals = pairs.sum(dim=2)
+    pairs.neg_().diagonal(dim1=1, dim2=2).add_(totals)
+    return torch.bmm(pairs, flat).mul_(4).view(probes, sentences, words, rank)
+
+
+def depth_gradient(
+    projected: Float[Tensor, "probe item rank"],
+    gold: Float[Tensor, "target item"],
+    weights: Float[Tensor, " item"],
+) -> Float[Tensor, "probe item rank"]:
+    """Gradient of the weighted absolute error of squared norms, with respect to the projected words.
+
+    Args:
+        projected: Words after projection.
+        gold: Depths; one target for each probe, or one for all.
+        weights: What a word's error counts, such as 1 / length over the sentences of a batch.
+    """
+    signs = squared_norms(projected).sub_(gold).sign_().mul_(weights)
+    return projected * signs.mul_(2)[..., None]
+
+
+def _pairwise(flat: Float[Tensor, "set word rank"]) -> Float[Tensor, "set word word"]:
+    """|a|^2 + |b|^2 - 2ab; exactly 0 on the diagonal, below 0 by rounding at most."""
+    gram = torch.bmm(flat, flat.transpose(1, 2))
+    norms = gram.diagonal(dim1=1, dim2=2)
+    return (norms[:, :, None] + norms[:, None, :]).sub_(gram, alpha=2)
+
+
+def _normalised_error(predicted: Tensor, gold: Tensor, lengths: Tensor, sizes: Tensor) -> Tensor:
     """Absolute errors at unpadded places, weighted so that each sentence counts once."""
-    weights = (gold != PADDING).to(predicted.dtype)
-    weights = weights / sizes.to(predicted.dtype).view(-1, *[1] * (gold.ndim - 1)) / len(gold)
-    return ((predicted - gold).abs() * weights).flatten(start_dim=1).sum(dim=1)
-
-
-def _check_same(predicted: Tensor, gold: Tensor, lengths: Tensor) -> None:
-    """Broadcasting would hide a wrong shape and give a wrong loss."""
-    if predicted.shape[1:] != gold.shape or len(lengths) != len(gold):
+    if predicted.shape[1:] != gold.shape[1:] or len(gold) not in (1, len(predicted)) or len(lengths) != gold.shape[1]:
         raise ShapeError(
-            f"Predictions {tuple(predicted.shape[1:])}, gold {tuple(gold.shape)} and {len(lengths)} lengths "
-            "must describe the same sentences and words."
+            f"Predictions {tuple(predicted.shape)}, gold {tuple(gold.shape)} and {len(lengths)} lengths "
+            "must describe the same sentences and words, one target for each probe or one for all."
         )
+    weights = (gold != PADDING).to(predicted.dtype)
+    weights = weights / sizes.to(predicted.dtype).view(-1, *[1] * (gold.ndim - 2)) / len(lengths)
+    return ((predicted - gold).abs() * weights).flatten(start_dim=1).sum(dim=1)

@@ -1,160 +1,202 @@
 """The probe study: is syntax linearly there, in which layers, and what does fine-tuning do to it?
 
-plan: one task for each model and each kind of tree (real, control), one for the baselines, one for the parser where
-gold heads exist. collect: tidy tables with bands from resampling test sentences, a headline, a methods paragraph,
-and the trained probes themselves, so that any sentence can be put through them at once.
+prepare: the text is read, parsed and split, the models asked for. plan: one task for each model and each kind of tree
+(real, control), one for positions alone, one for the baselines, one for the parser where gold heads exist. collect:
+tidy tables with bands, a headline, a methods paragraph, and the trained probes themselves, so that any sentence can be
+put through them at once.
 
-Reference: Hewitt & Manning 2019, NAACL. Deviations: control trees after Hewitt & Liang 2019, bands and paired
-differences are added.
+Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes beside the vectors of models that have none,
+control trees after Hewitt & Liang 2019, bands and paired differences are added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import CorpusError, ModelError, SpecError
-from core.models import describe
-from core.probes.data import Tree, Treebank, as_tree, read_treebank
+from core.errors import SpecError
+from core.models import checkpoints, parse_ref
+from core.models.identity import Identity, identities, identity_tasks
+from core.probes.charts import figures
+from core.probes.data import Tree, Treebank, read_treebank
 from core.probes.headline import CITATIONS, make_headline, make_methods, make_notices
+from core.probes.result import ProbeResult, model_probes
+from core.probes.sentences import extra_files
 from core.probes.spec import ProbeSpec
-from core.probes.tables import difference_rows, draw_weights, make_table
-from core.probes.tasks import identity, score_baselines, score_parser, train_probes
-from core.results.export import Result, provenance
-from core.runs.runner import Outputs, Task, run
-from core.text.corpora import Corpus, read_corpus
+from core.probes.tables import (
+    CHAIN,
+    COLUMNS,
+    CONTROL,
+    PARSED,
+    POSITION,
+    PROBE_OF,
+    RANDOM,
+    Group,
+    Sample,
+    as_table,
+    attachment_row,
+    baseline_groups,
+    difference_rows,
+    draw_sample,
+    margin_rows,
+    probe_groups,
+    score_rows,
+    selectivity_rows,
+)
+from core.probes.tasks import score_baselines, score_parser, score_positions, train_probes
+from core.results.export import provenance
+from core.runs.runner import Outputs, Task, run, run_stages
+from core.text.reading import Text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.runs.store import Value
 
-BASELINES, PARSER, CONTROL = "baselines", "parser", "control: "
+Spec = ProbeSpec
+__all__ = ["Spec", "collect", "extra_files", "figures", "plan", "prepare", "run_study"]
+TREEBANK, BASELINES = "treebank", "baselines"
 
 
-@dataclass(frozen=True)
-class ModelProbes:
-    """One model's trained probes and what they make of the test sentences.
-
-    Attributes:
-        layers: Layer of each probe.
-        distance_maps: (layer, rank, d_model); None where no distance probe was trained.
-        depth_maps: The same for depth.
-        uuas: Share of edges found, (layer, sentence), NaN where a sentence has none; None without distances.
-        heads: Predicted heads, (layer, word), test sentences one after another; None unless both were trained.
-    """
-
-    layers: tuple[int, ...]
-    distance_maps: np.ndarray | None
-    depth_maps: np.ndarray | None
-    uuas: np.ndarray | None
-    heads: np.ndarray | None
-
-
-@dataclass(frozen=True)
-class ProbeResult(Result):
-    """A result that can be asked about sentences.
-
-    Attributes:
-        probes: Trained probes by model reference.
-        test: The test sentences, in the order of `ModelProbes.uuas` and `.heads`.
-        parsed: Whether their trees are a parser's.
-        pipeline: The parser for typed sentences.
-    """
-
-    probes: Mapping[str, ModelProbes] = field(default_factory=dict)
-    test: tuple[Tree, ...] = ()
-    parsed: bool = False
-    pipeline: str = "box"
-
-    def best_layer(self, model: str, metric: str = "uuas") -> int:
-        """The layer where a model scores highest."""
-        rows = self.table[(self.table["model"] == model) & (self.table["metric"] == metric)]
-        rows = rows[rows["probe"].isin(("distance", "depth"))]
-        if rows.empty or rows["value"].isna().all():
-            return self.probes[model].layers[0]
-        return int(rows.loc[rows["value"].idxmax(), "layer"])
-
-
-def plan(spec: ProbeSpec, treebank: Treebank | None = None) -> list[Task]:
-    """The tasks of a study; nothing is trained here, but a corpus without heads is parsed.
+def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read, parse and split the text, ask what the models are.
 
     Args:
         spec: The study.
-        treebank: Its sentences, where they have been read already.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+    """
+    return [
+        Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, spec=spec, texts=texts),
+        *identity_tasks(spec.probed),
+    ]
+
+
+def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
+    """The tasks of a study, from what its first stage brought. A model that could not be found has none.
 
     Raises:
-        CorpusError: If the text cannot be read or is too small.
-        SpecError: If no model has a layer that was asked for.
+        CorpusError: If the text could not be read, or is too small.
+        SpecError: If a model has no layer of a number that was asked for.
     """
-    treebank = treebank or read_treebank(spec)
-    trees = [tree for part in treebank.parts.values() for tree in part]
-    sizes = tuple(len(part) for part in treebank.parts.values())
-    common = {"sizes": sizes, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs, **as_arguments(trees)}
+    treebank: Treebank = ready.need(TREEBANK)
+    known = identities(ready)
+    common = training_arguments(spec, treebank)
     tasks = [
-        Task.of(BASELINES, score_baselines, seed=spec.seed, **as_arguments(treebank.parts["test"])),
-        *_parser_task(spec, treebank),
+        Task.of("baselines", score_baselines, role=BASELINES, seed=spec.seed, **as_arguments(treebank.parts["test"])),
+        Task.of("positions", score_positions, role=POSITION, rank=spec.rank, draws=spec.seeds, **common),
     ]
+    if treebank.judged is not None:
+        judged = as_arguments(treebank.judged)
+        tasks.append(
+            Task.of(
+                "parser", score_parser, role=PARSED, pipeline=spec.pipeline, pipeline_identity=treebank.parser, **judged
+            )
+        )
     for model in spec.probed:
-        known = identity(model)
-        shape: dict[str, Any] = {"ranks": (spec.rank,), "layers": spec.layers}
-        if known:
-            shape = _shape(spec, model)
-        for prefix, control in (("", False), *(((CONTROL, True),) if spec.controls else ())):
+        if model not in known:
+            continue
+        own = {**model_arguments(spec, known[model]), **common, "layers": chosen_layers(spec, known[model])}
+        own["ranks"] = (min(spec.rank, known[model].d_model),)
+        tasks.append(
+            Task.of(model, train_probes, role=("model", model), group=model, control=False, draws=spec.seeds, **own)
+        )
+        # What is added untrained needs no control of its own: nothing is claimed of it.
+        if spec.controls and model in spec.models:
             tasks.append(
                 Task.of(
-                    prefix + model, train_probes, group=model,
-                    model=model, model_identity=known, control=control, **shape, **common,
+                    f"control trees: {model}", train_probes, role=("control", model), group=model, control=True,
+                    draws=spec.controls, **own,
                 )
             )  # fmt: skip
     return tasks
 
 
-def collect(spec: ProbeSpec, outputs: Outputs, treebank: Treebank | None = None) -> ProbeResult:
+def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     """Tables, headline, notices and methods from the tasks' outputs.
 
     Returns:
-        A result with the tables `scores` (model, layer, probe, metric, value, low, high; UUAS and root accuracy in
-        percent) and `differences` (model, base, layer, metric, difference, low, high; on the same resamples).
+        A result with the tables `scores` (COLUMNS of `tables`; UUAS and root accuracy in percent), `differences`
+        (every model less the base, layer by layer) and `margins` (every model less what knows positions alone).
     """
-    treebank = treebank or read_treebank(spec)
-    lengths = np.array([len(tree.words) for tree in treebank.parts["test"]])
-    weights = draw_weights(len(lengths), spec.draws, spec.seed)
+    treebank: Treebank = ready.values[TREEBANK]
+    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
     values = outputs.values
-    models = [ref for ref in spec.probed if ref in values]
-    real = {ref: values[ref] for ref in models}
-    controls = {ref: values[CONTROL + ref] for ref in models if CONTROL + ref in values}
-    table = make_table(real, controls, values.get(BASELINES), values.get(PARSER), lengths, weights, spec)
-    tables = {"scores": table, "differences": difference_rows(real, spec.models[0], lengths, weights)}
+    real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
+    groups = {ref: probe_groups(value, sample) for ref, value in real.items()}
+    tables = {
+        "scores": _score_table(spec, groups, outputs, sample),
+        "differences": difference_rows(groups, spec.models[0], sample),
+        "margins": _margins(groups, outputs, sample),
+    }
+    coded = tuple(ref for ref in real if "centres" in real[ref])
     read = treebank.notices + tuple(note for value in values.values() for note in _notes(value))
+    said = (*make_notices(tables, spec), *read, *_ranks(spec, real))
     return ProbeResult(
         study="probe",
         spec=spec.plain(),
-        headline=make_headline(table, tables["differences"], spec, parsed=treebank.parsed),
+        headline=make_headline(tables, spec, parsed=treebank.parsed, coded=coded),
         tables=tables,
-        notices=tuple(dict.fromkeys((*make_notices(table, tables["differences"], spec), *read, *_ranks(spec, real)))),
-        failures=dict(outputs.failures),
-        provenance=provenance(tuple(models), treebank.corpus),
-        methods=make_methods(spec, treebank),
+        notices=tuple(dict.fromkeys(said)),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(real), treebank.corpus),
+        methods=make_methods(spec, treebank, coded),
         citations=CITATIONS,
-        probes={ref: _model_probes(value) for ref, value in real.items()},
+        probes={ref: model_probes(value) for ref, value in real.items()},
         test=treebank.parts["test"],
         parsed=treebank.parsed,
         pipeline=spec.pipeline,
     )
 
 
-def run_study(spec: ProbeSpec, corpora: Mapping[str, Corpus] | None = None, **options: Any) -> ProbeResult:
-    """Read, plan, run and collect.
+def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> ProbeResult:
+    """Prepare, plan, run and collect; with `sweep`, then sweep the rank at each model's best layer.
 
     Args:
         spec: The study.
-        corpora: Corpora already read (an upload), by CorpusRef.
-        options: For `core.runs.runner.run`: store, executor, progress, cancel.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    treebank = read_treebank(spec, corpora)
-    return collect(spec, run(plan(spec, treebank), **options), treebank)
+    from core.probes.sweep import collect_sweep, plan_sweep
+
+    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
+    result = collect(spec, ready, outputs)
+    if not spec.sweep:
+        return result
+    layers = {ref: result.best_layer(ref) for ref in result.probes}
+    swept = run(plan_sweep(spec, layers, ready), **options)
+    table = collect_sweep(spec, ready, swept)
+    return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.failures)
+
+
+def training_arguments(spec: ProbeSpec, treebank: Treebank) -> dict[str, Any]:
+    """What all training tasks of a study share."""
+    trees = [tree for part in treebank.parts.values() for tree in part]
+    sizes = tuple(len(part) for part in treebank.parts.values())
+    return {
+        "sizes": sizes, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs, **as_arguments(trees)
+    }  # fmt: skip
+
+
+def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
+    """What the training tasks of one model share."""
+    coded = spec.position == "on" or (spec.position == "auto" and not checkpoints.adds_positions(model.model_type))
+    return {"model": model.ref, "model_identity": model.content, "position": coded}
+
+
+def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
+    """The layers to probe.
+
+    Raises:
+        SpecError: If the model has no layer of a number that was asked for.
+    """
+    missing = [layer for layer in spec.layers if layer > model.layers]
+    if missing:
+        named = f"layer {missing[0]} is" if len(missing) == 1 else f"layers {', '.join(map(str, missing))} are"
+        raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not there.")
+    return spec.layers or tuple(range(model.layers + 1))
 
 
 def as_arguments(trees: Sequence[Tree]) -> dict[str, Any]:
@@ -166,13 +208,46 @@ def as_arguments(trees: Sequence[Tree]) -> dict[str, Any]:
     }
 
 
-def _shape(spec: ProbeSpec, model: str) -> dict[str, tuple[int, ...]]:
-    """Rank and layers as far as the model has them."""
-    info = describe(model)
-    layers = tuple(layer for layer in spec.layers if layer <= info.layers)
-    if spec.layers and not layers:
-        raise SpecError(f"{model} has layers 0 to {info.layers}; layers {spec.layers} are not among them.")
-    return {"ranks": (min(spec.rank, info.d_model),), "layers": layers}
+def _score_table(
+    spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
+) -> pd.DataFrame:
+    """Models, their control trees and selectivity, then what scores are held against."""
+    values, frames = outputs.values, []
+    for ref, own in groups.items():
+        frames.append(score_rows(ref, "", own, sample))
+        if ("control", ref) in values:
+            control = probe_groups(values["control", ref], sample)
+            frames += [score_rows(ref, CONTROL, control, sample), selectivity_rows(ref, own, control, sample)]
+    if POSITION in values:
+        frames.append(score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False))
+    if BASELINES in values:
+        for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
+            found = baseline_groups(values[BASELINES], sample, prefix)
+            wanted = {metric: group for metric, group in found.items() if PROBE_OF[metric] in spec.probes}
+            frames.append(score_rows(name, "", wanted, sample, layered=False))
+    controlled = next((ref for ref in groups if ("control", ref) in values), None)
+    if controlled:  # the words of the first model: another may tell fewer types apart
+        chain = baseline_groups(values["control", controlled], sample, "chain_")
+        wanted = {metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes}
+        frames.append(score_rows(CHAIN, CONTROL, wanted, sample, layered=False))
+    if PARSED in values:
+        lengths = np.asarray(values[PARSED]["lengths"])
+        own_sample = sample if len(lengths) == len(sample.lengths) else draw_sample(lengths, spec.draws, spec.seed)
+        judged = baseline_groups(values[PARSED], own_sample)
+        frames += [
+            score_rows(PARSED, "", judged, own_sample, layered=False),
+            attachment_row(values[PARSED], own_sample),
+        ]
+    return as_table(frames, COLUMNS)
+
+
+def _margins(groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample) -> pd.DataFrame:
+    """Trained models less their rivals."""
+    untrained = {ref: own for ref, own in groups.items() if parse_ref(ref).random}
+    rivals: dict[str, Mapping[str, Group]] = dict(untrained)
+    if POSITION in outputs.values:
+        rivals[POSITION] = probe_groups(outputs.values[POSITION], sample)
+    return margin_rows({ref: own for ref, own in groups.items() if ref not in untrained}, rivals, sample)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
@@ -181,37 +256,6 @@ def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
     return [f"{ref} has {r} dimensions: its probes have rank {r}." for ref, r in ranks.items() if r < spec.rank]
 
 
-def _parser_task(spec: ProbeSpec, treebank: Treebank) -> list[Task]:
-    """Score the parser on the test sentences if they have gold heads, else on the box's hand-checked ones."""
-    from core.text.parsing import pipeline_fingerprint
-
-    trees = list(treebank.parts["test"])
-    if treebank.gold_heads is not None:
-        trees = [Tree(t.words, gold, t.keep) for t, gold in zip(trees, treebank.gold_heads, strict=True)]
-    try:
-        known = pipeline_fingerprint(spec.pipeline)
-        if treebank.parsed and treebank.gold_heads is None:
-            trees = [as_tree(sentence) for sentence in read_corpus("demo-gold").sentences]
-    except (ModelError, CorpusError):
-        return []  # without a parser or anything to hold it against there is no row for it; see `make_notices`
-    arguments = as_arguments(trees)
-    return [Task.of(PARSER, score_parser, pipeline=spec.pipeline, pipeline_identity=known, **arguments)]
-
-
 def _notes(value: Value) -> list[str]:
     notices = value.get("notices", [])
     return [str(note) for note in notices] if isinstance(notices, list) else []
-
-
-def _model_probes(value: Value) -> ModelProbes:
-    uuas = None
-    if "hits" in value:
-        edges = np.asarray(value["edges"], dtype=np.float64)
-        uuas = np.divide(value["hits"], edges, out=np.full(np.shape(value["hits"]), np.nan), where=edges > 0)
-    return ModelProbes(
-        layers=tuple(int(layer) for layer in value["layers"]),
-        distance_maps=value.get("distance_maps"),
-        depth_maps=value.get("depth_maps"),
-        uuas=uuas,
-        heads=value.get("heads"),
-    )

@@ -6,109 +6,109 @@ Reference: Hewitt & Manning 2019, NAACL, section 4 and figure 6. Deviations: non
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import SpecError
-from core.models import describe
-from core.probes.data import Treebank, read_treebank
+from core.models.identity import identities
+from core.probes.data import Treebank
 from core.probes.headline import CITATIONS, make_methods
-from core.probes.scores import score
-from core.probes.spec import ProbeSpec, short_name
-from core.probes.study import as_arguments
-from core.probes.tables import as_scores, draw_weights
-from core.probes.tasks import identity, train_probes
+from core.probes.spec import ProbeSpec
+from core.probes.study import TREEBANK, chosen_layers, model_arguments, prepare, training_arguments
+from core.probes.tables import draw_sample, probe_groups, summary
+from core.probes.tasks import train_probes
 from core.results.export import Result, provenance
-from core.runs.runner import Outputs, Task, run
-from core.statistics import interval
-from core.text.corpora import Corpus
+from core.results.names import short_name
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.reading import Text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SWEEP = "rank sweep: "
+SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
 
 
-def sweep_ranks(d_model: int) -> tuple[int, ...]:
-    """1, 2, 4 ... and full rank."""
+def sweep_ranks(d_model: int, rank: int) -> tuple[int, ...]:
+    """1, 2, 4 ... and full rank; the study's own among them, where the sweep meets its table."""
     powers = [2**power for power in range(d_model.bit_length()) if 2**power < d_model]
-    return (*powers, d_model)
+    return tuple(sorted({*powers, min(rank, d_model), d_model}))
 
 
-def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], treebank: Treebank) -> list[Task]:
-    """One task a model: a distance probe of each rank on its layer.
+def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> list[Task]:
+    """One task a model: distance probes of each rank on its layer, as many of each as the study trains.
+
+    Args:
+        spec: The study that the sweep belongs to.
+        layers: Model -> layer.
+        ready: Outputs of the study's first stage.
 
     Raises:
-        ModelError: If a model cannot be found.
         SpecError: If a model has no such layer.
     """
-    trees = [tree for part in treebank.parts.values() for tree in part]
-    sizes = tuple(len(part) for part in treebank.parts.values())
+    known = identities(ready)
+    common = training_arguments(spec, ready.need(TREEBANK)) | {"probes": ("distance",)}
     tasks = []
     for model, layer in layers.items():
-        info = describe(model)
-        if not 0 <= layer <= info.layers:
-            raise SpecError(f"{model} has layers 0 to {info.layers}, not {layer}.")
+        if model not in known:
+            continue
+        asked = chosen_layers(replace(spec, layers=(layer,)), known[model])
+        own = {**model_arguments(spec, known[model]), **common, "layers": asked}
+        ranks = sweep_ranks(known[model].d_model, spec.rank)
         tasks.append(
             Task.of(
-                SWEEP + model, train_probes, group=model,
-                model=model, model_identity=identity(model), sizes=sizes, probes=("distance",),
-                ranks=sweep_ranks(info.d_model), layers=(layer,), control=False, seed=spec.seed, epochs=spec.epochs,
-                **as_arguments(trees),
+                f"rank sweep: {model}", train_probes, role=("sweep", model), group=model, ranks=ranks, control=False,
+                draws=spec.seeds, **own,
             )
         )  # fmt: skip
     return tasks
 
 
-def collect_sweep(spec: ProbeSpec, outputs: Outputs, treebank: Treebank) -> pd.DataFrame:
-    """model, layer, rank, metric, value, low, high: UUAS in percent and DSpr., with bands."""
+def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataFrame:
+    """SWEEP: UUAS in percent and DSpr. by rank, with bands."""
     import pandas as pd
 
-    lengths = np.array([len(tree.words) for tree in treebank.parts["test"]])
-    weights = draw_weights(len(lengths), spec.draws, spec.seed)
+    treebank: Treebank = ready.need(TREEBANK)
+    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
     frames = []
-    for name, value in outputs.values.items():
-        scores = as_scores(value, lengths)
-        for metric, scale in (("uuas", 100.0), ("dspr", 1.0)):
-            low, high = interval(score(scores, metric, weights) * scale)
-            columns: dict[str, Any] = {"model": name.removeprefix(SWEEP), "layer": np.asarray(value["layers"])}
-            columns |= {"rank": np.asarray(value["ranks"]), "metric": metric, "value": score(scores, metric) * scale}
-            frames.append(pd.DataFrame({**columns, "low": low, "high": high}))
-    columns_empty = ["model", "layer", "rank", "metric", "value", "low", "high"]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns_empty)
+    for (_, model), value in outputs.values.items():
+        for metric, group in probe_groups(value, sample).items():
+            columns = {"model": model, "layer": group.layers, "rank": group.ranks, "metric": metric}
+            frames.append(pd.DataFrame(columns | summary(sample, (1, group))))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SWEEP))
 
 
 def run_sweep(
-    spec: ProbeSpec, layers: Mapping[str, int], corpora: Mapping[str, Corpus] | None = None, **options: Any
+    spec: ProbeSpec, layers: Mapping[str, int], texts: Mapping[str, Text] | None = None, **options: Any
 ) -> Result:
-    """Read, plan, run and collect a sweep.
+    """Prepare, plan, run and collect a sweep.
 
     Args:
-        spec: The study that the sweep belongs to: its sentences, seed, epochs and draws.
+        spec: The study that the sweep belongs to: its sentences, seeds, epochs and draws.
         layers: Model -> layer.
-        corpora: Corpora already read (an upload), by CorpusRef.
-        options: For `core.runs.runner.run`.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+        options: For `core.runs.runner.run_stages`.
 
     Returns:
         A result whose table is that of `collect_sweep`.
 
     Raises:
-        ModelError: If a model cannot be found.
         SpecError: If a model has no such layer.
     """
-    treebank = read_treebank(spec, corpora)
-    outputs = run(plan_sweep(spec, layers, treebank), **options)
-    table = collect_sweep(spec, outputs, treebank)
+    asked = replace(spec, models=tuple(layers), untrained=False)
+    ready, outputs = run_stages(prepare(asked, texts), lambda ready: plan_sweep(asked, layers, ready), **options)
+    table = collect_sweep(asked, ready, outputs)
+    treebank: Treebank = ready.need(TREEBANK)
+    coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
     return Result(
         study="probe-ranks",
         spec=spec.plain() | {"sweep": dict(layers)},
         headline=sweep_headline(table),
         tables={"sweep": table},
         notices=treebank.notices,
-        failures=dict(outputs.failures),
+        failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(layers), treebank.corpus),
-        methods=make_methods(spec, treebank) + " Ranks were swept at one layer.",
+        methods=make_methods(spec, treebank, coded) + " Ranks were swept at one layer.",
         citations=CITATIONS,
     )
 

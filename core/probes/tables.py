@@ -1,18 +1,20 @@
 """Tidy tables from what each test sentence contributed, every number with its band.
 
 All rows of a study are scored on the same resamples of the test sentences, so that differences between models, and
-between real and control trees, have bands of their own that do not count the sentences' difficulty twice.
+between real and control trees, have bands of their own that do not count the sentences' difficulty twice. A score is
+the mean over several probes (from other initial maps, or on other draws of control trees); their spread enters the
+band as a t-distributed error of that mean, with a variance pooled over a model's layers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.probes.scores import SentenceScores, ratio, score
-from core.probes.spec import ProbeSpec
 from core.statistics import interval, sentence_counts
 
 if TYPE_CHECKING:
@@ -20,109 +22,102 @@ if TYPE_CHECKING:
 
     from core.runs.store import Value
 
-COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high")
+COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
-LABELS = {
-    "uuas": "UUAS (%)",
-    "dspr": "DSpr.",
-    "root": "Root accuracy (%)",
-    "nspr": "NSpr.",
-    "selectivity": "Selectivity (UUAS, points)",
-    "uas": "UAS (%)",
-}
-CHAIN, RANDOM, PARSED = "linear chain", "random tree", "parser"
-PERCENT = ("uuas", "root", "uas", "selectivity")
+HEADS_METRIC = "uas"
+CONTROL = " control"  # after the probe that learned control trees
+SELECTIVITY = " selectivity"  # after the metric that the control's is taken from
+NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
+CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
+PERCENT = ("uuas", "root", HEADS_METRIC)
+PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 
 
-def draw_weights(sentences: int, draws: int, seed: int) -> np.ndarray:
-    """How often each test sentence is drawn in each resample, (draw, sentence); the same for every row of a study."""
-    return sentence_counts(sentences, draws, np.random.default_rng(seed)).astype(np.float64)
+def metric_label(metric: str) -> str:
+    """A metric as charts and tables name it, with its unit."""
+    bare = metric.removesuffix(SELECTIVITY)
+    name = NAMES.get(bare, bare.upper())
+    if bare != metric:
+        return f"Selectivity ({name}{', points' if bare in PERCENT else ''})"
+    return f"{name[0].upper()}{name[1:]}{' (%)' if metric in PERCENT else ''}"
 
 
-def make_table(
-    real: Mapping[str, Value],
-    controls: Mapping[str, Value],
-    baselines: Value | None,
-    parser: Value | None,
-    lengths: np.ndarray,
-    weights: np.ndarray,
-    spec: ProbeSpec,
-) -> pd.DataFrame:
-    """The study's table: models, control trees, selectivity, baselines and the parser.
+@dataclass(frozen=True)
+class Group:
+    """One metric of a model's probes.
 
-    Args:
-        real: Output of `train_probes` by model.
-        controls: The same on control trees.
-        baselines: Output of `score_baselines`.
-        parser: Output of `score_parser`; resampled on its own where its sentences are not the test sentences.
-        lengths: Words in each test sentence.
-        weights: From `draw_weights`.
-        spec: For the seed and the number of draws.
-
-    Returns:
-        COLUMNS; layer is missing where there is none. Control trees carry "control" after the probe's name.
+    Attributes:
+        layers: Layer (and, in a sweep, rank) of each row of the scores.
+        ranks: Rank of each row.
+        points: Scores on the test sentences.
+        resampled: Scores on each resample of them.
+        dev: Scores on the development sentences, mean over draws; NaN where they were not taken.
     """
-    import pandas as pd
 
-    rows: list[tuple[Any, ...]] = []
-    for model, value in real.items():
-        layers = np.asarray(value["layers"]).tolist()
-        scores = as_scores(value, lengths)
-        for probe, metric in _metrics(scores):
-            rows += _rows(model, layers, probe, metric, scores, weights)
-        if model in controls:
-            control = as_scores(controls[model], lengths)
-            for probe, metric in _metrics(control):
-                rows += _rows(model, layers, f"{probe} control", metric, control, weights)
-            if scores.hits is not None:
-                rows += _difference(("selectivity",), model, layers, "uuas", scores, control, weights)
-    if baselines is not None:
-        for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
-            scores = as_scores(baselines, lengths, prefix)
-            wanted = [pair for pair in _metrics(scores) if pair[0] in spec.probes]
-            for probe, metric in wanted:
-                rows += _rows(name, [None], probe, metric, scores, weights)
-    if parser is not None:
-        own = np.asarray(parser["lengths"])
-        draws = weights if len(own) == len(lengths) else draw_weights(len(own), spec.draws, spec.seed)
-        scores = as_scores(parser, own)
-        for probe, metric in _metrics(scores):
-            rows += _rows(PARSED, [None], probe, metric, scores, draws)
-        attached = ratio(np.asarray(parser["attached"]), np.asarray(parser["words"]))
-        low, high = interval(ratio(np.asarray(parser["attached"]), np.asarray(parser["words"]), draws))
-        rows.append((PARSED, None, "heads", "uas", 100 * float(attached), 100 * float(low), 100 * float(high)))
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype({"layer": "Int64", "value": float, "low": float, "high": float})
+    layers: tuple[int, ...]
+    ranks: tuple[int, ...]
+    points: np.ndarray  # (layer, draw)
+    resampled: np.ndarray  # (resample, layer, draw)
+    dev: np.ndarray  # (layer,)
+
+    def only(self, layers: list[int]) -> Group:
+        """Some of the layers, in this order."""
+        rows = [self.layers.index(layer) for layer in layers]
+        return Group(
+            tuple(layers),
+            tuple(self.ranks[row] for row in rows),
+            self.points[rows],
+            self.resampled[:, rows],
+            self.dev[rows],
+        )
 
 
-def difference_rows(real: Mapping[str, Value], base: str, lengths: np.ndarray, weights: np.ndarray) -> pd.DataFrame:
-    """Every model less the base, layer by layer, with the band of the difference.
+@dataclass(frozen=True)
+class Sample:
+    """The test sentences of a study: lengths (sentence,), resamples (resample, sentence) and the seed of them."""
 
-    Returns:
-        model, base, layer, metric, difference, low, high; layers that both have.
-    """
-    import pandas as pd
-
-    rows: list[tuple[Any, ...]] = []
-    for model, value in real.items():
-        if model == base or base not in real:
-            continue
-        mine, theirs = (np.asarray(v["layers"]).tolist() for v in (value, real[base]))
-        shared = [layer for layer in mine if layer in theirs]
-        one = as_scores(value, lengths, rows=[mine.index(layer) for layer in shared])
-        other = as_scores(real[base], lengths, rows=[theirs.index(layer) for layer in shared])
-        for _, metric in _metrics(one):
-            found = _difference((metric,), model, shared, metric, one, other, weights)
-            rows += [(row[0], base, row[1], row[3], *row[4:]) for row in found]
-    table = pd.DataFrame(rows, columns=["model", "base", "layer", "metric", "difference", "low", "high"])
-    return table.astype({"layer": "Int64", "difference": float, "low": float, "high": float})
+    lengths: np.ndarray
+    weights: np.ndarray
+    seed: int
 
 
-def as_scores(value: Value, lengths: np.ndarray, prefix: str = "", rows: list[int] | None = None) -> SentenceScores:
-    """A task's output as scores; `rows` picks layers."""
-    chosen = slice(None) if rows is None else rows
+def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
+    """Resamples of the test sentences, the same for every row of a study."""
+    weights = sentence_counts(len(lengths), draws, np.random.default_rng(seed)).astype(np.float64)
+    return Sample(lengths, weights, seed)
+
+
+def probe_groups(value: Value, sample: Sample) -> dict[str, Group]:
+    """What trained probes scored, by metric, as percentages or correlations."""
+    count = int(np.max(value["draws"])) + 1
+    layers, ranks = (tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks"))
+    return _groups(value, sample, "", layers, ranks, count)
+
+
+def baseline_groups(value: Value, sample: Sample, prefix: str = "") -> dict[str, Group]:
+    """What trees of no layer scored; several rows are draws of the trees that they are held against."""
+    first = next(metrics_of(value, prefix))
+    return _groups(value, sample, prefix, (0,), (0,), len(np.asarray(value[prefix + _stored(first)])))
+
+
+def _groups(
+    value: Value, sample: Sample, prefix: str, layers: tuple[int, ...], ranks: tuple[int, ...], count: int
+) -> dict[str, Group]:
+    scores = as_scores(value, sample.lengths, prefix)
+    groups = {}
+    for metric in metrics_of(value, prefix):
+        scale = 100.0 if metric in PERCENT else 1.0
+        points = (score(scores, metric) * scale).reshape(len(layers), count)
+        resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, len(layers), count)
+        dev = np.asarray(value.get(f"dev_{metric}", points * np.nan)) * scale
+        groups[metric] = Group(layers, ranks, points, resampled, dev.reshape(len(layers), count).mean(axis=1))
+    return groups
+
+
+def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceScores:
+    """A task's output as scores."""
     parts = {
-        name: np.asarray(value[prefix + name], dtype=np.float64)[chosen]
+        name: np.asarray(value[prefix + name], dtype=np.float64)
         for name in ("hits", "dspr", "nspr", "root")
         if prefix + name in value
     }
@@ -130,40 +125,193 @@ def as_scores(value: Value, lengths: np.ndarray, prefix: str = "", rows: list[in
     return SentenceScores(lengths, np.zeros(len(lengths)) if edges is None else np.asarray(edges, np.float64), **parts)
 
 
-def _metrics(scores: SentenceScores) -> Iterator[tuple[str, str]]:
-    """(probe, metric) for what the scores hold."""
-    for probe, metrics in METRICS.items():
-        for metric in metrics:
-            if getattr(scores, "hits" if metric == "uuas" else metric) is not None:
-                yield probe, metric
+def metrics_of(value: Value, prefix: str = "") -> Iterator[str]:
+    """Metrics that a task's output holds."""
+    return (metric for metric in PROBE_OF if prefix + _stored(metric) in value)
 
 
-def _rows(
-    model: str, layers: list[Any], probe: str, metric: str, scores: SentenceScores, weights: np.ndarray
-) -> list[tuple[Any, ...]]:
-    """One row a layer."""
-    scale = 100.0 if metric in PERCENT else 1.0
-    values = score(scores, metric) * scale
-    low, high = interval(score(scores, metric, weights) * scale)
-    return [(model, *row) for row in zip(layers, *_repeat(len(layers), probe, metric), values, low, high, strict=True)]
+def _stored(metric: str) -> str:
+    """A metric's name in a task's output."""
+    return "hits" if metric == "uuas" else metric
 
 
-def _difference(
-    name: tuple[str],
-    model: str,
-    layers: list[Any],
-    metric: str,
-    one: SentenceScores,
-    other: SentenceScores,
-    weights: np.ndarray,
-) -> list[tuple[Any, ...]]:
-    """One row a layer: the first scores less the second, on the same resamples."""
-    scale = 100.0 if metric in PERCENT else 1.0
-    values = (score(one, metric) - score(other, metric)) * scale
-    low, high = interval((score(one, metric, weights) - score(other, metric, weights)) * scale)
-    constant = _repeat(len(layers), "distance" if metric in METRICS["distance"] else "depth", *name)
-    return [(model, *row) for row in zip(layers, *constant, values, low, high, strict=True)]
+def summary(sample: Sample, *terms: tuple[int, Group]) -> dict[str, np.ndarray]:
+    """A signed sum of scores with its band, one entry a layer.
+
+    Args:
+        sample: The test sentences.
+        terms: (sign, scores), of the same layers; each term's probes bring an error of their own.
+
+    Returns:
+        value, low, high.
+    """
+    value = sum(sign * group.points.mean(axis=1) for sign, group in terms)
+    resampled = sum(sign * group.resampled.mean(axis=2) for sign, group in terms)
+    rng = np.random.default_rng((sample.seed, len(sample.weights)))
+    for _, group in terms:
+        resampled = resampled + _probe_error(group.points, len(sample.weights), rng)
+    low, high = interval(resampled)
+    return {"value": np.asarray(value), "low": low, "high": high}
 
 
-def _repeat(count: int, *values: str) -> list[list[str]]:
-    return [[value] * count for value in values]
+def score_rows(
+    model: str, probe: str, groups: Mapping[str, Group], sample: Sample, *, layered: bool = True
+) -> pd.DataFrame:
+    """Rows of the table of scores for one model (or baseline, whose rows have no layer)."""
+    import pandas as pd
+
+    frames = []
+    for metric, group in groups.items():
+        draws = group.points.shape[1]
+        columns = {
+            "model": model,
+            "layer": group.layers if layered else None,
+            "probe": PROBE_OF[metric] + probe,
+            "metric": metric,
+            **summary(sample, (1, group)),
+            "dev": group.dev,
+            "probes": draws,
+            "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan,
+        }
+        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
+    return as_table(frames, COLUMNS)
+
+
+def selectivity_rows(
+    model: str, real: Mapping[str, Group], control: Mapping[str, Group], sample: Sample
+) -> pd.DataFrame:
+    """Real scores less those on control trees; `sd` is that of the control's draws."""
+    import pandas as pd
+
+    frames = []
+    for metric, group in real.items():
+        other = control[metric]
+        columns = {
+            "model": model,
+            "layer": group.layers,
+            "probe": PROBE_OF[metric],
+            "metric": metric + SELECTIVITY,
+            **summary(sample, (1, group), (-1, other)),
+            "dev": np.nan,
+            "probes": other.points.shape[1],
+            "sd": other.points.std(axis=1, ddof=1) if other.points.shape[1] > 1 else np.nan,
+        }
+        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
+    return as_table(frames, COLUMNS)
+
+
+def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
+    """The parser's unlabelled attachment."""
+    import pandas as pd
+
+    attached, words = np.asarray(parser["attached"]), np.asarray(parser["words"])
+    low, high = interval(ratio(attached, words, sample.weights))
+    row = (
+        PARSED,
+        None,
+        "heads",
+        HEADS_METRIC,
+        100 * float(ratio(attached, words)),
+        100 * float(low),
+        100 * float(high),
+    )
+    return as_table([pd.DataFrame([(*row, np.nan, 1, np.nan)], columns=list(COLUMNS))], COLUMNS)
+
+
+DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
+
+
+def difference_rows(groups: Mapping[str, Mapping[str, Group]], base: str, sample: Sample) -> pd.DataFrame:
+    """Every model less the base, layer by layer, with the band of the difference; layers that both have.
+
+    Probes of one draw start from the same map, so their differences are taken pair by pair.
+    """
+    import pandas as pd
+
+    frames = []
+    for model, own in groups.items():
+        if model == base or base not in groups:
+            continue
+        for metric, group in own.items():
+            other = groups[base][metric]
+            shared = [layer for layer in group.layers if layer in other.layers]
+            one, two = group.only(shared), other.only(shared)
+            paired = Group(one.layers, one.ranks, one.points - two.points, one.resampled - two.resampled, one.dev)
+            found = summary(sample, (1, paired))
+            columns = {
+                "model": model,
+                "base": base,
+                "layer": shared,
+                "metric": metric,
+                "difference": found.pop("value"),
+            }
+            frames.append(pd.DataFrame(columns | found))
+    return as_table(frames, DIFFERENCES)
+
+
+MARGINS = ("model", "layer", "metric", "rival", "rival_layer", "rival_value", "margin", "low", "high")
+
+
+def margin_rows(
+    groups: Mapping[str, Mapping[str, Group]], rivals: Mapping[str, Mapping[str, Group]], sample: Sample
+) -> pd.DataFrame:
+    """Every model less what knows positions alone: probes on the code, and untrained models in their best layer.
+
+    A rival's layer is the one that is best on the development sentences, as a model's own is.
+
+    Args:
+        groups: Scores by model.
+        rivals: Scores by rival.
+        sample: The test sentences.
+    """
+    import pandas as pd
+
+    frames = []
+    for model, own in groups.items():
+        for rival, theirs in rivals.items():
+            for metric, group in own.items():
+                chooser = theirs[METRICS[PROBE_OF[metric]][0]].dev
+                place = int(np.nanargmax(chooser)) if np.isfinite(chooser).any() else 0
+                best = theirs[metric].only([theirs[metric].layers[place]])
+                found = summary(sample, (1, group), (-1, _repeated(best, len(group.layers))))
+                columns = {
+                    "model": model,
+                    "layer": group.layers,
+                    "metric": metric,
+                    "rival": rival,
+                    "rival_layer": None if rival == POSITION else best.layers[0],
+                    "rival_value": float(best.points.mean()),
+                    "margin": found.pop("value"),
+                }
+                frames.append(pd.DataFrame(columns | found))
+    table = as_table(frames, MARGINS)
+    return table.astype({"rival_layer": "Int64"})
+
+
+def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Frames one under another, with the columns' types also where there are no rows."""
+    import pandas as pd
+
+    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(columns))
+    whole, text = {"layer", "probes"}, {"model", "base", "probe", "metric", "rival"}
+    kinds = {
+        name: "Int64" if name in whole else float for name in columns if name not in text and name != "rival_layer"
+    }
+    return table[list(columns)].astype(kinds)
+
+
+def _repeated(group: Group, count: int) -> Group:
+    """One row, as often as another group has layers."""
+    return Group(
+        group.layers * count, group.ranks * count, group.points.repeat(count, axis=0),
+        group.resampled.repeat(count, axis=1), group.dev.repeat(count),
+    )  # fmt: skip
+
+
+def _probe_error(points: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Errors of the means over probes, (draw, layer): t-distributed, their variance pooled over the layers."""
+    layers, count = points.shape
+    if count < 2:
+        return np.zeros((draws, layers))
+    variance = float(np.nanmean(points.var(axis=1, ddof=1))) if np.isfinite(points).any() else 0.0
+    return rng.standard_t(layers * (count - 1), (draws, layers)) * np.sqrt(variance / count)

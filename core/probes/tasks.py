@@ -10,41 +10,51 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from core.errors import ModelError
-from core.models import choose_device, describe, fingerprint, tokenizer_fingerprint
+from core.models import choose_device, describe, load_tokenizer
 from core.probes.baselines import attachment, linear_chain, parsed_trees, random_trees
-from core.probes.control import control_heads
+from core.probes.control import as_read, control_heads
 from core.probes.data import Tree, gold_of
+from core.probes.positions import SIZE, beside_positions, measure_vectors, position_code
 from core.probes.predict import predict_depths, predict_distances, predicted_trees
-from core.probes.scores import Gold, SentenceScores, score_depths, score_distances
+from core.probes.scores import Gold, SentenceScores, score, score_depths, score_distances
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
 
 CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
 LARGEST_HALF = 65_504.0
-_ONE_AT_A_TIME = threading.Lock()  # training uses every core, and its vectors fill the memory: never two at once
+LARGE = 2**29  # bytes of vectors from which on tasks take turns
+_LARGE_ONE = threading.Lock()
 
 Words = tuple[tuple[str, ...], ...]
 Heads = tuple[tuple[int, ...], ...]
 Keep = tuple[tuple[bool, ...], ...]
 
 
-def identity(ref: str) -> str:
-    """What a model's vectors depend on, for a task's key: weights and tokenizer; "" where it cannot be found.
+@dataclass(frozen=True)
+class Regime:
+    """How a task's probes are trained; plain values.
 
-    A model that cannot be found gets a task all the same, and the task fails with the reason.
+    Attributes:
+        probes: "distance", "depth" or both.
+        ranks: One rank for all layers, or several for a sweep.
+        draws: Probes of each layer and rank: from other initial maps, or on other draws of control trees.
+        seed: Of maps, the order of sentences and the control rules.
+        epochs: Most epochs.
     """
-    try:
-        return f"{fingerprint(ref)} {tokenizer_fingerprint(ref)}"
-    except ModelError:
-        return ""
+
+    probes: tuple[str, ...]
+    ranks: tuple[int, ...]
+    draws: int
+    seed: int
+    epochs: int
 
 
-@pure("probes.train")
+@pure("probes.train", version=2)
 def train_probes(
     model: str,
     model_identity: str,
@@ -55,7 +65,9 @@ def train_probes(
     probes: tuple[str, ...],
     ranks: tuple[int, ...],
     layers: tuple[int, ...],
+    draws: int,
     control: bool,
+    position: bool,
     seed: int,
     epochs: int,
 ) -> Value:
@@ -63,41 +75,75 @@ def train_probes(
 
     Args:
         model: Reference.
-        model_identity: See `identity`; part of the key.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
         words: Sentences: training, then development, then test.
         heads: Their trees.
         keep: Which words are not punctuation.
         sizes: How many of the sentences are for training, development and test.
         probes: "distance", "depth" or both.
-        ranks: One rank for all layers, or several for a sweep over the one layer given.
-        layers: Layers to probe; empty for all.
+        ranks: One rank for all layers, or several for a sweep.
+        layers: Layers to probe.
+        draws: Probes of each layer and rank; with `control` each on its own draw of control trees.
         control: Train on control trees instead of the trees given.
-        seed: Of maps, batches and control rules.
+        position: Whether codes of the words' places stand beside the vectors.
+        seed: Of maps, the order of sentences and control rules.
         epochs: Most epochs.
 
     Returns:
-        `layers` and `ranks` (probe,); for each kind of probe `distance_maps` or `depth_maps` (probe, rank, d_model)
-        float32, `..._dev` (epoch, probe) development losses, `..._best` (probe,) the epoch kept; on the test
-        sentences `edges` (sentence,), `hits`, `dspr`, `nspr`, `root` (probe, sentence); `heads` (probe, word) of the
-        predicted trees where both kinds were trained; `notices`.
+        `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`, `dspr`, `nspr`,
+        `root` (probe, sentence); for each kind of probe `..._dev` (epoch, probe) development losses and `..._best`
+        (probe,) the epoch kept; `notices`. On the trees given also `dev_uuas` and `dev_root` (probe,), shares on the
+        development sentences; of the first draw `distance_maps` and `depth_maps` (layer and rank, rank, d_model)
+        float32 and, where both kinds were trained on one rank, `heads` (layer, word) of the predicted trees; with
+        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors. On control trees
+        `chain_...` (draw, sentence), the scores of the linear chain on them.
 
     Raises:
         ModelError: If the model cannot be loaded.
         SpecError: If it has no such layer or fewer dimensions than the rank.
     """
-    if not model_identity:
-        fingerprint(model)  # raises the reason that `identity` met
-        tokenizer_fingerprint(model)
-        raise ModelError(f"{model} could not be found at first and can be now: run again.")
     trees = [Tree(*rows) for rows in zip(words, heads, keep, strict=True)]
-    targets = [control_heads(t.words, np.array(t.keep), seed) for t in trees] if control else [t.heads for t in trees]
-    gold = gold_of(trees, targets)
-    with _alone():
-        with span(0.0, 0.25):
-            vectors, notices = read_vectors(model, words, layers)
-        return _train_and_score(
-            vectors, gold, sizes, probes, ranks, seed, epochs, with_heads=not control, layers=layers
-        ) | {"notices": notices}
+    golds = _control_golds(model, trees, draws, seed) if control else [gold_of(trees)]
+    lengths = golds[0].lengths
+    with span(0.0, 0.2):
+        vectors, notices = read_vectors(model, words, layers)
+    value: Value = {"notices": notices}
+    if position:
+        centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
+        vectors = beside_positions(vectors, lengths, centres, deviations)
+        value |= {} if control else {"centres": centres, "deviations": deviations}
+    regime = Regime(probes, ranks, draws, seed, epochs)
+    with _taking_turns(vectors.nbytes), span(0.2, 1.0):
+        value |= _train_and_score(vectors, layers, golds, sizes, regime)
+    if control:
+        start = sizes[0] + sizes[1]
+        chains = [_columns("chain_", linear_chain(gold.part(start, len(trees)))) for gold in golds]
+        value |= {name: np.concatenate([chain[name] for chain in chains]) for name in chains[0]}
+    return value
+
+
+@pure("probes.positions")
+def score_positions(
+    words: Words,
+    heads: Heads,
+    keep: Keep,
+    sizes: tuple[int, int, int],
+    probes: tuple[str, ...],
+    rank: int,
+    draws: int,
+    seed: int,
+    epochs: int,
+) -> Value:
+    """Train probes on position codes alone: what a score owes to knowing where words stand.
+
+    Args: as in `train_probes`; `rank` is lowered to the size of the code.
+
+    Returns:
+        What `train_probes` returns, for one layer numbered 0.
+    """
+    gold = gold_of([Tree(*rows) for rows in zip(words, heads, keep, strict=True)])
+    regime = Regime(probes, (min(rank, SIZE),), draws, seed, epochs)
+    return _train_and_score(position_code(gold.lengths)[:, None], (0,), [gold], sizes, regime)
 
 
 @pure("probes.baselines")
@@ -149,16 +195,15 @@ def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[in
     """
     from core.vectors.activations import extract
 
-    info = describe(model)
-    chosen = list(layers) or list(range(info.layers + 1))
+    width = describe(model).d_model
     total = sum(map(len, words))
-    result = np.zeros((total, len(chosen), info.d_model), dtype=np.float16)
+    result = np.zeros((total, len(layers), width), dtype=np.float16)
     notices: list[str] = []
     start = 0
     for first in range(0, len(words), CHUNK):
         chunk = words[first : first + CHUNK]
         with span(first / len(words), (first + len(chunk)) / len(words)):
-            got = extract(model, chunk, layers=chosen)
+            got = extract(model, chunk, layers=layers)
         starts = start + np.concatenate([[0], np.cumsum([len(sentence) for sentence in chunk])])
         if result.dtype == np.float16 and np.abs(got.vectors).max(initial=0.0) > LARGEST_HALF:
             result = result.astype(np.float32)
@@ -169,53 +214,87 @@ def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[in
 
 
 def _train_and_score(
-    vectors: np.ndarray,
-    gold: Gold,
-    sizes: tuple[int, int, int],
-    probes: tuple[str, ...],
-    ranks: tuple[int, ...],
-    seed: int,
-    epochs: int,
-    *,
-    with_heads: bool,
-    layers: tuple[int, ...],
+    vectors: np.ndarray, layers: tuple[int, ...], golds: Sequence[Gold], sizes: tuple[int, int, int], how: Regime
 ) -> Value:
     """Train each kind of probe on the training vectors and score it on the test vectors."""
     import torch
 
-    from core.probes.training import ProbeData, train_bank
+    from core.probes.batches import ProbeData
+    from core.probes.training import Probe, train_bank
 
-    ends = np.cumsum(sizes)
-    lengths = gold.lengths
-    cuts = np.concatenate([[0], np.cumsum(lengths)])[[0, *ends]]
-    sweep = len(ranks) > 1
-    slots = [0] * len(ranks) if sweep else list(range(vectors.shape[1]))
-    shown = tuple(layers) or tuple(range(vectors.shape[1]))
-    value: Value = {"layers": np.array([shown[slot] for slot in slots])}
-    value["ranks"] = np.array(ranks if sweep else list(ranks) * len(slots))
-    test = gold.after(int(ends[1]))
-    held = vectors[cuts[2] :][:, slots]
-    predictions: dict[str, list[np.ndarray]] = {}
-    for number, kind in enumerate(probes):
-        targets = gold.distances if kind == "distance" else gold.depths
-        data = [
-            ProbeData(torch.from_numpy(vectors[cuts[part] : cuts[part + 1]]), targets[start:end])
-            for part, (start, end) in enumerate(((0, ends[0]), (ends[0], ends[1])))
-        ]
-        with span(0.25 + 0.7 * number / len(probes), 0.25 + 0.7 * (number + 1) / len(probes)):
+    control = len(golds) > 1
+    ends = [0, *np.cumsum(sizes).tolist()]
+    cuts = np.concatenate([[0], np.cumsum(golds[0].lengths)])[ends]
+    probes = [
+        Probe(layer, rank, draw, draw if control else 0)
+        for layer in layers
+        for rank in how.ranks
+        for draw in range(how.draws)
+    ]
+    value: Value = {
+        "layers": np.array([probe.layer for probe in probes]),
+        "ranks": np.array([probe.rank for probe in probes]),
+        "draws": np.array([probe.draw for probe in probes]),
+    }
+    first, predicted = [i for i, probe in enumerate(probes) if probe.draw == 0], {}
+    for number, kind in enumerate(how.probes):
+        trees = [gold.distances if kind == "distance" else gold.depths for gold in golds]
+        targets = [np.stack(rows) for rows in zip(*trees, strict=True)]
+        train, dev = (
+            ProbeData(torch.from_numpy(vectors[cuts[part] : cuts[part + 1]]), targets[ends[part] : ends[part + 1]])
+            for part in (0, 1)
+        )
+        with span(0.9 * number / len(how.probes), 0.9 * (number + 1) / len(how.probes)):
             bank = train_bank(
-                *data, kind=kind, rank=list(value["ranks"]), layers=slots, seed=seed, epochs=epochs,
-                device=_device(), report=tick,
+                train, dev, probes, kind=kind, layers=layers, seed=how.seed, epochs=how.epochs, device=_device(),
+                report=tick,
             )  # fmt: skip
-        value |= {f"{kind}_maps": bank.maps, f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
-        predict = predict_distances if kind == "distance" else predict_depths
-        predictions[kind] = predict(bank.maps, held, test.lengths)
-        scores = (score_distances if kind == "distance" else score_depths)(predictions[kind], test)
-        value |= _columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
-    if with_heads and len(predictions) == 2 and not sweep:
-        tick(0.97, "predicted trees")
-        value["heads"] = predicted_trees(predictions["distance"], predictions["depth"], test.keep)
+        value |= {f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
+        rows = [layers.index(probe.layer) for probe in probes]
+        for part in (2,) if control else (1, 2):
+            held = [gold.part(ends[part], ends[part + 1]) for gold in golds]
+            predict = predict_distances if kind == "distance" else predict_depths
+            found = predict(bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows)
+            scores = _score(kind, found, held, [probe.target for probe in probes])
+            if part == 1:
+                metric = "uuas" if kind == "distance" else "root"
+                value[f"dev_{metric}"] = score(scores, metric)
+            else:
+                value |= _columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
+                predicted[kind] = [values[first] for values in found]
+        if not control:
+            value[f"{kind}_maps"] = bank.maps[first]
+    if not control and len(predicted) == 2 and len(how.ranks) == 1:
+        tick(0.95, "predicted trees")
+        value["heads"] = predicted_trees(predicted["distance"], predicted["depth"], golds[0].part(*ends[2:]).keep)
     return value
+
+
+def _score(kind: str, predicted: Sequence[np.ndarray], golds: Sequence[Gold], targets: Sequence[int]) -> SentenceScores:
+    """Scores of every probe against its own trees."""
+    measure = score_distances if kind == "distance" else score_depths
+    if len(golds) == 1:
+        return measure(predicted, golds[0])
+    place = np.array(targets)
+    parts = [measure([rows[place == target] for rows in predicted], gold) for target, gold in enumerate(golds)]
+    back = np.argsort(np.concatenate([np.flatnonzero(place == target) for target in range(len(golds))]))
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])[back]
+        for name in ("hits", "dspr", "nspr", "root")
+        if getattr(parts[0], name) is not None
+    }
+    return SentenceScores(parts[0].lengths, parts[0].edges, **joined)  # control trees of a sentence have equal edges
+
+
+def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> list[Gold]:
+    """Control trees over words as the model's tokenizer tells them apart, one set a draw."""
+    normaliser = load_tokenizer(model).backend_tokenizer.normalizer
+    words = [as_read(tree.words, None if normaliser is None else normaliser.normalize_str) for tree in trees]
+    keep = [np.array(tree.keep) for tree in trees]
+    return [
+        gold_of(trees, [control_heads(*row, seed, draw) for row in zip(words, keep, strict=True)])
+        for draw in range(draws)
+    ]
 
 
 def _columns(prefix: str, scores: SentenceScores) -> Value:
@@ -230,11 +309,14 @@ def _device() -> str:
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Wait, cancellably, until no other probes are being trained in this process."""
-    while not _ONE_AT_A_TIME.acquire(timeout=0.2):
+def _taking_turns(size: int) -> Iterator[None]:
+    """Let one task at a time hold vectors that would fill the memory twice over; the others wait, cancellably."""
+    if size < LARGE:
+        yield
+        return
+    while not _LARGE_ONE.acquire(timeout=0.2):
         tick(0.0, "waiting for the other probes")
     try:
         yield
     finally:
-        _ONE_AT_A_TIME.release()
+        _LARGE_ONE.release()

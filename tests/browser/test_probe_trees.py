@@ -22,8 +22,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("probe-browser")
     model, trees = save_tiny(folder / "bert", "bert"), write_trees(folder / "trees.conllu")
     with serve(folder, OMP_NUM_THREADS="1") as app:
-        query = {"models": f"path:{model}", "text": str(trees), "sentences": 130, "rank": 8, "epochs": 1, "draws": 20}
-        query |= {"controls": "false", "untrained": "false", "view": "Sentence"}
+        query = {"models": f"path:{model}", "corpus": str(trees), "sentences": 130, "rank": 8, "epochs": 1, "draws": 20}
+        query |= {"seeds": 1, "controls": 0, "untrained": "false", "view": "Sentence"}
         yield f"{app}/probe_trees?{urlencode(query)}"
 
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.core.probes.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import open_page, sentences, settle
-from ui import controls
+from ui import forms
 
 PAGE = "pages/probe_trees.py"
 
@@ -20,8 +20,8 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
     folder = tmp_path_factory.mktemp("probe-page")
     models = [f"path:{save_tiny(folder / name, name)}" for name in ("bert", "gpt2")]
     trees = write_trees(folder / "trees.conllu")
-    small = {"rank": "8", "epochs": "1", "draws": "20", "controls": "false", "untrained": "false"}
-    return {"models": models, "text": str(trees), "sentences": "130", **small}
+    small = {"rank": "8", "epochs": "1", "draws": "20", "seeds": "1", "controls": "1", "untrained": "false"}
+    return {"models": models, "corpus": str(trees), "sentences": "130", **small}
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def one_store(shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
-    monkeypatch.setattr(controls, "TEXTS", (*controls.TEXTS, link["text"]))
-    monkeypatch.setattr(controls, "model_options", lambda: list(link["models"]))
+    monkeypatch.setattr(forms, "TEXTS", (*forms.TEXTS, link["corpus"]))
+    monkeypatch.setattr(forms, "model_options", lambda: list(link["models"]))
 
 
 def figures(app: AppTest) -> int:
@@ -53,10 +53,15 @@ def test_curves_differences_table_and_headline(link: dict[str, str | list[str]])
     assert "UUAS" in app.markdown[1].value
     assert app.dataframe
     for metric in ("dspr", "root", "nspr"):
-        app.segmented_control(key="metric").set_value(metric)
+        app.segmented_control(key="probe/metric").set_value(metric)
         app.run()
         assert not app.exception
         assert figures(app) == 2
+    app.toggle(key="probe/selectivity").set_value(True)
+    app.run()
+    assert not app.exception
+    assert figures(app) == 1
+    assert set(app.dataframe[0].value["metric"]) == {"nspr selectivity"}
 
 
 @pytest.mark.parametrize(
@@ -64,8 +69,8 @@ def test_curves_differences_table_and_headline(link: dict[str, str | list[str]])
 )
 def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> None:
     app = open_page(PAGE, **link, view="Sentence")
-    app.text_input(key="sentence").set_value(text)
-    app.run()
+    app.text_input(key="probe/sentence").set_value(text)
+    settle(app.run())
     assert not app.exception
     assert not app.error
     assert figures(app) == 4
@@ -75,8 +80,8 @@ def test_any_sentence_is_drawn(link: dict[str, str | list[str]], text: str) -> N
 @pytest.mark.parametrize(("text", "said"), [("", "no word"), ("word " * 300, "300 words"), ("dog " * 90, "90 words")])
 def test_what_cannot_be_drawn_is_said(link: dict[str, str | list[str]], text: str, said: str) -> None:
     app = open_page(PAGE, **link, view="Sentence")
-    app.text_input(key="sentence").set_value(text)
-    app.run()
+    app.text_input(key="probe/sentence").set_value(text)
+    settle(app.run())
     assert not app.exception
     assert said in app.error[0].value
     assert figures(app) == 0
@@ -84,8 +89,8 @@ def test_what_cannot_be_drawn_is_said(link: dict[str, str | list[str]], text: st
 
 def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
-    app.text_input(key="sentence").set_value("The dog went out. The man opened the door.")
-    app.run()
+    app.text_input(key="probe/sentence").set_value("The dog went out. The man opened the door.")
+    settle(app.run())
     assert not app.exception
     assert figures(app) == 4
 
@@ -93,8 +98,8 @@ def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) ->
 def test_worst_and_best_sentences_are_browsed(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
     for source in ("Worst of the test sentences", "Best of the test sentences"):
-        app.segmented_control(key="source").set_value(source)
-        app.run()
+        app.segmented_control(key="probe/source").set_value(source)
+        settle(app.run())
         assert not app.exception
         assert figures(app) == 4
         assert "edges of the tree are predicted" in sentences(app)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from core.probes.training import ProbeData
+from core.probes.batches import ProbeData
 from core.text.trees import heads_from_edges, random_tree_edges, tree_depths, tree_distances
 
 
@@ -41,7 +41,7 @@ def planted_data(
     points = np.concatenate([planted_vectors(heads, len(basis), rng) for heads in trees]) @ basis
     stack = [points + noise * (1 + layer) * rng.normal(size=points.shape) for layer in range(layers)]
     measure = tree_distances if kind == "distance" else tree_depths
-    return ProbeData(torch.from_numpy(np.stack(stack, axis=1)).float(), [measure(heads) for heads in trees])
+    return ProbeData(torch.from_numpy(np.stack(stack, axis=1)).float(), [measure(heads)[None] for heads in trees])
 
 
 def orthonormal_rows(rank: int, d_model: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,47 +1,77 @@
-"""The distance probe trained as the paper says and no faster: a sentence at a time, differences and all.
+"""Probes trained as the published code does it and no faster: one layer, a sentence at a time, differences and all.
 
-Hewitt & Manning 2019, section 3 and appendix A.1. Nothing here is shared with `core.probes.training`.
+Hewitt & Manning 2019, appendix A.1, and `regimen.py`. Nothing here is shared with `core.probes.training`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+Sentence = tuple[Tensor, Tensor]
 
-def slow_loss(matrix: Tensor, words: Tensor, gold: Tensor) -> Tensor:
-    """Mean absolute error of squared distances over the pairs of one sentence."""
+
+@dataclass(frozen=True)
+class Schedule:
+    """What the paper sets."""
+
+    epochs: int = 40
+    batch: int = 20
+    rate: float = 1e-3
+    improvement: float = 1e-4
+    patience: int = 5
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A probe at its best: its map, development losses, and how often its rate was divided."""
+
+    map: np.ndarray
+    losses: list[float]
+    best_epoch: int
+    decays: int
+
+
+def slow_loss(matrix: Tensor, words: Tensor, gold: Tensor, kind: str) -> Tensor:
+    """Mean absolute error over the pairs of a sentence, or over its words."""
+    if kind == "depth":
+        return (gold - ((words @ matrix.T) ** 2).sum(-1)).abs().sum() / len(words)
     differences = words[:, None, :] - words[None, :, :]
     predicted = ((differences @ matrix.T) ** 2).sum(-1)
     return (gold - predicted).abs().sum() / len(words) ** 2
 
 
-def train_slowly(
-    train: Sequence[tuple[Tensor, Tensor]], dev: Sequence[tuple[Tensor, Tensor]], rank: int, seed: int
-) -> np.ndarray:
-    """B of (rank, d_model), at its best on the development sentences; (vectors, distances) a sentence."""
-    generator = torch.Generator().manual_seed(seed)
-    matrix = (torch.rand(rank, train[0][0].shape[1], generator=generator) * 2 - 1).mul_(0.05).requires_grad_()
-    rate, best, kept, since = 1e-3, float("inf"), matrix.detach().clone(), 0
-    optimizer = torch.optim.Adam([matrix], lr=rate)
-    for _ in range(40):
-        order = torch.randperm(len(train), generator=generator).tolist()
-        for start in range(0, len(order), 20):
-            batch = order[start : start + 20]
+def train_as_published(
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    start: np.ndarray,
+    kind: str,
+    rng: np.random.Generator,
+    schedule: Schedule = Schedule(),
+) -> Slow:
+    """Train B of (rank, d_model) from `start`; `rng` draws the order of sentences anew each epoch."""
+    matrix = torch.from_numpy(start).float().requires_grad_()
+    rate, minimum, kept, best = schedule.rate, float("inf"), matrix.detach().clone(), -1
+    optimizer, decays = torch.optim.Adam([matrix], lr=rate), 0
+    losses: list[float] = []
+    for epoch in range(schedule.epochs):
+        order = rng.permutation(len(train)).tolist()
+        for first in range(0, len(order), schedule.batch):
+            batch = order[first : first + schedule.batch]
             optimizer.zero_grad()
-            torch.stack([slow_loss(matrix, *train[index]) for index in batch]).mean().backward()
+            torch.stack([slow_loss(matrix, *train[index], kind) for index in batch]).mean().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         with torch.no_grad():
-            loss = float(np.mean([float(slow_loss(matrix, *sentence)) for sentence in dev]))
-        if loss < best - 1e-4:
-            best, kept, since = loss, matrix.detach().clone(), 0
+            losses.append(float(np.mean([float(slow_loss(matrix, *sentence, kind)) for sentence in dev])))
+        if losses[-1] < minimum - schedule.improvement:
+            minimum, kept, best = losses[-1], matrix.detach().clone(), epoch
             continue
-        since += 1
-        if since >= 5:
-            break
-        rate /= 10
+        rate, decays = rate / 10, decays + 1
         optimizer = torch.optim.Adam([matrix], lr=rate)
-    return kept.numpy()
+        if epoch - best >= schedule.patience:
+            break
+    return Slow(kept.numpy(), losses, best, decays)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.probes.control import RULES, control_heads, control_rule
+from core.probes.control import RULES, as_read, control_heads, control_rule
 from core.text.trees import validate_heads
 
 
@@ -35,8 +35,17 @@ def test_rules_are_drawn_evenly_and_anew_for_another_seed() -> None:
     counts = Counter(control_rule(word) for word in types)
     assert len(counts) == len(RULES)
     assert all(abs(count - 1000) < 120 for count in counts.values())
-    agree = np.mean([control_rule(word) == control_rule(word, seed=1) for word in types])
-    assert agree == pytest.approx(1 / 3, abs=0.05)
+    for other in ({"seed": 1}, {"draw": 1}):
+        agree = np.mean([control_rule(word) == control_rule(word, **other) for word in types])
+        assert agree == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_an_uncased_model_tells_fewer_types_apart() -> None:
+    words, keep = tuple(f"Word{i}" for i in range(30)), np.ones(30, dtype=bool)
+    lower = tuple(word.lower() for word in words)
+    assert as_read(words, None) == words
+    assert as_read(words, str.lower) == lower
+    assert control_heads(as_read(words, str.lower), keep) == control_heads(lower, keep) != control_heads(words, keep)
 
 
 def test_punctuation_is_skipped_and_never_a_head() -> None:

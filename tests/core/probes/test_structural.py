@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from core.errors import ShapeError
-from core.probes.structural import PADDING, depth_loss, distance_loss, project, squared_distances, squared_norms
+from core.probes.structural import (
+    PADDING,
+    depth_gradient,
+    depth_loss,
+    distance_gradient,
+    distance_loss,
+    project,
+    squared_distances,
+    squared_norms,
+)
 
 RNG = np.random.default_rng(3)
 
@@ -59,6 +68,34 @@ def test_gradient_is_that_of_the_difference_vectors() -> None:
     assert torch.allclose(ours, slow, atol=1e-9)
 
 
+def padded_gold(lengths: list[int], targets: int, dimensions: int) -> torch.Tensor:
+    """Symmetric whole numbers, -1 where padded."""
+    longest = max(lengths)
+    gold = torch.full((targets, len(lengths), *[longest] * dimensions), float(PADDING), dtype=torch.float64)
+    for row, n in enumerate(lengths):
+        values = torch.from_numpy(RNG.integers(0, 4, (targets, *[n] * dimensions))).double()
+        inside = (slice(None), row, *[slice(n)] * dimensions)
+        gold[inside] = values if dimensions == 1 else values + values.transpose(1, 2)
+    return gold
+
+
+@pytest.mark.parametrize("targets", [1, 3])
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float64, 1e-12), (torch.float32, 3e-7)])
+def test_closed_form_gradients_are_autograds(targets: int, dtype: torch.dtype, most: float) -> None:
+    lengths = [7, 5, 2]
+    count = torch.tensor(lengths)
+    words = torch.from_numpy(RNG.normal(size=(3, 3, 7, 4))).to(dtype).requires_grad_()
+    gold = padded_gold(lengths, targets, 2).to(dtype)
+    (slow,) = torch.autograd.grad(distance_loss(squared_distances(words), gold, count).sum(), words)
+    weights = (gold[0] != PADDING).to(dtype) / count.square().view(-1, 1, 1) / len(lengths)
+    assert float((distance_gradient(words.detach(), gold, weights) - slow).abs().max()) < most
+    depths = padded_gold(lengths, targets, 1).to(dtype)
+    (slow,) = torch.autograd.grad(depth_loss(squared_norms(words), depths, count).sum(), words)
+    weights = (depths[0] != PADDING).to(dtype) / count.view(-1, 1) / len(lengths)
+    fast = depth_gradient(words.detach().flatten(1, 2), depths.flatten(1), weights.flatten())
+    assert float((fast.view(slow.shape) - slow).abs().max()) < most
+
+
 def test_losses_count_each_sentence_once_and_ignore_padding() -> None:
     lengths = torch.tensor([3, 5])
     gold = torch.full((2, 5, 5), float(PADDING))
@@ -75,8 +112,10 @@ def test_losses_count_each_sentence_once_and_ignore_padding() -> None:
                 sum(abs(predicted[probe, row, i, j] - gold[row, i, j]) for i in range(n) for j in range(n)) / n**2
             )
             slow_depth.append(sum(abs(depth[probe, row, i] - gold_depth[row, i]) for i in range(n)) / n)
-        assert float(distance_loss(predicted, gold, lengths)[probe]) == pytest.approx(float(sum(slow)) / 2, rel=1e-5)
-        assert float(depth_loss(depth, gold_depth, lengths)[probe]) == pytest.approx(
+        assert float(distance_loss(predicted, gold[None], lengths)[probe]) == pytest.approx(
+            float(sum(slow)) / 2, rel=1e-5
+        )
+        assert float(depth_loss(depth, gold_depth[None], lengths)[probe]) == pytest.approx(
             float(sum(slow_depth)) / 2, rel=1e-5
         )
 
@@ -87,6 +126,8 @@ def test_shapes_that_would_broadcast_are_refused(bank: torch.Tensor) -> None:
     with pytest.raises(ShapeError, match="cannot read"):
         project(bank, torch.zeros(3, 4, 5))
     with pytest.raises(ShapeError, match="same sentences"):
-        distance_loss(torch.zeros(1, 2, 3, 3), torch.zeros(1, 3, 3), torch.tensor([3]))
+        distance_loss(torch.zeros(1, 2, 3, 3), torch.zeros(1, 1, 3, 3), torch.tensor([3]))
     with pytest.raises(ShapeError, match="same sentences"):
-        depth_loss(torch.zeros(1, 2, 3), torch.zeros(2, 3), torch.tensor([3]))
+        depth_loss(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3), torch.tensor([3]))
+    with pytest.raises(ShapeError, match="one target for each probe"):
+        depth_loss(torch.zeros(3, 2, 3), torch.zeros(2, 2, 3), torch.tensor([3, 3]))

@@ -1,0 +1,15 @@
+"""The published training schedule in numbers, for the trainer and for the methods paragraph.
+
+Reference: Hewitt & Manning 2019, NAACL, appendix A.1, and the published code's `regimen.py`.
+"""
+
+from __future__ import annotations
+
+BATCH = 20  # sentences per step
+EPOCHS = 40
+PATIENCE = 5  # epochs without a new minimum after which a probe stops
+LEARNING_RATE = 1e-3
+DECAY = 0.1
+IMPROVEMENT = 1e-4  # of the development loss that makes a new minimum
+SPREAD = 0.05  # of the initial map's entries
+BETAS, EPSILON = (0.9, 0.999), 1e-8
