@@ -49,9 +49,9 @@ CAVEATS = """
   RSA .998; standardised, .002. Compare the curve with *Standardise dimensions* on, or drop the largest few.
 - **Biased CKA has a null far from 0.** With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000;
   debiased CKA scores .00 at both. Read each curve against its grey band.
-- **Words are not independent.** Words of a sentence are alike in every model that reads it, so the grey band pairs whole
-  sentences at random; words paired one by one would be exceeded by any two models. Words that come again are alike
-  too, most of all in layer 0: *One occurrence per word* takes them out.
+- **Words are not independent.** Words of a sentence are alike in every model that reads it, so the grey band pairs
+  whole sentences at random; words paired one by one would be exceeded by any two models. Words that come again are
+  alike too, most of all in layer 0: *One occurrence per word* takes them out.
 - **CCA needs many more items than dimensions.** With n ≤ d any two spaces correlate perfectly; at d = 768 mean CCA of
   unrelated spaces is still .83 at 1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased CKA.
 - **Similar is not the same.** The cosine compares vectors coordinate by coordinate; the other measures forgive a

@@ -181,7 +181,7 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
     demo = shipped()
     wanted = dict.fromkeys(tuple(words) for words in sentences)
     known = demo.parses if demo.parser == mark else {}
-    parses = {words: Parse(*map(tuple, known[words])) for words in wanted if words in known}
+    parses = {words: _shipped_parse(*known[words]) for words in wanted if words in known}
     keys = {key_of("parse", _VERSION, mark, words): words for words in wanted if words not in parses}
     found = store.get_many(keys)
     parses |= {keys[key]: _read(value) for key, value in found.items()}
@@ -236,6 +236,10 @@ def _blank() -> Language:
         _loaded["blank"] = spacy.blank("en")
         _loaded["blank"].add_pipe("sentencizer")
     return _loaded["blank"]
+
+
+def _shipped_parse(heads: list[int], upos: list[str], xpos: list[str], deprel: list[str]) -> Parse:
+    return Parse(tuple(heads), tuple(upos), tuple(xpos), tuple(deprel))
 
 
 def _read(value: Value) -> Parse:

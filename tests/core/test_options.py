@@ -39,7 +39,7 @@ class Example(Spec):
 
 
 def another(option: Option) -> Any:
-    """A value of this option that is not its default."""
+    """A value of this option that is not its default, where it takes another."""
     if option.kind == "whole":
         return option.low if option.default != option.low else option.low + 1
     if option.kind == "number":
@@ -47,7 +47,7 @@ def another(option: Option) -> Any:
     if option.kind == "flag":
         return not option.default
     if option.kind == "choice":
-        return next(name for name in option.known if name != option.default)
+        return next((name for name in option.known if name != option.default), option.default)  # one parser, say
     if option.kind in ("choices", "genres"):
         chosen = tuple(option.known)[: max(1, option.low)]
         return chosen if chosen != option.default else tuple(option.known)[: max(1, option.low) + 1]

@@ -364,3 +364,30 @@ def test_a_stream_that_breaks_in_the_middle_says_so(monkeypatch, cut_at_spaces):
     monkeypatch.setattr(hub_text, "_open", lambda source: rows())
     assert read_corpus("hub:a/b", limit=1).words == (("one",),)
     assert "cannot be reached" in refused(read_corpus, "hub:a/b")
+
+
+@pytest.mark.parametrize(
+    ("ref", "part"),
+    [
+        ("demo", None),
+        ("demo-gold", None),
+        ("upload:mine.txt", None),
+        ("demo:news,fiction", None),
+        ("hub:imdb", None),
+        ("demo:gossip", "not a genre"),
+        ("hub:", "hub"),
+        ("poetry", "not a text"),
+        ("/nowhere.txt", "There is no file"),
+    ],
+)
+def test_what_may_be_a_text_is_told_without_reading_it(ref: str, part: str | None) -> None:
+    problem = corpora.corpus_problem(ref)
+    assert problem is None if part is None else part in str(problem)
+
+
+def test_files_of_the_server_are_no_texts_on_a_shared_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("One sentence.")
+    assert corpora.corpus_problem(str(text)) is None
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    assert "shared instance" in str(corpora.corpus_problem(str(text)))
