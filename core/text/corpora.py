@@ -16,17 +16,19 @@ import io
 import itertools
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 from core.errors import CorpusError
 from core.limits import Limits, current_limits
 from core.models.zoo import zoo_folder
 from core.text.conllu import NO_HEADS, Sentence, is_punctuation, read_conllu
-from core.text.datasets import parse_hub_ref, stream_rows
+from core.text.datasets import HubText, parse_hub_ref, stream_rows
 
 __all__ = [
     "GENRES",
@@ -118,7 +120,8 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
     if base == "hub":
         hub = parse_hub_ref(ref.strip())
         count = HUB_SENTENCES if limit is None else limit
-        return _collect(ref.strip(), _from_hub(hub), count, tuple(genres), limits)
+        left_out: Counter[str] = Counter()
+        return _collect(ref.strip(), _from_hub(hub, left_out), count, tuple(genres), limits, left_out)
     if ref.strip().lower().endswith(_SUFFIXES):
         return _read_path(ref.strip(), limit, tuple(genres), limits)
     raise CorpusError(f"{ref[:100]!r} is not a corpus. There are: {FORMS}.")
@@ -219,9 +222,14 @@ class _Tally:
 
 
 def _collect(
-    ref: str, source: Iterable[Sentence], limit: int | None, genres: tuple[str, ...], limits: Limits
+    ref: str,
+    source: Iterable[Sentence],
+    limit: int | None,
+    genres: tuple[str, ...],
+    limits: Limits,
+    left_out: Mapping[str, int] = MappingProxyType({}),
 ) -> Corpus:
-    """Take sentences from a source up to the limits, and say what was left out."""
+    """Take sentences from a source up to the limits, and say what was left out, by the source too."""
     if limit is not None and limit < 1:
         raise CorpusError(f"The number of sentences must be at least 1, not {limit}.")
     tally = _Tally()
@@ -245,6 +253,7 @@ def _collect(
     if tally.long:
         plural = "s" if tally.long > 1 else ""
         notices.append(f"{tally.long} sentence{plural} longer than {LONGEST_SENTENCE} words left out.")
+    notices += [f"{count} {what} left out." for what, count in left_out.items()]
     if tally.stopped:
         notices.append(f"This instance has a cap: {tally.stopped}, the rest left out.")
     if not tally.taken:
@@ -321,12 +330,24 @@ def _from_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
             yield from (Sentence(words) for words in sentences)
 
 
-def _from_hub(source) -> Iterator[Sentence]:
-    """Rows of a hub data set: text is cut into words, words are taken as they are."""
+def _from_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
+    """Rows of a hub data set: text is cut into words, words are taken as they are, what is no text is counted."""
+    from core.text.parsing import LONGEST_RUN, check_line
+
+    def readable(line: str) -> bool:
+        try:
+            check_line(line, source.name)
+        except CorpusError:
+            left_out[f"lines of {source.name} without spaces or without end"] += 1
+            return False
+        return True
+
     for row in stream_rows(source):
         if isinstance(row, str):
-            yield from _from_text(row.splitlines(), source.name)
-        elif row:
+            yield from _from_text(filter(readable, row.splitlines()), source.name)
+        elif max(map(len, row)) > LONGEST_RUN:
+            left_out[f"rows of {source.name} with a word of more than {LONGEST_RUN} characters"] += 1
+        else:
             yield Sentence(row)
 
 

@@ -6,18 +6,27 @@ Code in a data set's repository is never run (`datasets` 4 and later cannot).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import CorpusError
+from core.limits import current_limits
+from core.text.hub_rows import rows_apart
 
 FORM = "hub:NAME[/CONFIG][#SPLIT][:COLUMN], such as hub:nyu-mll/glue/sst2#validation:sentence"
 LONGEST_REFERENCE = 300  # characters
 PREFERRED_COLUMNS = ("text", "sentence", "tokens", "words")
 _PART = r"[A-Za-z0-9][\w.\-]*"
 _REFERENCE = re.compile(rf"hub:(?P<name>{_PART}(?:/{_PART}){{0,2}})(?:#(?P<split>[\w.\-]+))?(?::(?P<column>[^:#/]+))?")
+
+
+MOST_ROWS = 2_000_000  # rows looked at
+MOST_EMPTY = 100_000  # rows without text
+LONGEST_ROW = 1_000_000  # characters; a longer one counts as empty
+MOST_CHARACTERS = 200_000_000  # of all rows
+Row = str | tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -59,52 +68,88 @@ def _is_here(name: str) -> bool:
 def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
     """Rows of the column, first to last: a string, or a tuple of words where the data set holds words.
 
+    A process of its own reads them: what a stranger's files make of it ends with it, and cancelling ends it at once.
+
     Raises:
         CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, wants a
-            login, limits the rate, or the data cannot be read as text.
+            login, limits the rate, the data cannot be read as text, or no text comes within the limits.
+        CancelledError: If the run is cancelled.
+    """
+    yield from usable_rows(source, rows_apart(source))
+
+
+def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[str, ...]]:
+    """The rows that hold text, as long as the limits of rows and bytes last; see `stream_rows`."""
+    taken = empty = 0
+    for number, row in enumerate(rows, start=1):
+        size = len(row) if isinstance(row, str) else sum(map(len, row or ()))
+        taken += size
+        if not size or not (row.strip() if isinstance(row, str) else row):
+            empty += 1
+        if empty > MOST_EMPTY:
+            raise CorpusError(f"{MOST_EMPTY:,} rows of {source.name} hold no text: name another column or data set.")
+        if number > MOST_ROWS or taken > MOST_CHARACTERS:
+            return
+        if row:
+            yield row
+
+
+def read_rows(source: HubText) -> Iterator[Row]:
+    """Rows of the column as they come, read here: strings, tuples of words, None for a row without text.
+
+    Raises:
+        CorpusError: As `stream_rows`.
     """
     try:
-        rows = iter(_open(source))
         column = ""
-        for row in rows:
+        for row in _open(source):
             column = column or _column(source, row)
             value = row.get(column)
             if isinstance(value, str):
-                yield value
+                yield value if len(value) <= LONGEST_ROW else None
             elif isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
-                yield tuple(word for word in value if word.strip())
+                words = tuple(word for word in value if word.strip())
+                yield words if sum(map(len, words)) <= LONGEST_ROW else None
             elif value is not None:
                 raise CorpusError(
                     f"Column {column} of {source.name} holds {type(value).__name__} values, not text. "
-                    f"Name another column: {', '.join(row)}."
+                    f"Name another column: {', '.join(row)[:500]}."
                 )
+            else:
+                yield None
     except CorpusError:
         raise
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+    except MemoryError as error:
+        raise CorpusError(too_much(source.name)) from error
+    except Exception as error:  # whatever the library's many readers make of a file
         raise CorpusError(_explain(source, error)) from error
+
+
+def too_much(name: str) -> str:
+    """What to say of a data set whose reader needed more memory than it may have."""
+    return f"Reading {name} needs more memory than a text should (a line without end?): choose another data set."
 
 
 def _open(source: HubText) -> Any:
     """The streamed data set; a function of its own so that tests can put a local folder in its place."""
     from datasets import load_dataset
-    from datasets.exceptions import DatasetsError
 
-    try:
-        return load_dataset(source.name, source.configuration or None, split=source.split, streaming=True)
-    except DatasetsError as error:
-        raise CorpusError(_explain(source, error)) from error
+    token = False if current_limits().shared else None  # strangers never borrow the owner's login
+    return load_dataset(
+        source.name, source.configuration or None, split=source.split, streaming=True, token=token
+    )  # fmt: skip
 
 
 def _column(source: HubText, row: dict[str, Any]) -> str:
     """The column asked for, else the first that is likely to hold text."""
     if source.column:
         if source.column not in row:
-            raise CorpusError(f"{source.name} has no column {source.column}. It has: {', '.join(row)}.")
+            raise CorpusError(f"{source.name} has no column {source.column}. It has: {', '.join(row)[:500]}.")
         return source.column
     texts = [name for name, value in row.items() if isinstance(value, str)]
     for name in (*(p for p in PREFERRED_COLUMNS if p in row), *texts):
         return name
-    raise CorpusError(f"{source.name} has no column of text. It has: {', '.join(row)}.")
+    raise CorpusError(f"{source.name} has no column of text. It has: {', '.join(row)[:500]}.")
 
 
 def _explain(source: HubText, error: Exception) -> str:

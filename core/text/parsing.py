@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core.errors import CorpusError, ModelError
 from core.models.zoo import zoo_folder
 from core.runs.store import Store, Value, current_store, key_of
-from core.text.shipped import shipped
+from core.text.shipped import Columns, shipped
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -181,7 +181,7 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
     demo = shipped()
     wanted = dict.fromkeys(tuple(words) for words in sentences)
     known = demo.parses if demo.parser == mark else {}
-    parses = {words: _shipped_parse(*known[words]) for words in wanted if words in known}
+    parses = {words: _parse_of(known[words]) for words in wanted if words in known}
     keys = {key_of("parse", _VERSION, mark, words): words for words in wanted if words not in parses}
     found = store.get_many(keys)
     parses |= {keys[key]: _read(value) for key, value in found.items()}
@@ -238,18 +238,13 @@ def _blank() -> Language:
     return _loaded["blank"]
 
 
-def _shipped_parse(heads: list[int], upos: list[str], xpos: list[str], deprel: list[str]) -> Parse:
-    return Parse(tuple(heads), tuple(upos), tuple(xpos), tuple(deprel))
-
-
 def _read(value: Value) -> Parse:
-    columns: Any = value
-    return Parse(
-        heads=tuple(int(head) for head in columns["heads"]),
-        upos=tuple(columns["upos"]),
-        xpos=tuple(columns["xpos"]),
-        deprel=tuple(columns["deprel"]),
-    )
+    return _parse_of((value["heads"], value["upos"], value["xpos"], value["deprel"]))
+
+
+def _parse_of(columns: Columns) -> Parse:
+    heads, upos, xpos, deprel = columns
+    return Parse(tuple(int(head) for head in heads), tuple(upos), tuple(xpos), tuple(deprel))
 
 
 def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> list[Parse]:

@@ -32,6 +32,12 @@ def cut_at_spaces(monkeypatch):
     monkeypatch.setattr(parsing, "tokenize_lines", tokenize_lines)
 
 
+@pytest.fixture
+def read_here(monkeypatch):
+    """Data sets are read in this process, where a test can put others in their place."""
+    monkeypatch.setattr(hub_text, "rows_apart", hub_text.read_rows)
+
+
 def refused(function, *arguments, **named) -> str:
     with pytest.raises(CorpusError) as caught:
         function(*arguments, **named)
@@ -277,7 +283,7 @@ def test_a_folder_here_is_not_taken_for_a_data_set(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def local_hub(tmp_path, monkeypatch, cut_at_spaces):
+def local_hub(tmp_path, monkeypatch, cut_at_spaces, read_here):
     """`datasets` itself, reading a folder where it would ask the hub."""
     import datasets
 
@@ -308,7 +314,7 @@ def test_columns_splits_and_configurations_that_are_not_there(local_hub, ref, re
     assert reason in refused(read_corpus, ref)
 
 
-def test_a_data_set_without_text(monkeypatch):
+def test_a_data_set_without_text(monkeypatch, read_here):
     monkeypatch.setattr(hub_text, "_open", lambda source: [{"image": 1}])
     assert "no column of text. It has: image" in refused(read_corpus, "hub:some/data")
 
@@ -346,7 +352,7 @@ def hub_errors():
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_each_failure_of_the_hub_has_its_sentence(monkeypatch, number):
+def test_each_failure_of_the_hub_has_its_sentence(monkeypatch, read_here, number):
     import datasets
 
     error, reason = hub_errors()[number]
@@ -356,7 +362,7 @@ def test_each_failure_of_the_hub_has_its_sentence(monkeypatch, number):
     assert message.endswith((".", ").", "']"))
 
 
-def test_a_stream_that_breaks_in_the_middle_says_so(monkeypatch, cut_at_spaces):
+def test_a_stream_that_breaks_in_the_middle_says_so(monkeypatch, cut_at_spaces, read_here):
     def rows():
         yield {"text": "one"}
         raise ConnectionError("reset")

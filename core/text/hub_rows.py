@@ -1,0 +1,146 @@
+"""A hub data set read by a process of its own, which has a limit of memory and can be ended at any time.
+
+The library that streams data sets reads a line without end into memory, and a file of nothing but line ends for hours;
+neither can be interrupted from within. `python -m core.text.hub_rows` reads, and writes a line of JSON per row; the
+files that a data set's card names must be its own, so that no card reaches addresses or files of the host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from core.errors import CorpusError
+from core.runs.tasks import tick
+
+if TYPE_CHECKING:
+    from core.text.datasets import HubText, Row
+
+MEMORY = 2 * 2**30  # bytes that reading may take
+DEADLINE = 300.0  # seconds for a whole data set
+SILENCE = 120.0  # seconds without a row
+LOOK_UP_SECONDS = 0.2
+WAITING_LINES = 256  # rows that wait to be taken; the reader waits for room
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|~")
+
+
+def rows_apart(source: HubText) -> Iterator[Row]:
+    """Rows of a data set, read by another process.
+
+    Raises:
+        CorpusError: As `datasets.read_rows`; also if it takes too long or too much memory.
+        CancelledError: If the run is cancelled.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    with subprocess.Popen(
+        [sys.executable, "-m", "core.text.hub_rows", json.dumps(asdict(source))],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": paths}, text=True, encoding="utf8",
+    ) as reader:  # fmt: skip
+        try:
+            yield from _rows(source, reader)
+        finally:
+            reader.kill()
+
+
+def _rows(source: HubText, reader: subprocess.Popen[str]) -> Iterator[Row]:
+    lines: queue.Queue[str | None] = queue.Queue(WAITING_LINES)
+    done = threading.Event()
+    assert reader.stdout is not None
+    threading.Thread(target=_pump, args=(reader.stdout, lines, done), daemon=True).start()
+    began = heard = time.monotonic()
+    try:
+        while True:
+            tick(0.0, f"reading {source.name}")
+            if time.monotonic() - began > DEADLINE or time.monotonic() - heard > SILENCE:
+                raise CorpusError(f"Reading {source.name} takes too long: choose another data set, or upload a file.")
+            try:
+                line = lines.get(timeout=LOOK_UP_SECONDS)
+            except queue.Empty:
+                continue
+            heard = time.monotonic()
+            if line is None:
+                from core.text.datasets import too_much
+
+                raise CorpusError(too_much(source.name))
+            said = json.loads(line)
+            if isinstance(said, dict):
+                if said["error"]:
+                    raise CorpusError(said["error"])
+                return
+            yield tuple(said) if isinstance(said, list) else said
+    finally:
+        done.set()
+
+
+def _pump(output: IO[str], lines: queue.Queue[str | None], done: threading.Event) -> None:
+    """Hand on what the reader writes, then None, until nobody takes it."""
+
+    def hand_on(line: str | None) -> None:
+        while not done.is_set():
+            with contextlib.suppress(queue.Full):
+                lines.put(line, timeout=LOOK_UP_SECONDS)
+                return
+
+    with contextlib.suppress(ValueError, OSError):  # closed under it
+        for line in output:
+            hand_on(line)
+    hand_on(None)
+
+
+def guard_card(name: str) -> None:
+    """From now on in this process, a card's data files must lie in its own repository (or the folder that was named).
+
+    Raises, when a card is read:
+        CorpusError: If it names an address, or a path that begins at the root or leads upward.
+    """
+    from datasets import data_files
+
+    resolve = data_files.resolve_pattern
+
+    def resolve_own(pattern: str, base_path: str, *arguments: Any, **named: Any) -> list[str]:
+        own = f"hf://datasets/{name}@"
+        inside = pattern.startswith(own) or not ADDRESS.match(pattern)
+        if not inside or ".." in pattern.replace("\\", "/").split("/"):
+            raise CorpusError(
+                f"The card of {name} names files that are not its own ({pattern[:100]!r}): choose another."
+            )
+        return resolve(pattern, base_path, *arguments, **named)
+
+    data_files.resolve_pattern = resolve_own
+
+
+def main() -> None:
+    """Read the data set that the first argument describes; a line of JSON per row, and one at the end."""
+    from core.text.datasets import HubText, read_rows
+
+    source = HubText(**json.loads(sys.argv[1]))
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; elsewhere perhaps not allowed
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    try:
+        guard_card(source.name)
+        for row in read_rows(source):
+            print(json.dumps(row), flush=True)
+        end = ""
+    except CorpusError as error:
+        end = str(error)
+    print(json.dumps({"error": end}), flush=True)
+    os._exit(0)  # the library's threads may hold the end up
+
+
+if __name__ == "__main__":
+    main()

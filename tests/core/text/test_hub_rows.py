@@ -1,0 +1,122 @@
+"""Hostile data sets, read by the process that is meant for them: refused or cancelled soon, and memory stays small."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import CancelledError, CorpusError
+from core.text import datasets as hub_text
+from core.text import hub_rows
+from core.text.corpora import read_corpus
+from core.text.datasets import HubText, stream_rows, usable_rows
+from core.text.hub_rows import rows_apart
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data set in a folder, which the reader takes for one of the hub."""
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+def write(path: Path, part: bytes, times: int) -> None:
+    """A gzip file of many megabytes, quickly."""
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(times):
+            file.write(part)
+
+
+def test_rows_come_as_they_are(folder: Path) -> None:
+    rows: list[Any] = [{"text": "one\ntwo"}, {"text": ""}, {"text": None}, {"text": "שלום \u2028 x"}]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert list(rows_apart(HubText(str(folder)))) == ["one\ntwo", "", None, "שלום \u2028 x"]
+    assert list(stream_rows(HubText(str(folder)))) == ["one\ntwo", "שלום \u2028 x"]
+    words = [{"words": ["a", " ", "b"]}, {"words": []}]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in words))
+    assert list(stream_rows(HubText(str(folder), column="words"))) == [("a", "b")]
+
+
+def test_nothing_but_line_ends_is_refused_soon(folder: Path) -> None:
+    write(folder / "train.txt.gz", b"\n" * 2**20, 100)
+    with pytest.raises(CorpusError, match=r"100,000 rows of .* hold no text"):
+        list(stream_rows(HubText(str(folder))))
+
+
+def test_a_line_without_end_takes_no_memory_here_and_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder / "train.txt.gz", b"x" * 2**20, 1_500)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CorpusError, match=r"needs more memory than a text should|takes too long"):
+        list(stream_rows(HubText(str(folder))))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
+
+
+def test_reading_is_cancelled_within_a_second_and_the_reader_is_gone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder / "train.txt.gz", b"x" * 2**20, 500)
+    began: list[float] = []
+    readers: list[Any] = []
+    start = hub_rows.subprocess.Popen
+
+    def popen(*arguments: Any, **named: Any) -> Any:
+        readers.append(start(*arguments, **named))
+        return readers[-1]
+
+    def tick(fraction: float, note: str = "") -> None:
+        began.append(time.monotonic())
+        if len(began) > 5:
+            raise CancelledError
+
+    monkeypatch.setattr(hub_rows.subprocess, "Popen", popen)
+    monkeypatch.setattr(hub_rows, "tick", tick)
+    with pytest.raises(CancelledError):
+        list(stream_rows(HubText(str(folder))))
+    assert time.monotonic() - began[-1] < 1
+    assert readers[0].poll() is not None
+
+
+def test_a_data_set_that_says_nothing_has_a_deadline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder / "train.txt.gz", b"x" * 2**20, 500)
+    monkeypatch.setattr(hub_rows, "SILENCE", 0.5)
+    with pytest.raises(CorpusError, match="takes too long"):
+        list(stream_rows(HubText(str(folder))))
+
+
+@pytest.mark.parametrize("place", ["/etc/passwd", "http://127.0.0.1:9/x.txt", "file:///etc/passwd", "../../secret.txt"])
+def test_a_card_that_names_files_elsewhere_is_refused(folder: Path, place: str) -> None:
+    (folder / "train.txt").write_text("fine\n")
+    card = {"configs": [{"config_name": "default", "data_files": [{"split": "train", "path": place}]}]}
+    (folder / "README.md").write_text(f"---\n{json.dumps(card)}\n---\n")
+    with pytest.raises(CorpusError, match="names files that are not its own"):
+        list(stream_rows(HubText(str(folder))))
+
+
+def test_rows_and_characters_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_text, "MOST_ROWS", 5)
+    assert list(usable_rows(HubText("a/b"), iter(["x"] * 99))) == ["x"] * 5
+    monkeypatch.setattr(hub_text, "MOST_CHARACTERS", 10)
+    assert list(usable_rows(HubText("a/b"), iter(["xxx", ("yy", "y"), None, "zzz", "zzz"]))) == [
+        "xxx",
+        ("yy", "y"),
+        "zzz",
+    ]
+
+
+def test_what_would_hold_the_tokenizer_is_left_out_of_a_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_text, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501]))
+    corpus = read_corpus("hub:a/b")
+    assert corpus.words == (("Fine", "."), ("Go", "on", "."))
+    assert corpus.notices == ("2 lines of a/b without spaces or without end left out.",)
+    monkeypatch.setattr(hub_text, "rows_apart", lambda source: iter([("a", "b"), ("x" * 501,)]))
+    corpus = read_corpus("hub:a/b")
+    assert corpus.words == (("a", "b"),)
+    assert "1 rows of a/b with a word of more than 500 characters left out." in corpus.notices
