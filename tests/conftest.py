@@ -24,3 +24,17 @@ def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     monkeypatch.delenv("PALIMPSEST_MODE", raising=False)
     monkeypatch.delenv("PALIMPSEST_SCHEDULER", raising=False)
     return folder
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """A name for bytes that are no text: those of a gzip file hold the time, and workers must agree on names."""
+    return f"{argname}{len(val)}" if isinstance(val, bytes) and not val.isascii() else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several workers share the tests, a module stays with one, and so do all that start a server."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            module = Path(item.path).relative_to(config.rootpath)
+            serving = module.parts[1] in ("browser", "load")
+            item.add_marker(pytest.mark.xdist_group("servers" if serving else str(module)))
