@@ -1,4 +1,4 @@
-"""Ranks, subspace distances and memory of the weights room. `OMP_NUM_THREADS=1 python -m benchmarks.weights`
+"""Ranks, distances, level of p-values and memory of the weights room: `OMP_NUM_THREADS=1 python -m benchmarks.weights`
 
 Times are processor times of one run, each pair measured in turns, because ratios of those survive a busy machine.
 Memory is the peak of a process of its own that runs the whole study on BERT-base-shaped checkpoints.
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from core.weights.neighbours import calc_neighbour_shares
 from core.weights.spectra import energy_rank, entropy_rank, singular_values, stable_rank
 from core.weights.vectors import Features, calc_distances
 
@@ -42,6 +43,7 @@ CONFIG = {
     "vocab_size": 30522,
 }
 MODELS, RANK = 200, 8
+REPLICATES = 400
 PEAK = """
 import json, sys
 from pathlib import Path
@@ -136,6 +138,25 @@ def measure_distances(models: int) -> None:
     print(f"  largest difference {worst:.0e}")
 
 
+def measure_level() -> None:
+    """What the page says of labels that mean nothing: how often p is small, and how often the band holds the share."""
+    print(f"\nLabels shuffled over random models, {REPLICATES} times, 2 neighbours (1 for pairs), 2,000 permutations")
+    print("  groups   p <= .05   p <= .25   inside the 95 % band   median smallest p   too few to tell")
+    for groups, size in ((2, 2), (3, 2), (2, 3), (3, 3), (6, 3), (10, 4)):
+        rng = np.random.default_rng(0)
+        labels, k = [str(group) for group in range(groups) for _ in range(size)], min(2, size - 1)
+        found = []
+        for _ in range(REPLICATES):
+            points = rng.normal(size=(len(labels), 5))
+            distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+            shares = calc_neighbour_shares(distances, list(rng.permutation(labels)), k, 2_000, rng)
+            inside = shares.low[-1] - 1e-9 <= shares.share[-1] <= shares.high[-1] + 1e-9
+            found.append((shares.p_value[-1], inside, shares.smallest_p[-1]))
+        p, inside, smallest = (np.array(column) for column in zip(*found, strict=True))
+        numbers = f"{np.mean(p <= 0.05):10.3f} {np.mean(p <= 0.25):10.3f} {inside.mean():22.3f}"
+        print(f"  {groups:2d} x {size:2d} {numbers} {np.median(smallest):19.4f} {np.mean(smallest >= 0.05):17.2f}")
+
+
 def write_bert(folder: Path, variant: int, own: int, shared: Path) -> None:
     """A BERT-base-shaped checkpoint in shards, one a layer; all but the first are links to one of a few variants."""
     from safetensors.numpy import save_file
@@ -225,6 +246,7 @@ def main() -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, {threads} threads, load {os.getloadavg()[0]:.0f}\n")
     measure_ranks(arguments.layers)
     measure_distances(arguments.models)
+    measure_level()
     measure_box("zoo:seed-0")
     if arguments.memory:
         measure_memory(arguments.memory)

@@ -37,7 +37,7 @@ class NeighbourShares:
         k: Numbers of neighbours, shape (k,).
         share: Mean share of the k nearest with the same label.
         chance: Its exact expectation under permuted labels; the same for every k.
-        low, high: 95 % of the permuted shares.
+        low, high: 95 % or more of the shares under permuted labels, the observed one counted.
         p_value: Share of permutations (the observed one counted) that reach the observed share.
         smallest_p: The p-value of the highest share that any of these permutations reached: none can be smaller.
     """
@@ -111,7 +111,9 @@ def calc_neighbour_shares(
     p_value = [permutation_p(reached - EQUAL, column) for reached, column in zip(share, permuted.T, strict=True)]
     every = np.concatenate([share[None], permuted])
     smallest = (every >= every.max(0) - EQUAL).mean(0)
-    low, high = np.quantile(permuted, (0.025, 0.975), axis=0)
+    # Shares are few and far apart: a band that ended between two of them would hold less than it says.
+    low = np.quantile(every, 0.025, axis=0, method="lower")
+    high = np.quantile(every, 0.975, axis=0, method="higher")
     return NeighbourShares(np.arange(1, most + 1), share, chance_share(labels), low, high, np.array(p_value), smallest)
 
 

@@ -66,7 +66,7 @@ def test_permuted_labels_score_chance_within_its_interval() -> None:
     assert 0.3 < np.mean(values) < 0.8
 
 
-@pytest.mark.parametrize(("sizes", "exact"), [((3, 3, 3), False), ((3, 3, 2), True)])
+@pytest.mark.parametrize(("sizes", "exact"), [((3, 3, 3), False), ((3, 3, 2), True), ((2, 2), True), ((3, 3), True)])
 def test_p_values_of_shuffled_labels_are_uniform(sizes: tuple[int, ...], exact: bool) -> None:
     """The level of the test: labels that mean nothing reach p <= a with probability a, and never more often.
 
@@ -75,16 +75,19 @@ def test_p_values_of_shuffled_labels_are_uniform(sizes: tuple[int, ...], exact: 
     rng = np.random.default_rng(5)
     labels = [str(group) for group, size in enumerate(sizes) for _ in range(size)]
     times, permuted = 400, 5000 if exact else 300
-    values = np.empty(times)
+    values, inside = np.empty(times), 0
     for draw in range(times):
         distances = random_distances(len(labels), seed=draw)
-        values[draw] = calc_neighbour_shares(distances, list(rng.permutation(labels)), 2, permuted, rng).p_value[1]
+        result = calc_neighbour_shares(distances, list(rng.permutation(labels)), 2, permuted, rng)
+        values[draw] = result.p_value[1]
+        inside += int(result.low[1] - 1e-9 <= result.share[1] <= result.high[1] + 1e-9)
+    assert inside / times >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / times)
     for level in (0.01, 0.05, 0.1, 0.25, 0.5):
         reached = float(np.mean(values <= level))
         error = np.sqrt(level * (1 - level) / times)
         assert reached <= level + 3 * error
-    # Discrete, but not timid: averaged over its steps a p-value is 1/2 and half of the probability of a tie.
-    assert 0.5 <= values.mean() <= 0.7
+    # Discrete, but not timid: its mean is 1/2 and half of the probability of a tie, which few models have often.
+    assert 0.5 <= values.mean() <= (0.7 if len(labels) > 6 else 0.8)
 
 
 def slow_p_values(distances: np.ndarray, labels: list[str], k: int) -> tuple[float, float]:

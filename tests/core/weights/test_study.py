@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
+from core.results.columns import meaning
 from core.runs.runner import Outputs, Progress, run, run_stages
 from core.runs.store import Store
 from core.weights import finding, study
@@ -61,6 +62,11 @@ def test_norms_and_every_other_vector_stand_in_the_headline(result) -> None:
     for vector in ("spectrum", "delta", "factors"):
         assert f"{vector} {100 * two.loc[vector, 'share']:.0f} %" in result.headline
     assert f"original (U alone) {100 * two.loc['original', 'share']:.0f} %." in result.headline
+
+
+def test_every_column_is_explained(result) -> None:
+    for name, table in result.tables.items():
+        assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
 
 
 def test_norms_that_name_the_task_are_said_to_be_enough(variants: Path) -> None:
