@@ -32,7 +32,7 @@ def test_the_first_link_on_a_fresh_server_has_the_frame_and_a_figure(page: Page,
     open_study(page, app_url)
     expect(page.get_by_role("heading", name="Which layers does fine-tuning change?")).to_be_visible()
     expect(page.get_by_text("Local mode")).to_be_visible()
-    expect(page.get_by_role("heading", name="parse-0 changes").first).to_be_visible()
+    expect(page.get_by_role("heading", name="parse-0 (weight change").first).to_be_visible()
 
 
 def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, app_url: str) -> None:

@@ -38,6 +38,38 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     assert "Rogue dimensions" in sentences(app)
 
 
+@pytest.mark.parametrize(
+    ("link", "options"),
+    [
+        ({"standardise": "true"}, {"standardise": True}),
+        ({"drop_rogue": "3"}, {"drop_rogue": 3}),
+        ({"genres": ["fiction"]}, {"genres": ("fiction",)}),
+        ({"one_per_word": "true"}, {"one_per_word": True}),
+    ],
+)
+def test_what_the_link_asks_for_reaches_the_numbers(link: dict, options: dict) -> None:
+    settings = {"compare": ("zoo:parse-0",), "words": 40, "sentences": 20, "draws": 20, "references": False}
+    plain = run_study(RsaSpec("zoo:seed-0", **settings)).table["similarity"].tolist()
+    expected = run_study(RsaSpec("zoo:seed-0", **{**settings, **options})).table["similarity"].tolist()
+    app = open_page(PAGE, **{**SMALL, **link})
+    assert not app.exception
+    shown = app.dataframe[0].value["similarity"].tolist()
+    assert shown == pytest.approx(expected, abs=1e-6)
+    assert shown != pytest.approx(plain, abs=1e-4)
+
+
+def test_runs_of_one_task_are_one_curve_and_sizes_stand_beside_names() -> None:
+    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-*", "zoo:sentiment-0"]})
+    assert not app.exception
+    table = app.dataframe[0].value
+    assert list(dict.fromkeys(table["model"])) == ["zoo:parse-*", "zoo:sentiment-0"]
+    assert table["runs"].max() > 1
+    drawn = json.dumps(charts(app))
+    assert "parse-* (3 runs, ." in drawn
+    assert "sentiment-0 (." in drawn
+    assert "equally far" in sentences(app)
+
+
 def test_every_view_draws_its_charts() -> None:
     app = open_page(PAGE, **SMALL)
     assert len(charts(view(app, "Layer against layer"))) == 1

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from core.rsa.measures import Measure
 from core.rsa.spec import RsaSpec
 from core.runs.runner import run, run_stages
 from core.text.corpora import Corpus, Sentence
+from core.text.reading import read_text
 from core.vectors.pairs import sample_words
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
@@ -455,6 +457,33 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "3 of 3 tasks were stored" in again.stderr
     assert again.stdout.splitlines()[-1] == "set()"
     assert (tmp_path / "two" / "table.csv").read_bytes() == (tmp_path / "one" / "table.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        (["--standardise"], {"standardise": True}),
+        (["--drop-rogue", "2"], {"drop_rogue": 2}),
+        (["--genres", "fiction"], {"genres": ("fiction",)}),
+        (["--one-per-word"], {"one_per_word": True}),
+        (["--compare", "zoo:tuned-0", "zoo:tuned-1", "--matched-size"], {"matched_size": True}),
+        (["--compare", "zoo:tuned-*", "--no-pool-runs"], {"pool_runs": False}),
+    ],
+)
+def test_what_a_flag_asks_for_reaches_the_numbers(
+    flags: list[str], options: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pandas as pd
+
+    read: Any = lambda ref, limit, genres: read_text(ref, genres, limit, CORPORA[ref])  # noqa: E731
+    monkeypatch.setattr("core.text.reading.read_corpus", read)
+    plain = ["rsa", "--compare", "zoo:tuned-0", "--no-references", "--draws", "20", "--words", "100"]
+    assert main([*plain, *flags, "--out", str(tmp_path / "out")]) == 0
+    shown = pd.read_csv(tmp_path / "out" / "table.csv")["similarity"].tolist()
+    compare = tuple(flag for flag in flags if flag.startswith("zoo:")) or ("zoo:tuned-0",)
+    settings: dict[str, object] = {"compare": compare, "references": False, "draws": 20, "words": 100}
+    assert shown == pytest.approx(_run(**{**settings, **options}).table["similarity"].tolist(), abs=1e-6)
+    assert shown != pytest.approx(_run(**settings).table["similarity"].tolist(), abs=1e-4)
 
 
 def test_command_line_with_a_failure_and_with_nonsense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
