@@ -27,7 +27,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     text = folder / "text.txt"
     text.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(80)))
     with serve(folder, OMP_NUM_THREADS="1") as app:
-        query = {"models": models, "text": str(text), "sentences": 80, "draws": 20, "method": ["Procrustes", "ridge"]}
+        query = {
+            "models": models,
+            "corpus": str(text),
+            "sentences": 80,
+            "split": "sentence",
+            "methods": ["procrustes", "ridge"],
+        }
         yield f"{app}/seed_alignment?{urlencode(query, doseq=True)}"
 
 

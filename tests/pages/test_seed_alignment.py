@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 from core.alignment import study
 from tests.core.alignment.conftest import LABELLED, WORDS, save_classifier
 from tests.pages.conftest import open_page, sentences
-from ui.alignment_views import CHECK, EXPERIMENT_VIEWS, SPACE, STITCHING, STUDY_VIEWS, TRAINING
+from ui.alignment_views import ATTENTION, CHECK, EXPERIMENT_VIEWS, SPACE, STITCHING, STUDY_VIEWS, TRAINING
 
 PAGE = "pages/seed_alignment.py"
 MODELS = ("zoo:seed-0", "zoo:seed-1")
-METHODS = ["identity", "shuffled pairs", "Procrustes", "ridge"]
-LINK: dict[str, str | list[str]] = {"sentences": "80", "draws": "20", "method": METHODS}
+METHODS = ["identity", "shuffled", "procrustes", "ridge"]
+LINK: dict[str, str | list[str]] = {"sentences": "80", "split": "sentence", "methods": METHODS}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_every_view_of_the_study(view: str) -> None:
     app = open_page(PAGE, **LINK, view=view)
     assert not app.exception
     assert not app.error
-    assert "held-out error" in sentences(app)
+    assert "carries over" in sentences(app)
     if view == TRAINING:
         assert "No network among the maps" in sentences(app)
     else:
@@ -69,47 +70,85 @@ def test_every_view_of_the_study(view: str) -> None:
 
 def test_the_slider_of_the_space_moves_through_the_layers() -> None:
     app = open_page(PAGE, **LINK, view=SPACE)
-    app.select_slider(key="space_layer").set_value(0)
-    app.selectbox(key="space_method").set_value("procrustes")
+    app.select_slider(key="alignment/space layer").set_value(0)
+    app.selectbox(key="alignment/space map").set_value("procrustes")
     app.run()
     assert not app.exception
     assert charts(app) == 2
 
 
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label.startswith(label)).click()
+    return app.run()
+
+
 @pytest.mark.parametrize("view", EXPERIMENT_VIEWS)
-def test_an_experiment_runs_without_the_main_study(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_experiment_starts_on_its_button_and_without_the_main_study(
+    view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("the main study ran")
 
     monkeypatch.setattr(study, "plan", never)
-    app = open_page(PAGE, **LINK, view=view, stitch=list(MODELS))
+    own = {
+        STITCHING: {"stitch_models": list(MODELS), "stitch_methods": ["identity", "ols"]},
+        CHECK: {"check_methods": ["identity", "ols"], "check_layer": "1"},
+        ATTENTION: {"attention_methods": ["identity", "ols"]},
+    }[view]
+    app = open_page(PAGE, **LINK, **own, view=view)
+    assert not app.exception
+    assert charts(app) == 0
+    assert "It starts when you press its button" in sentences(app)
+    app = press(app, "Run, about")
+    for _ in range(100):
+        if charts(app):
+            break
+        time.sleep(0.3)
+        app.run()
     assert not app.exception
     assert charts(app) >= 1
     assert app.dataframe
 
 
+@pytest.mark.parametrize("view", [STITCHING, ATTENTION])
+def test_rows_that_an_experiment_has_not_are_refused(view: str) -> None:
+    app = open_page(PAGE, **LINK, items="mean", view=view)
+    assert not app.exception
+    assert "maps every subword: choose words as rows" in sentences(app)
+
+
 def test_the_check_without_a_method_says_so() -> None:
     app = open_page(PAGE, **LINK, view=CHECK)
-    app.multiselect(key="check_methods").set_value([])
-    app.run()
+    app.multiselect(key="alignment/check_methods").set_value([])
+    app = press(app, "Run, ")
     assert not app.exception
-    assert "Choose at least one method" in sentences(app)
+    assert "needs at least 1" in sentences(app)
 
 
 def test_stitching_one_model_asks_for_another() -> None:
-    app = open_page(PAGE, **LINK, view=STITCHING, stitch=MODELS[0])
+    app = open_page(PAGE, **LINK, view=STITCHING)
+    app.multiselect(key="alignment/stitch_models").set_value([MODELS[0]])
+    app = press(app, "Run, ")
     assert not app.exception
-    assert "at least two models" in sentences(app)
+    assert "Choose at least 2" in sentences(app)
 
 
-def test_one_model_and_no_map_are_sentences() -> None:
-    app = open_page(PAGE, **{**LINK, "models": MODELS[0]})
+def test_one_model_is_a_sentence() -> None:
+    app = open_page(PAGE, **LINK)
+    app.multiselect(key="alignment/models").set_value([MODELS[0]])
+    app = press(app, "Run")
     assert not app.exception
-    assert "at least two models" in sentences(app)
+    assert "Choose at least 2" in sentences(app)
+
+
+def test_a_split_by_word_of_sentences_is_a_sentence() -> None:
+    app = open_page(PAGE, **{**LINK, "split": "word", "items": "mean"})
+    assert not app.exception
+    assert "split takes sentence where items is mean" in sentences(app)
 
 
 def test_a_second_group_stands_beside_the_first() -> None:
-    app = open_page(PAGE, **LINK, compared="true", second=list(MODELS), view="By layer")
+    app = open_page(PAGE, **LINK, against=list(MODELS), view="By layer")
     assert not app.exception
     assert charts(app) == 2
     assert "The two groups are aligned equally well" in sentences(app)

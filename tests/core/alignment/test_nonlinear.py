@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.alignment.check import check_bijection
+from core.alignment.experiments.check import check_bijections
 from core.alignment.linear import Ols, Procrustes, Ridge
 from core.alignment.nonlinear import Inn, Mlp, Schedule, coupling_network
 from core.errors import ShapeError
@@ -77,7 +77,7 @@ def test_a_planted_bijection_is_undone_better_than_by_least_squares_and_exactly_
     x = rng.normal(size=(4000, 8))
     y = bend(x, 2)
     train, held, test = slice(0, 3000), slice(3000, 3400), slice(3400, 4000)
-    inn = Inn(4, 64, Schedule(steps=800)).fit(x[train], y[train], (x[held], y[held]))
+    inn = Inn(4, 64, Schedule(learning_rate=4e-3)).fit(x[train], y[train], (x[held], y[held]))
     ols = Ols().fit(x[train], y[train])
     assert mse(inn, x[test], y[test]) * 2 < mse(ols, x[test], y[test])
     np.testing.assert_allclose(inn.inverse_transform(inn.transform(x[test])), x[test], atol=1e-4)
@@ -102,12 +102,27 @@ def test_different_widths(rng) -> None:
     assert Mlp(8, QUICK).fit(x, y).transform(x).shape == (100, 4)
 
 
+def check(model: str, sentences, layer: int = 1):
+    return check_bijections(
+        model,
+        "a",
+        sentences,
+        "words",
+        "sentence",
+        layer,
+        ("coupling", "bend"),
+        (0, 1, 4),
+        ("identity", "ols", "lookup"),
+        0,
+    )
+
+
 def test_the_check_is_exact_for_rotations_and_harder_with_every_block(models, sentences) -> None:
-    values = [
-        check_bijection(models[0], "a", sentences, "words", 1, blocks, ("identity", "ols"), 0) for blocks in (0, 1, 4)
-    ]
-    errors = [value["ols/nmse"] for value in values]
-    assert errors[0] < 1e-6
-    assert errors[0] < errors[1] < errors[2]
+    value = check(models[0], sentences)
+    for errors in value["ols/nmse"]:
+        assert errors[0] < 1e-6
+        assert errors[0] < errors[1] < errors[2]
+    assert np.isnan(value["lookup/inverse"]).all()
+    assert (value["lookup/nmse"][0] == value["lookup/nmse"][1]).all()  # it reads no source, so no bend
     with pytest.raises(ShapeError, match="Layers run from 0"):
-        check_bijection(models[0], "a", sentences, "words", 9, 1, ("ols",), 0)
+        check(models[0], sentences, layer=9)

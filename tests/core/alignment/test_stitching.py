@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.alignment.experiments import read_labelled
+from core.alignment.experiments.stitching import read_labelled, stitch_pair
 from core.alignment.live import batches, enter, layer_list, states
-from core.alignment.stitching import stitch_pair
 from core.errors import CorpusError, ModelError, ShapeError
 from tests.core.alignment.conftest import LABELLED, save_classifier
 
@@ -79,3 +78,17 @@ def test_bad_labelled_files_are_refused(tmp_path: Path, text: str, reason: str) 
 def test_labelled_lines_are_read(tmp_path: Path) -> None:
     (tmp_path / "labels.tsv").write_text('good\tA "quoted" film.\nbad\tNo.\n')
     assert read_labelled(str(tmp_path / "labels.tsv")) == (('A "quoted" film.', "good"), ("No.", "bad"))
+
+
+def test_the_lookup_reads_no_source(models, sentences) -> None:
+    """From whichever model: the target's mean states of the subwords go on through the target, and decide alone."""
+    one, other = (stitch(source, models[1], sentences, ("lookup",)) for source in models)
+    assert (one["lookup/correct"] == other["lookup/correct"]).all()
+    assert (one["lookup/correct"][0] == one["own_target"]).mean() > 0.9  # embeddings are a table
+
+
+def test_a_shared_instance_reads_no_file_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "labels.tsv").write_text("good\tA film.\n")
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    with pytest.raises(CorpusError, match="shared instance"):
+        read_labelled(str(tmp_path / "labels.tsv"))
