@@ -81,22 +81,26 @@ def group_by_length(lengths: Int[np.ndarray, " sentence"]) -> Iterator[tuple[int
 
 
 def correlate_rows(
-    predicted: Float[np.ndarray, "*set item"], gold: Float[np.ndarray, "*set item"]
+    predicted: Float[np.ndarray, "*set item"], gold: Float[np.ndarray, "*some item"]
 ) -> Float[np.ndarray, "*set"]:
     """Spearman's rank correlation along the last axis, ties sharing their mean rank, for whole stacks of rows.
+
+    Args:
+        predicted: Rows.
+        gold: Rows that broadcast against them: ranked once, however many predictions there are.
 
     Returns:
         Correlations; 0 where the prediction is constant, NaN where the gold is (there is nothing to order).
     """
     from scipy.stats import rankdata
 
-    rows = [rankdata(values, axis=-1) for values in (predicted, gold)]
+    rows = [rankdata(values, axis=-1).astype(np.float64) for values in (predicted, gold)]
     rows = [row - row.mean(axis=-1, keepdims=True) for row in rows]
     covariance = (rows[0] * rows[1]).sum(axis=-1)
     spread = [(row * row).sum(axis=-1) for row in rows]
     scale = np.sqrt(spread[0] * spread[1])
     result = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
-    return np.where(spread[1] > 0, result, np.nan)
+    return np.where(np.broadcast_to(spread[1], scale.shape) > 0, result, np.nan)
 
 
 def spanning_trees(
@@ -161,13 +165,13 @@ def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], g
         true_edges = np.stack([_adjacency(gold.heads[i], gold.keep[i]) for i in chosen])
         edges[chosen] = true_edges.sum(axis=(1, 2))
         true = np.stack([gold.distances[i] for i in chosen]).astype(np.float64)
-        for layer in range(layers):
-            if n > 1:
-                dspr[layer, chosen] = correlate_rows(stack[layer], true).mean(axis=1)
-            found = spanning_trees(stack[layer], keep)
-            tree, edge = np.nonzero(found[..., 0] >= 0)
-            i, j = found[tree, edge].T
-            hits[layer, chosen] = np.bincount(tree, weights=true_edges[tree, i, j], minlength=len(chosen))
+        if n > 1:
+            dspr[:, chosen] = correlate_rows(stack, true).mean(axis=2)
+        found = spanning_trees(stack.reshape(-1, n, n), np.tile(keep, (layers, 1)))
+        tree, edge = np.nonzero(found[..., 0] >= 0)
+        i, j = found[tree, edge].T
+        right = true_edges[tree % len(chosen), i, j]
+        hits[:, chosen] = np.bincount(tree, weights=right, minlength=layers * len(chosen)).reshape(layers, -1)
     return SentenceScores(lengths, edges, hits=hits, dspr=dspr)
 
 
@@ -185,7 +189,7 @@ def score_depths(predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gol
         true = np.stack([gold.depths[i] for i in chosen]).astype(np.float64)
         keep = np.stack([candidates(gold.keep[i]) for i in chosen])
         if n > 1:
-            nspr[:, chosen] = correlate_rows(stack, np.broadcast_to(true, stack.shape))
+            nspr[:, chosen] = correlate_rows(stack, true)
         guess = np.where(keep, stack, np.inf).argmin(axis=2)
         roots = true.argmin(axis=1)
         possible = keep[np.arange(len(chosen)), roots]

@@ -11,21 +11,30 @@ control trees after Hewitt & Liang 2019, bands and paired differences are added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import SpecError
-from core.models import checkpoints, parse_ref
-from core.models.identity import Identity, identities, identity_tasks
+from core.models import parse_ref
+from core.models.identity import identities
 from core.probes.charts import figures
-from core.probes.data import Tree, Treebank, read_treebank
+from core.probes.comparisons import difference_rows, margin_rows
+from core.probes.data import Treebank
 from core.probes.headline import CITATIONS, make_headline, make_methods, make_notices
+from core.probes.planning import (
+    TREEBANK,
+    as_arguments,
+    chosen_layers,
+    model_arguments,
+    prepare,
+    training_arguments,
+)
 from core.probes.result import ProbeResult, model_probes
 from core.probes.sentences import extra_files
 from core.probes.spec import ProbeSpec
+from core.probes.sweep import collect_sweep, plan_sweep
 from core.probes.tables import (
     CHAIN,
     COLUMNS,
@@ -39,9 +48,7 @@ from core.probes.tables import (
     as_table,
     attachment_row,
     baseline_groups,
-    difference_rows,
     draw_sample,
-    margin_rows,
     probe_groups,
     score_rows,
     selectivity_rows,
@@ -58,20 +65,7 @@ if TYPE_CHECKING:
 
 Spec = ProbeSpec
 __all__ = ["Spec", "collect", "extra_files", "figures", "plan", "prepare", "run_study"]
-TREEBANK, BASELINES = "treebank", "baselines"
-
-
-def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, ask what the models are.
-
-    Args:
-        spec: The study.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-    """
-    return [
-        Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, spec=spec, texts=texts),
-        *identity_tasks(spec.probed),
-    ]
+BASELINES = "baselines"
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
@@ -159,8 +153,6 @@ def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **option
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    from core.probes.sweep import collect_sweep, plan_sweep
-
     ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
     result = collect(spec, ready, outputs)
     if not spec.sweep:
@@ -169,43 +161,6 @@ def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **option
     swept = run(plan_sweep(spec, layers, ready), **options)
     table = collect_sweep(spec, ready, swept)
     return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.failures)
-
-
-def training_arguments(spec: ProbeSpec, treebank: Treebank) -> dict[str, Any]:
-    """What all training tasks of a study share."""
-    trees = [tree for part in treebank.parts.values() for tree in part]
-    sizes = tuple(len(part) for part in treebank.parts.values())
-    return {
-        "sizes": sizes, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs, **as_arguments(trees)
-    }  # fmt: skip
-
-
-def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
-    """What the training tasks of one model share."""
-    coded = spec.position == "on" or (spec.position == "auto" and not checkpoints.adds_positions(model.model_type))
-    return {"model": model.ref, "model_identity": model.content, "position": coded}
-
-
-def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
-    """The layers to probe.
-
-    Raises:
-        SpecError: If the model has no layer of a number that was asked for.
-    """
-    missing = [layer for layer in spec.layers if layer > model.layers]
-    if missing:
-        named = f"layer {missing[0]} is" if len(missing) == 1 else f"layers {', '.join(map(str, missing))} are"
-        raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not there.")
-    return spec.layers or tuple(range(model.layers + 1))
-
-
-def as_arguments(trees: Sequence[Tree]) -> dict[str, Any]:
-    """Sentences as a task's arguments."""
-    return {
-        "words": tuple(tree.words for tree in trees),
-        "heads": tuple(tree.heads for tree in trees),
-        "keep": tuple(tree.keep for tree in trees),
-    }
 
 
 def _score_table(

@@ -14,8 +14,8 @@ import numpy as np
 from core.models.identity import identities
 from core.probes.data import Treebank
 from core.probes.headline import CITATIONS, make_methods
+from core.probes.planning import TREEBANK, chosen_layers, model_arguments, prepare, training_arguments
 from core.probes.spec import ProbeSpec
-from core.probes.study import TREEBANK, chosen_layers, model_arguments, prepare, training_arguments
 from core.probes.tables import draw_sample, probe_groups, summary
 from core.probes.tasks import train_probes
 from core.results.export import Result, provenance

@@ -45,6 +45,7 @@ class Regime:
         draws: Probes of each layer and rank: from other initial maps, or on other draws of control trees.
         seed: Of maps, the order of sentences and the control rules.
         epochs: Most epochs.
+        control: Whether the trees are draws of control trees.
     """
 
     probes: tuple[str, ...]
@@ -52,6 +53,7 @@ class Regime:
     draws: int
     seed: int
     epochs: int
+    control: bool = False
 
 
 @pure("probes.train", version=2)
@@ -112,7 +114,7 @@ def train_probes(
         centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
         vectors = beside_positions(vectors, lengths, centres, deviations)
         value |= {} if control else {"centres": centres, "deviations": deviations}
-    regime = Regime(probes, ranks, draws, seed, epochs)
+    regime = Regime(probes, ranks, draws, seed, epochs, control)
     with _taking_turns(vectors.nbytes), span(0.2, 1.0):
         value |= _train_and_score(vectors, layers, golds, sizes, regime)
     if control:
@@ -222,11 +224,10 @@ def _train_and_score(
     from core.probes.batches import ProbeData
     from core.probes.training import Probe, train_bank
 
-    control = len(golds) > 1
     ends = [0, *np.cumsum(sizes).tolist()]
     cuts = np.concatenate([[0], np.cumsum(golds[0].lengths)])[ends]
     probes = [
-        Probe(layer, rank, draw, draw if control else 0)
+        Probe(layer, rank, draw, draw if how.control else 0)
         for layer in layers
         for rank in how.ranks
         for draw in range(how.draws)
@@ -251,7 +252,7 @@ def _train_and_score(
             )  # fmt: skip
         value |= {f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
         rows = [layers.index(probe.layer) for probe in probes]
-        for part in (2,) if control else (1, 2):
+        for part in (2,) if how.control else (1, 2):
             held = [gold.part(ends[part], ends[part + 1]) for gold in golds]
             predict = predict_distances if kind == "distance" else predict_depths
             found = predict(bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows)
@@ -262,9 +263,9 @@ def _train_and_score(
             else:
                 value |= _columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
                 predicted[kind] = [values[first] for values in found]
-        if not control:
+        if not how.control:
             value[f"{kind}_maps"] = bank.maps[first]
-    if not control and len(predicted) == 2 and len(how.ranks) == 1:
+    if not how.control and len(predicted) == 2 and len(how.ranks) == 1:
         tick(0.95, "predicted trees")
         value["heads"] = predicted_trees(predicted["distance"], predicted["depth"], golds[0].part(*ends[2:]).keep)
     return value

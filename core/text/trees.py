@@ -81,21 +81,23 @@ def tree_depths(heads: Sequence[int]) -> Int[np.ndarray, " word"]:
 def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
     """Path length in edges between every two words; symmetric, 0 on the diagonal.
 
-    Words are added from the root downward: a word is one edge farther than its head from every word that is
-    already in, so a sentence costs one row of additions a word.
+    Two words are as far apart as their depths less twice the depth of the lowest word above both; that depth is one
+    less than the words above both, so one product of the table of what stands above what gives all distances.
 
     Raises:
         ShapeError: If `heads` are not one tree.
     """
     validate_heads(heads)
-    order = np.argsort(_depths(heads), kind="stable")
-    distances = np.zeros((len(heads), len(heads)), dtype=np.int64)
-    for count, i in enumerate(order[1:], start=1):
-        placed = order[:count]
-        row = distances[heads[i] - 1, placed] + 1
-        distances[i, placed] = row
-        distances[placed, i] = row
-    return distances
+    n = len(heads)
+    above = np.eye(n, n + 1)  # whether a word is another one or stands above it; the last column is above the root
+    up = np.asarray(heads, dtype=np.int64) - 1
+    reached = up
+    while (reached >= 0).any():
+        above[np.arange(n), reached] = 1.0
+        reached = np.where(reached >= 0, up[reached], -1)
+    table = above[:, :n]
+    counts = table.sum(axis=1)
+    return (counts[:, None] + counts - 2 * (table @ table.T)).astype(np.int64)
 
 
 def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:

@@ -1,0 +1,69 @@
+"""What the tasks of a study and of its rank sweep share: the first stage, and the arguments of training.
+
+A model gets position codes beside its vectors where it adds no positions to them itself, or where that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.errors import SpecError
+from core.models import checkpoints
+from core.models.identity import Identity, identity_tasks
+from core.probes.data import Tree, Treebank, read_treebank
+from core.probes.spec import ProbeSpec
+from core.runs.runner import Task
+from core.text.reading import Text
+
+TREEBANK = "treebank"  # role of the first stage's task
+
+
+def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read, parse and split the text, ask what the models are.
+
+    Args:
+        spec: The study.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+    """
+    return [
+        Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, spec=spec, texts=texts),
+        *identity_tasks(spec.probed),
+    ]
+
+
+def training_arguments(spec: ProbeSpec, treebank: Treebank) -> dict[str, Any]:
+    """What all training tasks of a study share."""
+    trees = [tree for part in treebank.parts.values() for tree in part]
+    sizes = tuple(len(part) for part in treebank.parts.values())
+    return {
+        "sizes": sizes, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs, **as_arguments(trees)
+    }  # fmt: skip
+
+
+def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
+    """What the training tasks of one model share."""
+    coded = spec.position == "on" or (spec.position == "auto" and not checkpoints.adds_positions(model.model_type))
+    return {"model": model.ref, "model_identity": model.content, "position": coded}
+
+
+def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
+    """The layers to probe.
+
+    Raises:
+        SpecError: If the model has no layer of a number that was asked for.
+    """
+    missing = [layer for layer in spec.layers if layer > model.layers]
+    if missing:
+        named = f"layer {missing[0]} is" if len(missing) == 1 else f"layers {', '.join(map(str, missing))} are"
+        raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not there.")
+    return spec.layers or tuple(range(model.layers + 1))
+
+
+def as_arguments(trees: Sequence[Tree]) -> dict[str, Any]:
+    """Sentences as a task's arguments."""
+    return {
+        "words": tuple(tree.words for tree in trees),
+        "heads": tuple(tree.heads for tree in trees),
+        "keep": tuple(tree.keep for tree in trees),
+    }
