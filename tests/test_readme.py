@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 from core.commands.main import all_commands
 from core.commands.study import STUDIES
+from core.errors import SpecError
 from core.results.columns import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,16 +36,85 @@ def example(of: str) -> tuple[str, str]:
     raise AssertionError(f"README adds nothing to {of}")
 
 
-def added(of: str, monkeypatch: pytest.MonkeyPatch, registry: str) -> Any:
-    """The module with the example executed in it; its registry is restored after the test."""
-    name, code = example(of)
-    module = importlib.import_module(name)
-    monkeypatch.setattr(module, registry, dict(getattr(module, registry)), raising=True)
-    known = dict(vars(module))
-    original = known[registry]
-    space = dict(vars(module))
-    exec(compile(code, name, "exec"), space)
-    return module, space, original
+@pytest.fixture
+def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]:
+    """Executes an example as if it stood at the end of the file that it names; the registry is restored afterwards."""
+
+    def execute(of: str, registry: str = "") -> dict[str, Any]:
+        name, code = example(of)
+        module = importlib.import_module(name)
+        space = dict(vars(module))
+        if registry:
+            known = getattr(module, registry)
+            before = dict(known)
+            exec(compile(code, name, "exec"), space)
+            added = {key: known.pop(key) for key in set(known) - set(before)}
+            assert added, "the example adds nothing"
+            for key, value in added.items():
+                monkeypatch.setitem(known, key, value)
+        else:
+            space["__name__"] = name
+            exec(compile(code, name, "exec"), space)
+        return space
+
+    return execute
+
+
+@pytest.mark.slow
+def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
+    from core.rsa.spec import RsaSpec
+    from core.rsa.study import figures, run_study
+
+    add("measures", "MEASURES")
+    spec = RsaSpec(compare=("zoo:parse-0",), measure="signs", sentences=40, words=100, draws=20, references=False)
+    result = run_study(spec)
+    assert not result.failures
+    table = result.table
+    assert table["similarity"].iloc[0] > table["similarity"].iloc[-1]
+    assert (table["low"] <= table["similarity"]).all()
+    assert (table["null_high"] < table["similarity"]).all()
+    assert "sign agreement" in result.headline
+    assert figures(result)["similarity"].to_dict()
+
+
+@pytest.mark.slow
+def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
+    from core.weights.spec import WeightsSpec
+    from core.weights.study import run_study
+
+    add("vectors", "VECTORS")
+    refs = tuple(f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1))
+    result = run_study(WeightsSpec(models=refs, vector="stable-rank", permutations=100))
+    assert "stable-rank" in result.tables["distances"].columns
+    assert (result.tables["distances"]["stable-rank"] >= 0).all()
+
+
+@pytest.mark.slow
+def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
+    from core.alignment.charts import figures
+    from core.alignment.spec import AlignSpec
+    from core.alignment.study import run_study
+
+    add("registry", "METHODS")
+    result = run_study(AlignSpec(methods=("mean", "ols"), sentences=60, layers=(0, 2)))
+    assert not result.failures
+    methods = result.tables["methods"].set_index("method")["nmse"]
+    assert methods.loc["mean"].min() > methods.loc["ols"].min()
+    assert any("#777777" in json.dumps(chart.to_dict()) for chart in figures(result).values())
+
+
+def test_an_option(add: Callable[..., dict[str, Any]]) -> None:
+    from core.commands.study import add_flag
+    from core.options import options_of
+
+    spec = add("spec")["LowercaseSpec"]
+    option = next(option for option in options_of(spec) if option.name == "lowercase")
+    parser = argparse.ArgumentParser()
+    add_flag(parser, option)
+    assert parser.parse_args(["--lowercase"]).lowercase is True
+    assert spec(lowercase=True).changed() == {"lowercase": True}
+    with pytest.raises(SpecError, match="lowercase takes true or false, not perhaps"):
+        option.read(["perhaps"])
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ class AlignSpec(Spec):
     methods: tuple[str, ...] = options.choices(
         "Maps",
         DEFAULT_METHODS,
-        {name: method.label for name, method in METHODS.items()},
+        lambda: {name: method.label for name, method in METHODS.items()},
         titled=True,
         help="How one space is mapped to the other. The non-linear maps take most of the time.",
     )

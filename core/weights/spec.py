@@ -46,7 +46,7 @@ class WeightsSpec(Spec):
     vector: str = options.choice(
         "Vector",
         "projector",
-        {name: vector.title for name, vector in VECTORS.items()},
+        lambda: {name: vector.title for name, vector in VECTORS.items()},
         titled=True,
         help="How a fine-tune becomes a vector.",
     )
