@@ -1,0 +1,48 @@
+"""Every column of every table that a study exports has one line in the data dictionary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.commands.study import STUDIES, study_module
+from core.results.columns import COLUMNS, describe, meaning
+from core.rsa import tokens
+
+SMALL: dict[str, dict[str, Any]] = {
+    "rsa": {"sentences": 30, "words": 60, "draws": 20, "grid": True, "against_genres": ("legal",)},
+    "probe": {"sentences": 120, "epochs": 1, "draws": 20, "seeds": 1, "controls": 1, "layers": (0, 6), "sweep": True},
+    "weights": {"permutations": 100, "of": "both"},
+    "align": {"sentences": 60, "layers": (0, 6), "methods": ("lookup", "ols", "ridge", "identity", "mlp")},
+    "align check": {"sentences": 40, "methods": ("ols", "ridge")},
+    "align stitch": {"sentences": 40},
+    "align attention": {"sentences": 30},
+}
+pytestmark = pytest.mark.slow
+
+
+def undescribed(tables: dict[str, Any]) -> list[str]:
+    return [
+        f"{name}.{column}" for name, table in tables.items() for column in table.columns if not meaning(name, column)
+    ]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_column_is_explained(study: str) -> None:
+    module = study_module(study)
+    result = module.run_study(module.Spec(**SMALL[study]))
+    assert len(result.table)
+    assert undescribed(result.tables) == []
+    assert set(describe(result.tables)) == set(result.tables)
+
+
+def test_every_column_of_a_token_map_is_explained() -> None:
+    result = tokens.run_study(tokens.TokenMapSpec())
+    assert undescribed(result.tables) == []
+
+
+def test_a_column_may_mean_something_of_its_own_in_a_table() -> None:
+    assert meaning("ranks", "rank") != meaning("scores", "rank")
+    assert meaning("any", "no such column") is None
+    assert all(text and "\n" not in text for text in COLUMNS.values())
