@@ -9,7 +9,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.models.zoo import find_problems, read_manifest, zoo_folder
-from core.text.corpora import ship_demo
+from core.text.shipping import ship_demo
 
 COLUMNS = ("ref", "base", "task", "steps", "metric", "score", "baseline", "parameters", "sha256")
 RIGHT = {"steps", "score", "baseline", "parameters"}

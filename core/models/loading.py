@@ -7,7 +7,6 @@ because transformers would fill them with random numbers and say nothing.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -20,7 +19,7 @@ from core.errors import ModelError
 from core.limits import current_limits
 from core.models.making import MAKING_A_MODEL, implied_numbers, import_transformers, maker, seeded
 from core.models.references import ModelRef, parse_ref
-from core.models.zoo import read_manifest, zoo_folder
+from core.models.zoo import not_in_the_box, read_manifest, zoo_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -93,7 +92,7 @@ def locate(ref: str | ModelRef) -> Path:
         return folder
     folder = zoo_folder() / "models" / ref.name
     if not _is_folder(folder):
-        raise ModelError(_not_in_the_box(ref.name, folder.parent))
+        raise ModelError(not_in_the_box(ref.name, folder.parent))
     return folder
 
 
@@ -103,17 +102,6 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
-
-
-def _not_in_the_box(name: str, folder: Path) -> str:
-    """What to say of a name that the box does not have: the nearest that it has, or how to restore it."""
-    there = sorted(path.name for path in folder.glob("*") if path.is_dir())
-    if not there:
-        return f"The box has no model {name!r}: restore it with `git checkout -- zoo`."
-    near = difflib.get_close_matches(name, there, n=1, cutoff=0.0)[0]
-    return (
-        f"The box has no model {name!r}; the nearest name is {near}. `python -m core zoo list` shows all {len(there)}."
-    )
 
 
 def fingerprint(ref: str | ModelRef) -> str:

@@ -5,6 +5,7 @@ Nothing here imports torch or transformers but `open_model`, which the check of 
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import os
@@ -45,6 +46,17 @@ def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
         return [dict(entry) for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read ({error}). {_restore(path)}") from error
+
+
+def not_in_the_box(name: str, folder: Path) -> str:
+    """What to say of a name that the folder of models does not have: the nearest that it has, or how to restore it."""
+    there = sorted(path.name for path in folder.glob("*") if path.is_dir())
+    if not there:
+        return f"The box has no model {name!r}: restore it with `git checkout -- zoo`."
+    near = difflib.get_close_matches(name, there, n=1, cutoff=0.0)[0]
+    return (
+        f"The box has no model {name!r}; the nearest name is {near}. `python -m core zoo list` shows all {len(there)}."
+    )
 
 
 def find_problems(

@@ -103,7 +103,7 @@ class SingleFlight:
             lock.acquire(blocking=False)
         except Timeout:
             return False
-        except (OSError, NotImplementedError) as error:
+        except (OSError, RuntimeError) as error:  # RuntimeError: a file system that cannot lock
             # Without locks something may be computed twice, which costs time; waiting for ever would cost more.
             self._say(f"The store's locks do not work ({error}); the same result may be computed more than once.")
         return True

@@ -13,11 +13,9 @@ import os
 import shutil
 import sqlite3
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,8 @@ from typing import Any
 import diskcache
 
 from core.errors import StoreError
-from core.runs import files
+from core.runs import books, files
+from core.runs.books import StoreInfo
 from core.runs.encoding import Value, decode, encode, key_of
 from core.runs.flight import Flight, SingleFlight
 
@@ -57,16 +56,6 @@ _CURRENT: ContextVar[Store | None] = ContextVar("palimpsest_store", default=None
 
 class StoreWarning(UserWarning):
     """Something could not be kept; the result itself is fine."""
-
-
-@dataclass(frozen=True)
-class StoreInfo:
-    """Where the store lies, how many entries it has, and its size and size limit in bytes."""
-
-    folder: Path
-    entries: int
-    bytes: int
-    size_limit: int
 
 
 class _Disk(diskcache.Disk):
@@ -114,15 +103,6 @@ class _Disk(diskcache.Disk):
         files.remove([f"{self._directory}/{file_path}"])
 
 
-@contextlib.contextmanager
-def _settings_read() -> Iterator[None]:
-    """Settings that are missing or of another kind are damaged books, which diskcache does not look for."""
-    try:
-        yield
-    except (AttributeError, ValueError, TypeError) as error:
-        raise sqlite3.DatabaseError(f"damaged settings: {error}") from error
-
-
 class _Cache(diskcache.Cache):
     """diskcache's cache, evicting after the commit: before it, freed pages still count and too much would go."""
 
@@ -131,44 +111,18 @@ class _Cache(diskcache.Cache):
             super()._cull(now, sql, cleanup, limit)
 
     def __init__(self, directory: str, **settings: Any) -> None:
-        with _settings_read():
+        with books.settings_read():
             super().__init__(directory, **settings)
 
     @property
     def _con(self) -> Any:
-        with _settings_read():
+        with books.settings_read():
             return super()._con
 
     def reset(self, key: str, *arguments: Any, **named: Any) -> Any:
         """A setting, read or written; see diskcache.Cache.reset."""
-        with _settings_read():
+        with books.settings_read():
             return super().reset(key, *arguments, **named)
-
-    def read_many(self, keys: list[str]) -> list[tuple[str, bytes]]:
-        """Those of the keys that are there and sound. Two statements for all, where `get` needs three for each."""
-        for key in keys:
-            self.disk.put(key)
-        marks = ",".join("?" * len(keys))
-        rows = self._sql(
-            f"SELECT rowid, key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({marks})", keys
-        ).fetchall()
-        found = []
-        for rowid, key, *place in rows:
-            with contextlib.suppress(OSError):
-                found.append((rowid, key, self.disk.fetch(*place, read=False)))
-        if found:
-            with contextlib.suppress(sqlite3.OperationalError):  # a full disk can be read from all the same
-                rowids = ",".join(str(rowid) for rowid, _, _ in found)
-                self._sql(f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),))
-        return [(key, payload) for _, key, payload in found]
-
-    def trim(self) -> None:
-        """Evict, one at a time, until the size is within the limit; the newest entry stays."""
-        for _ in range(len(self) - 1):
-            if self.volume() <= self.size_limit:
-                return
-            with self._transact() as (sql, cleanup):
-                self._cull(time.time(), sql, cleanup, limit=self.cull_limit)
 
 
 class Store:
@@ -291,7 +245,7 @@ class Store:
 
     def _read(self, keys: list[str]) -> list[tuple[str, bytes]]:
         try:
-            return self._values.read_many(keys)
+            return books.read_many(self._values, keys)
         except TROUBLE as error:
             self._recover(error)
             return []
@@ -314,7 +268,7 @@ class Store:
             except BaseException:
                 files.remove(written)  # rolled back: they belong to no row
                 raise
-            values.trim()
+            books.trim(values)
         except TROUBLE as error:
             self._recover(error)
             return False

@@ -15,7 +15,6 @@ import hashlib
 import io
 import itertools
 import json
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,9 @@ from core.errors import CorpusError
 from core.limits import Limits, current_limits
 from core.models.zoo import zoo_folder
 from core.text.conllu import NO_HEADS, Sentence, is_punctuation, read_conllu
-from core.text.datasets import HubText, parse_hub_ref, stream_rows
+from core.text.datasets import HubText, parse_hub_ref
+from core.text.hub_rows import stream_rows
+from core.text.lines import read_lines
 
 __all__ = [
     "GENRES",
@@ -58,8 +59,6 @@ LONGEST_SENTENCE = 512  # words; longer ones are lists or tables, and a distance
 LONGEST_NAME = 100  # characters of a file's name in messages
 HUB_SENTENCES = 1_000  # of a hub data set, when no number is asked for
 _SUFFIXES = (".txt", ".conllu", ".txt.gz", ".conllu.gz")
-_LONGEST_LINE = 4 * 2**20  # bytes; beyond it the file is no text
-_START = 8192  # bytes at the start of a file that show whether it is text
 _CHUNK = 256  # lines that are cut into words, and stored, together
 
 
@@ -287,35 +286,10 @@ def _from_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[
     """Sentences of an open `.txt` or `.conllu` file, packed or not."""
     if name.lower().endswith(".gz"):
         handle = gzip.GzipFile(fileobj=handle)  # type: ignore[assignment]
-    lines = _lines(handle, name, cap)
+    lines = read_lines(handle, name, cap)
     if name.lower().removesuffix(".gz").endswith(".conllu"):
         return read_conllu(lines, name)
     return _from_text(lines, name)
-
-
-def _lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]:
-    """Lines of UTF-8 text without their ends; binary files and other encodings refused by file and line."""
-    reader = io.BufferedReader(handle, _START)  # type: ignore[type-var]
-    read = 0
-    for number in itertools.count(1):
-        try:
-            binary = number == 1 and b"\0" in reader.peek(_START)[:_START]
-            raw = reader.readline(_LONGEST_LINE)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise CorpusError(f"{name} is not a whole gzip file: {error}.") from error
-        if not raw:
-            return
-        read += len(raw)
-        if cap is not None and read > cap:
-            raise CorpusError(f"{name} unpacks to more than {cap / 2**20:g} MB, the most that can be uploaded here.")
-        if binary or b"\0" in raw or len(raw) == _LONGEST_LINE:
-            raise CorpusError(f"{name}, line {number}: this is not text (a binary file, or UTF-16). Save it as UTF-8.")
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            reason = f"byte {error.start + 1} of the line is not UTF-8"
-            raise CorpusError(f"{name}, line {number}: {reason}. Save the file as UTF-8.") from error
-        yield (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
 
 
 def _from_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
@@ -351,33 +325,19 @@ def _from_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
             yield Sentence(row)
 
 
-def ship_demo() -> Path:
-    """Cut and parse the demo corpora anew and keep the result in the box; see core.text.shipped.
-
-    Raises:
-        CorpusError: If a demo corpus is not there.
-        ModelError: If there is no parser in the box.
-    """
-    from core.text.shipped import ship
-
-    gold = read_corpus("demo-gold").words
-    with (zoo_folder() / "corpus" / "demo.txt").open("rb") as handle:
-        return ship([text for _, text in _demo_rows(handle)], gold)
-
-
 def _demo(handle: BinaryIO) -> Iterator[Sentence]:
     """The demo corpus: genre, tab, one sentence a line."""
     from core.text.parsing import tokenize_lines
 
-    rows = _demo_rows(handle)
+    rows = demo_rows(handle)
     cut = tokenize_lines([text for _, text in rows], split=False)
     for number, ((genre, _), sentences) in enumerate(zip(rows, cut, strict=True), start=1):
         yield from (Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences)
 
 
-def _demo_rows(handle: BinaryIO) -> list[list[str]]:
+def demo_rows(handle: BinaryIO) -> list[list[str]]:
     """Genre and sentence of each line of the demo."""
-    rows = [line.split("\t") for line in _lines(handle, "demo.txt") if line.strip()]
+    rows = [line.split("\t") for line in read_lines(handle, "demo.txt") if line.strip()]
     for number, row in enumerate(rows, start=1):
         if len(row) != 2 or row[0] not in GENRES:
             raise CorpusError(

@@ -6,14 +6,13 @@ Code in a data set's repository is never run (`datasets` 4 and later cannot).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import CorpusError
 from core.limits import current_limits
-from core.text.hub_rows import rows_apart
 
 FORM = "hub:NAME[/CONFIG][#SPLIT][:COLUMN], such as hub:nyu-mll/glue/sst2#validation:sentence"
 LONGEST_REFERENCE = 300  # characters
@@ -22,10 +21,7 @@ _PART = r"[A-Za-z0-9][\w.\-]*"
 _REFERENCE = re.compile(rf"hub:(?P<name>{_PART}(?:/{_PART}){{0,2}})(?:#(?P<split>[\w.\-]+))?(?::(?P<column>[^:#/]+))?")
 
 
-MOST_ROWS = 2_000_000  # rows looked at
-MOST_EMPTY = 100_000  # rows without text
 LONGEST_ROW = 1_000_000  # characters; a longer one counts as empty
-MOST_CHARACTERS = 200_000_000  # of all rows
 Row = str | tuple[str, ...] | None
 
 
@@ -65,40 +61,12 @@ def _is_here(name: str) -> bool:
         return False
 
 
-def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
-    """Rows of the column, first to last: a string, or a tuple of words where the data set holds words.
-
-    A process of its own reads them: what a stranger's files make of it ends with it, and cancelling ends it at once.
-
-    Raises:
-        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, wants a
-            login, limits the rate, the data cannot be read as text, or no text comes within the limits.
-        CancelledError: If the run is cancelled.
-    """
-    yield from usable_rows(source, rows_apart(source))
-
-
-def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[str, ...]]:
-    """The rows that hold text, as long as the limits of rows and bytes last; see `stream_rows`."""
-    taken = empty = 0
-    for number, row in enumerate(rows, start=1):
-        size = len(row) if isinstance(row, str) else sum(map(len, row or ()))
-        taken += size
-        if not size or not (row.strip() if isinstance(row, str) else row):
-            empty += 1
-        if empty > MOST_EMPTY:
-            raise CorpusError(f"{MOST_EMPTY:,} rows of {source.name} hold no text: name another column or data set.")
-        if number > MOST_ROWS or taken > MOST_CHARACTERS:
-            return
-        if row:
-            yield row
-
-
 def read_rows(source: HubText) -> Iterator[Row]:
     """Rows of the column as they come, read here: strings, tuples of words, None for a row without text.
 
     Raises:
-        CorpusError: As `stream_rows`.
+        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, wants a
+            login, limits the rate, or the data cannot be read as text.
     """
     try:
         column = ""

@@ -16,23 +16,53 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, cast
 
 from core.errors import CorpusError
 from core.runs.tasks import tick
+from core.text.datasets import HubText, Row, read_rows, too_much
 
-if TYPE_CHECKING:
-    from core.text.datasets import HubText, Row
-
+MOST_ROWS = 2_000_000  # rows looked at
+MOST_EMPTY = 100_000  # rows without text
+MOST_CHARACTERS = 200_000_000  # of all rows
 MEMORY = 2 * 2**30  # bytes that reading may take
 DEADLINE = 300.0  # seconds for a whole data set
 SILENCE = 120.0  # seconds without a row
 LOOK_UP_SECONDS = 0.2
 WAITING_LINES = 256  # rows that wait to be taken; the reader waits for room
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|~")
+
+
+def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
+    """Rows of the column, first to last: a string, or a tuple of words where the data set holds words.
+
+    A process of its own reads them: what a stranger's files make of it ends with it, and cancelling ends it at once.
+
+    Raises:
+        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, wants a
+            login, limits the rate, the data cannot be read as text, or no text comes within the limits.
+        CancelledError: If the run is cancelled.
+    """
+    yield from usable_rows(source, rows_apart(source))
+
+
+def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[str, ...]]:
+    """The rows that hold text, as long as the limits of rows and bytes last; see `stream_rows`."""
+    taken = empty = 0
+    for number, row in enumerate(rows, start=1):
+        size = len(row) if isinstance(row, str) else sum(map(len, row or ()))
+        taken += size
+        if not size or not (row.strip() if isinstance(row, str) else row):
+            empty += 1
+        if empty > MOST_EMPTY:
+            raise CorpusError(f"{MOST_EMPTY:,} rows of {source.name} hold no text: name another column or data set.")
+        if number > MOST_ROWS or taken > MOST_CHARACTERS:
+            return
+        if row:
+            yield row
 
 
 def rows_apart(source: HubText) -> Iterator[Row]:
@@ -72,8 +102,6 @@ def _rows(source: HubText, reader: subprocess.Popen[str]) -> Iterator[Row]:
                 continue
             heard = time.monotonic()
             if line is None:
-                from core.text.datasets import too_much
-
                 raise CorpusError(too_much(source.name))
             said = json.loads(line)
             if isinstance(said, dict):
@@ -117,15 +145,18 @@ def guard_card(name: str) -> None:
             raise CorpusError(
                 f"The card of {name} names files that are not its own ({pattern[:100]!r}): choose another."
             )
-        return resolve(pattern, base_path, *arguments, **named)
+        return cast(list[str], resolve(pattern, base_path, *arguments, **named))
 
     data_files.resolve_pattern = resolve_own
 
 
+def _say(said: Row | dict[str, str]) -> None:
+    sys.stdout.write(json.dumps(said) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Read the data set that the first argument describes; a line of JSON per row, and one at the end."""
-    from core.text.datasets import HubText, read_rows
-
     source = HubText(**json.loads(sys.argv[1]))
     with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; elsewhere perhaps not allowed
         import resource
@@ -134,11 +165,11 @@ def main() -> None:
     try:
         guard_card(source.name)
         for row in read_rows(source):
-            print(json.dumps(row), flush=True)
+            _say(row)
         end = ""
     except CorpusError as error:
         end = str(error)
-    print(json.dumps({"error": end}), flush=True)
+    _say({"error": end})
     os._exit(0)  # the library's threads may hold the end up
 
 

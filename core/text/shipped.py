@@ -9,11 +9,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from core.models.zoo import zoo_folder
 
@@ -54,33 +52,3 @@ def _read(path: Path, changed: int) -> Shipped:
     parses = {tuple(words): (heads, upos, xpos, deprel) for words, heads, upos, xpos, deprel in content["parses"]}
     lines = [[tuple(words) for words in line] for line in content["lines"]]
     return Shipped(str(content["cut"]), lines, str(content["parser"]), parses)
-
-
-def ship(lines: Sequence[str], sentences: Sequence[Words]) -> Path:
-    """Cut and parse anew, by the parser in the box, and write the file; returns where.
-
-    Args:
-        lines: The demo's lines, one sentence each.
-        sentences: Words of further sentences to be parsed (the demo's gold trees').
-
-    Raises:
-        ModelError: If there is no parser in the box.
-    """
-    from core.text import parsing
-
-    cut = [parsing.tokenize(line, split=False) for line in lines]
-    wanted = list(dict.fromkeys([words for line in cut for words in line] + list(sentences)))
-    rows: list[Any] = [
-        [words, parse.heads, parse.upos, parse.xpos, parse.deprel]
-        for words, parse in zip(wanted, parsing.parse_words(wanted), strict=True)
-    ]
-    record = {
-        "cut": parsing.words_key(lines, split=False),
-        "lines": cut,
-        "parser": parsing.pipeline_fingerprint(),
-        "parses": rows,
-    }
-    path = zoo_folder() / FILE
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    path.write_bytes(gzip.compress(text.encode("utf8"), mtime=0))
-    return path

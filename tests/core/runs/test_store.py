@@ -372,7 +372,7 @@ def test_another_trouble_is_said_too(store: Store, monkeypatch: pytest.MonkeyPat
     def refuse(*arguments: object, **named: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    for method in ("read_many", "transact", "__contains__"):
+    for method in ("_sql", "transact", "__contains__"):
         monkeypatch.setattr(type(store._values), method, refuse)
     with pytest.warns(StoreWarning, match="does not answer"):
         assert store.get("key") is None

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import CorpusError
-from core.text import corpora, parsing
 from core.text import datasets as hub_text
+from core.text import hub_rows, lines, parsing
 from core.text.corpora import GENRES, Corpus, Sentence, corpus_from_bytes, parse_corpus, read_corpus
 from core.text.datasets import HubText, parse_hub_ref
 
@@ -35,7 +35,7 @@ def cut_at_spaces(monkeypatch):
 @pytest.fixture
 def read_here(monkeypatch):
     """Data sets are read in this process, where a test can put others in their place."""
-    monkeypatch.setattr(hub_text, "rows_apart", hub_text.read_rows)
+    monkeypatch.setattr(hub_rows, "rows_apart", hub_text.read_rows)
 
 
 def refused(function, *arguments, **named) -> str:
@@ -161,7 +161,7 @@ def test_files_that_are_not_what_they_say(name, data, reason, cut_at_spaces):
 
 
 def test_a_line_without_end_is_no_text(monkeypatch):
-    monkeypatch.setattr(corpora, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
     assert "line 1: this is not text" in refused(corpus_from_bytes, "a.txt", b"x" * 5000)
 
 

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from core.errors import CancelledError, CorpusError
-from core.text import datasets as hub_text
 from core.text import hub_rows
 from core.text.corpora import read_corpus
-from core.text.datasets import HubText, stream_rows, usable_rows
-from core.text.hub_rows import rows_apart
+from core.text.datasets import HubText
+from core.text.hub_rows import rows_apart, stream_rows, usable_rows
 
 
 @pytest.fixture
@@ -101,9 +100,9 @@ def test_a_card_that_names_files_elsewhere_is_refused(folder: Path, place: str) 
 
 
 def test_rows_and_characters_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_text, "MOST_ROWS", 5)
+    monkeypatch.setattr(hub_rows, "MOST_ROWS", 5)
     assert list(usable_rows(HubText("a/b"), iter(["x"] * 99))) == ["x"] * 5
-    monkeypatch.setattr(hub_text, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(hub_rows, "MOST_CHARACTERS", 10)
     assert list(usable_rows(HubText("a/b"), iter(["xxx", ("yy", "y"), None, "zzz", "zzz"]))) == [
         "xxx",
         ("yy", "y"),
@@ -112,11 +111,11 @@ def test_rows_and_characters_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_would_hold_the_tokenizer_is_left_out_of_a_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_text, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501]))
+    monkeypatch.setattr(hub_rows, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501]))
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("Fine", "."), ("Go", "on", "."))
     assert corpus.notices == ("2 lines of a/b without spaces or without end left out.",)
-    monkeypatch.setattr(hub_text, "rows_apart", lambda source: iter([("a", "b"), ("x" * 501,)]))
+    monkeypatch.setattr(hub_rows, "rows_apart", lambda source: iter([("a", "b"), ("x" * 501,)]))
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("a", "b"),)
     assert "1 rows of a/b with a word of more than 500 characters left out." in corpus.notices

@@ -14,9 +14,10 @@ import pytest
 from core.models.zoo import zoo_folder
 from core.runs.store import default_store
 from core.text import parsing
-from core.text.corpora import parse_corpus, read_corpus, ship_demo
+from core.text.corpora import parse_corpus, read_corpus
 from core.text.parsing import parse_sentences, parse_words, pipeline_fingerprint, tokenize_lines, words_key
 from core.text.shipped import FILE, Shipped, shipped
+from core.text.shipping import ship_demo
 
 ROOT = Path(__file__).resolve().parents[3]
 FRESH = """

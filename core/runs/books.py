@@ -1,0 +1,58 @@
+"""What the store asks of its books beyond what diskcache offers: many entries at once, and room without waste."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """Where the store lies, how many entries it has, and its size and size limit in bytes."""
+
+    folder: Path
+    entries: int
+    bytes: int
+    size_limit: int
+
+
+@contextlib.contextmanager
+def settings_read() -> Iterator[None]:
+    """Settings that are missing or of another kind are damaged books, which diskcache does not look for."""
+    try:
+        yield
+    except (AttributeError, ValueError, TypeError) as error:
+        raise sqlite3.DatabaseError(f"damaged settings: {error}") from error
+
+
+def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
+    """Those of the keys that are there and sound. Two statements for all, where `get` needs three for each."""
+    for key in keys:
+        cache.disk.put(key)
+    marks = ",".join("?" * len(keys))
+    rows = cache._sql(
+        f"SELECT rowid, key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({marks})", keys
+    ).fetchall()
+    found = []
+    for rowid, key, *place in rows:
+        with contextlib.suppress(OSError):
+            found.append((rowid, key, cache.disk.fetch(*place, read=False)))
+    if found:
+        with contextlib.suppress(sqlite3.OperationalError):  # a full disk can be read from all the same
+            rowids = ",".join(str(rowid) for rowid, _, _ in found)
+            cache._sql(f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),))
+    return [(key, payload) for _, key, payload in found]
+
+
+def trim(cache: Any) -> None:
+    """Evict, one at a time, until the size is within the limit; the newest entry stays."""
+    for _ in range(len(cache) - 1):
+        if cache.volume() <= cache.size_limit:
+            return
+        with cache._transact() as (sql, cleanup):
+            cache._cull(time.time(), sql, cleanup, limit=cache.cull_limit)

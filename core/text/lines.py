@@ -1,0 +1,48 @@
+"""Lines of a text file that a stranger may have made."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from core.errors import CorpusError
+
+LONGEST_LINE = 4 * 2**20  # bytes; beyond it the file is no text
+START = 8192  # bytes at the start of a file that show whether it is text
+
+
+def read_lines(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[str]:
+    """Lines of UTF-8 text without their ends.
+
+    Args:
+        name: What messages call the file.
+        cap: Bytes that the file may unpack to; None for no cap.
+
+    Raises:
+        CorpusError: For binary files, other encodings and damaged gzip, naming file and line.
+    """
+    reader = io.BufferedReader(handle, START)  # type: ignore[type-var]
+    read = 0
+    for number in itertools.count(1):
+        try:
+            binary = number == 1 and b"\0" in reader.peek(START)[:START]
+            raw = reader.readline(LONGEST_LINE)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise CorpusError(f"{name} is not a whole gzip file: {error}.") from error
+        if not raw:
+            return
+        read += len(raw)
+        if cap is not None and read > cap:
+            raise CorpusError(f"{name} unpacks to more than {cap / 2**20:g} MB, the most that can be uploaded here.")
+        if binary or b"\0" in raw or len(raw) == LONGEST_LINE:
+            raise CorpusError(f"{name}, line {number}: this is not text (a binary file, or UTF-16). Save it as UTF-8.")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            reason = f"byte {error.start + 1} of the line is not UTF-8"
+            raise CorpusError(f"{name}, line {number}: {reason}. Save the file as UTF-8.") from error
+        yield (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")

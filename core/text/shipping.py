@@ -1,0 +1,40 @@
+"""The demo corpora cut into words and parsed, for the box: what `shipped` reads, made here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from core.models.zoo import zoo_folder
+from core.text import parsing
+from core.text.corpora import demo_rows, read_corpus
+from core.text.shipped import FILE
+
+
+def ship_demo() -> Path:
+    """Cut and parse the demo corpora anew, by the parser in the box, and write the file; returns where.
+
+    Raises:
+        CorpusError: If a demo corpus is not there.
+        ModelError: If there is no parser in the box.
+    """
+    sentences = list(read_corpus("demo-gold").words)
+    with (zoo_folder() / "corpus" / "demo.txt").open("rb") as handle:
+        lines = [text for _, text in demo_rows(handle)]
+    cut = [parsing.tokenize(line, split=False) for line in lines]
+    wanted = list(dict.fromkeys([words for line in cut for words in line] + sentences))
+    rows = [
+        [words, parse.heads, parse.upos, parse.xpos, parse.deprel]
+        for words, parse in zip(wanted, parsing.parse_words(wanted), strict=True)
+    ]
+    record = {
+        "cut": parsing.words_key(lines, split=False),
+        "lines": cut,
+        "parser": parsing.pipeline_fingerprint(),
+        "parses": rows,
+    }
+    path = zoo_folder() / FILE
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode("utf8"), mtime=0))
+    return path
