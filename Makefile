@@ -26,7 +26,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app.py pages ui core zoo
+	$(BIN)/mypy --strict app.py pages ui core zoo
 
 # All of the box, two models at a time, saying what is left; the same command goes on where it was stopped.
 # QUICK=1 makes a tiny one in a minute from the sentences in the box; see README, "The box".

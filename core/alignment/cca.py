@@ -16,6 +16,7 @@ float64 with rank truncation instead of a QR of the rows, so that collinear dime
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float
@@ -74,7 +75,7 @@ class Cca(LinearAligner):
         weights = [_through(directions, everything * (np.arange(k) < max(1, round(s * k)))) for s in SHARES]
         errors = np.stack([((x @ weight - y) ** 2).mean((-1, -2)) for weight in weights])
         chosen = np.argmin(errors, axis=0)
-        return np.take_along_axis(np.stack(weights), chosen[None, ..., None, None], axis=0)[0]
+        return cast(np.ndarray, np.take_along_axis(np.stack(weights), chosen[None, ..., None, None], axis=0)[0])
 
 
 class Svcca(LinearAligner):
@@ -111,7 +112,7 @@ class Pwcca(LinearAligner):
 
 def _through(directions: Canonical, kept: np.ndarray) -> np.ndarray:
     """One weight matrix: in, shrink each kept coordinate by its correlation, out."""
-    return (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out
+    return cast(np.ndarray, (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out)
 
 
 def _principal_projector(covariance: np.ndarray) -> np.ndarray:
@@ -122,4 +123,4 @@ def _principal_projector(covariance: np.ndarray) -> np.ndarray:
     total = np.maximum(values.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
     before = values.cumsum(-1) - values  # variance held by the directions that come earlier
     kept = (before < VARIANCE_KEPT * total) & (values > RCOND * values[..., :1])
-    return (vectors * kept[..., None, :]) @ vectors.swapaxes(-1, -2)
+    return cast(np.ndarray, (vectors * kept[..., None, :]) @ vectors.swapaxes(-1, -2))

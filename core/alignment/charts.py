@@ -6,7 +6,7 @@ and a dark theme both fit; one without panels stretches to its container.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -29,9 +29,9 @@ ERROR_TITLE = "Held-out error (share of variance)"
 GROUPS = {"models": "first group", "against": "second group"}
 
 
-def headed(alt, title: str, subtitle: str) -> alt.TitleParams:
+def headed(altair: Any, title: str, subtitle: str) -> alt.TitleParams:
     """A title with a line below it that reads on a light and on a dark page."""
-    return alt.TitleParams(title, subtitle=subtitle, subtitleColor=GREY)
+    return cast("alt.TitleParams", altair.TitleParams(title, subtitle=subtitle, subtitleColor=GREY))
 
 
 def method_chart(result: Result) -> alt.TopLevelMixin:
@@ -138,7 +138,7 @@ def grid_chart(result: Result) -> alt.TopLevelMixin:
     label = METHODS[result.spec["grid"]].label
     below = f"{label}, {short_name(source)} into {short_name(target)}, held out"
     title = headed(alt, "Any layer into any layer", below)
-    return chart.properties(title=title, width="container", height=HEIGHT)
+    return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=HEIGHT))
 
 
 def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
@@ -161,7 +161,7 @@ def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
         tooltip=["source:N", "target:N", alt.Tooltip("nmse:Q", title="Error", format=".3f")],
     )
     title = headed(alt, "Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers")
-    return cells.properties(title=title, width="container", height=HEIGHT)
+    return cast("alt.TopLevelMixin", cells.properties(title=title, width="container", height=HEIGHT))
 
 
 def curve_chart(result: Result) -> alt.TopLevelMixin:
@@ -185,7 +185,7 @@ def curve_chart(result: Result) -> alt.TopLevelMixin:
         )
     )
     title = headed(alt, "Training of the networks", "step 0: closed form; a line ends where its map converged")
-    return chart.properties(title=title, width="container", height=HEIGHT)
+    return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=HEIGHT))
 
 
 def space_chart(result: Result, source: str, target: str, method: str, layer: int, place: str) -> alt.TopLevelMixin:
@@ -274,13 +274,13 @@ def _ceiling(table: pd.DataFrame) -> float:
     return float(min(1.2, max(0.2, table["nmse"].max() * 1.05)))
 
 
-def _colour(alt, result: Result, legend: object) -> alt.Color:
+def _colour(altair: Any, result: Result, legend: object) -> alt.Color:
     names = [name for name in METHODS if name in result.spec["methods"]]
-    scale = alt.Scale(domain=[METHODS[n].label for n in names], range=[METHODS[n].colour for n in names])
-    return alt.Color("label:N", title=None, scale=scale, legend=legend)
+    scale = altair.Scale(domain=[METHODS[n].label for n in names], range=[METHODS[n].colour for n in names])
+    return cast("alt.Color", altair.Color("label:N", title=None, scale=scale, legend=legend))
 
 
-def _chance(alt, vertical: bool = True):
+def _chance(alt: Any, vertical: bool = True) -> Any:
     """The line of a map that knows nothing but the mean."""
     import pandas as pd
 

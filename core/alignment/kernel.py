@@ -11,7 +11,7 @@ because the kernel matrix grows with their square; in float32, which the penalti
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -97,10 +97,10 @@ class _Layer:
             self._kernel(squared_distances(rows[start : start + CHUNK], self.rows), self.width) @ self.weights
             for start in range(0, len(rows), CHUNK)
         ]
-        return np.concatenate(parts).astype(np.float64) + self.mean_y
+        return cast(np.ndarray, np.concatenate(parts).astype(np.float64) + self.mean_y)
 
     def _centred(self, x: Single) -> np.ndarray:
-        return (x - self.mean_x).astype(np.float32)
+        return cast(np.ndarray, (x - self.mean_x).astype(np.float32))
 
     def _kernel(self, squared: np.ndarray, width: float) -> np.ndarray:
         kernel: np.ndarray = np.exp(squared * np.float32(-1.0 / (width * self.unit)))

@@ -13,7 +13,7 @@ largest variance, so that constant or collinear dimensions get no weight instead
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -163,12 +163,12 @@ class LinearAligner(Aligner):
 
     def transform(self, x: Rows) -> Rows:
         """Source rows into the target space."""
-        return (np.asarray(x, dtype=np.float64) - self.mean_x) @ self.weight + self.mean_y
+        return cast("Rows", (np.asarray(x, dtype=np.float64) - self.mean_x) @ self.weight + self.mean_y)
 
     def inverse_transform(self, y: Rows) -> Rows:
         """Target rows back, by the pseudo-inverse of the weight (exact where the weight is square and regular)."""
         back = np.linalg.pinv(self.weight, rcond=float(np.sqrt(RCOND)))
-        return (np.asarray(y, dtype=np.float64) - self.mean_y) @ back + self.mean_x
+        return cast("Rows", (np.asarray(y, dtype=np.float64) - self.mean_y) @ back + self.mean_x)
 
 
 class Procrustes(LinearAligner):
@@ -183,17 +183,17 @@ class Procrustes(LinearAligner):
         left, values, right = np.linalg.svd(found.xy, full_matrices=False)
         rotation = left @ right
         if not self.scale:
-            return rotation
+            return cast(np.ndarray, rotation)
         spread = np.trace(found.xx, axis1=-2, axis2=-1)
         factor = np.divide(values.sum(-1), spread, out=np.ones_like(spread), where=spread > 0)
-        return factor[..., None, None] * rotation
+        return cast(np.ndarray, factor[..., None, None] * rotation)
 
 
 class Ols(LinearAligner):
     """Ordinary least squares: no linear map has a lower training error."""
 
     def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        return inverse_power(found.xx, 1.0) @ found.xy
+        return cast(np.ndarray, inverse_power(found.xx, 1.0) @ found.xy)
 
 
 class Ridge(LinearAligner):
@@ -211,7 +211,7 @@ class Ridge(LinearAligner):
         inner = vectors.swapaxes(-1, -2) @ found.xy
 
         def weight(penalty: np.ndarray) -> np.ndarray:
-            return vectors @ (inner / (values + penalty[..., None] * unit)[..., None])
+            return cast(np.ndarray, vectors @ (inner / (values + penalty[..., None] * unit)[..., None]))
 
         shape = found.xx.shape[:-2]
         best = np.full(shape, PENALTIES[len(PENALTIES) // 2])
@@ -231,4 +231,4 @@ def inverse_power(covariance: np.ndarray, power: float) -> np.ndarray:
     floor = RCOND * np.maximum(values[..., -1:], np.finfo(np.float64).tiny)
     safe = np.where(values > floor, values, 1.0)
     scaled = np.where(values > floor, safe**-power, 0.0)
-    return (vectors * scaled[..., None, :]) @ vectors.swapaxes(-1, -2)
+    return cast(np.ndarray, (vectors * scaled[..., None, :]) @ vectors.swapaxes(-1, -2))

@@ -14,7 +14,7 @@ Deviations: the paper trains from a random start, at 1e-6, one network for all l
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 import torch
@@ -112,7 +112,7 @@ class _TrainedAligner(Aligner):
 
     def _unscaled(self, rows: Tensor) -> np.ndarray:
         y = rows.numpy()
-        return (y[0] if self.flat else y) * self.spread + self.start.mean_y
+        return cast(np.ndarray, (y[0] if self.flat else y) * self.spread + self.start.mean_y)
 
 
 class Inn(_TrainedAligner):
@@ -147,7 +147,7 @@ class _Rows(nn.Module):
         self.network = network
 
     def forward(self, rows: Tensor, rev: bool = False) -> Tensor:
-        return self.network(rows, rev=rev, jac=False)[0]
+        return cast("Tensor", self.network(rows, rev=rev, jac=False)[0])
 
 
 class Mlp(_TrainedAligner):
@@ -174,4 +174,4 @@ class _Residual(nn.Module):
         nn.init.zeros_(self.outward.bias)
 
     def forward(self, rows: Tensor) -> Tensor:
-        return rows + self.outward(nn.functional.gelu(self.inward(rows)))
+        return cast("Tensor", rows + self.outward(nn.functional.gelu(self.inward(rows))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -188,7 +188,7 @@ def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...
 
 def _points(rows: np.ndarray, mean: np.ndarray, axes: np.ndarray) -> np.ndarray:
     """Rows on the target's first two principal components, float32."""
-    return ((rows - mean) @ axes).astype(np.float32)
+    return cast(np.ndarray, ((rows - mean) @ axes).astype(np.float32))
 
 
 LAYER_AXIS = {"training": -1, "validation": -1, "converged": -1, "mapped": 0, "source_points": 0, "target_points": 0}

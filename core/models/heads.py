@@ -11,7 +11,7 @@ are one layer with a leaky ReLU of 64 units on top of a Transformer instead of a
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -96,7 +96,7 @@ class ArcParser(nn.Module):
         nodes = hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
         scores = self.arc_head(nodes)
         nowhere = torch.cat([torch.zeros_like(padded[:, :1]), padded], dim=1)
-        return scores.masked_fill(nowhere[:, None, :], torch.finfo(scores.dtype).min)
+        return cast("Tensor", scores.masked_fill(nowhere[:, None, :], torch.finfo(scores.dtype).min))
 
 
 def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
@@ -126,7 +126,7 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
             folder, output_loading_info=True, **options
         )
     _refuse_missing(folder, found["missing_keys"])
-    return model.eval().requires_grad_(False)
+    return cast("nn.Module", model.eval().requires_grad_(False))
 
 
 def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcParser:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import core.models.hub as hub
+import core.models.hub_cache as hub_cache
 from core.errors import ModelError
 from core.models.hub_errors import failures, is_unreachable
 from core.runs.tasks import tick
@@ -106,7 +107,7 @@ class RangeFile:
             path = hub._fetch(self.repository, self.commit, self.path)
         except failures() as error:
             raise hub._refusal(error, self.repository, self.commit) from error
-        hub.trim_downloads(hub._cache(), hub._repository(self.repository))
+        hub_cache.trim_downloads(hub._cache(), hub._repository(self.repository))
         with _lock:
             _fetched[self.repository, self.commit, self.path] = path
         return path

@@ -290,7 +290,7 @@ def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel
 
     with seeded(RANDOM_SEED):
         drawn = maker(factory)(config, **{**options, "dtype": torch.float32})
-    return drawn.to(options["dtype"])
+    return cast("PreTrainedModel", drawn.to(options["dtype"]))
 
 
 def _check_complete(ref: ModelRef, report: dict[str, Any], expected: re.Pattern[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 _IMPORTING = threading.Lock()
 
@@ -54,4 +54,4 @@ def implied_numbers(factory: Any, config: Any) -> int:
     with MAKING_A_MODEL, torch.device("meta"):
         model = maker(factory)(config)
     tables = sum(table.numel() * table.element_size() for table in model.buffers())
-    return sum(weight.numel() for weight in model.parameters()) + tables // 4
+    return cast(int, sum(weight.numel() for weight in model.parameters()) + tables // 4)

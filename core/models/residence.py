@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from core.runs.tasks import tick
 
 if TYPE_CHECKING:
-    from core.models.loading import LoadedModel, ModelRef
+    from core.models.loading import LoadedModel
+    from core.models.references import ModelRef
 
 KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from core.errors import SpecError
 from core.options.option import CHECKS, LONGEST_LINE, MOST_LAYERS, PATTERN, Option, number_of
@@ -86,7 +86,7 @@ def _check_corpus(option: Option, value: Any) -> str:
     problem = corpus_problem(value)
     if problem:
         raise SpecError(f"{option.name}: {problem}")
-    return value
+    return cast(str, value)
 
 
 def _check_layers(option: Option, value: Any) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ colour, so a light and a dark theme both fit; each stretches to its container.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import SpecError
 from core.probes.tables import CHAIN, CONTROL, PARSED, POSITION, PROBE_OF, RANDOM, SELECTIVITY, metric_label
@@ -73,10 +73,11 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     if controls and not control.empty:
         subtitle += "; dotted: the same probes on control trees"
     title = alt.Title(f"{label} by layer", subtitle=subtitle, anchor="start")
-    return (
+    return cast(
+        "alt.TopLevelMixin",
         alt.layer(*layers)
         .resolve_scale(color="shared", strokeDash="independent")
-        .properties(width="container", height=HEIGHT, title=title)
+        .properties(width="container", height=HEIGHT, title=title),
     )
 
 

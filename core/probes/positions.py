@@ -13,6 +13,7 @@ and vectors are of one size.
 from __future__ import annotations
 
 from functools import cache
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -66,4 +67,4 @@ def _amplitudes() -> Float[np.ndarray, " wave"]:
 
     distances = np.arange(FARTHEST + 1, dtype=np.float64)
     waves = 2 * (1 - np.cos(np.outer(distances, np.pi / np.array(WAVES))))
-    return np.sqrt(nnls(waves, distances)[0])
+    return cast(np.ndarray, np.sqrt(nnls(waves, distances)[0]))

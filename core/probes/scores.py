@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -228,7 +229,10 @@ def mean_by_length(
     if not means:
         return np.full(np.shape(_weighed(filled, weights, slice(None))), np.nan)
     seen = np.sum(np.isfinite(means), axis=0)
-    return np.divide(np.nansum(means, axis=0), seen, out=np.full(np.shape(seen), np.nan), where=seen > 0)
+    return cast(
+        np.ndarray,
+        np.divide(np.nansum(means, axis=0), seen, out=np.full(np.shape(seen), np.nan), where=seen > 0),
+    )
 
 
 def _weighed(values: np.ndarray, weights: np.ndarray | None, chosen: np.ndarray | slice) -> np.ndarray:
@@ -245,7 +249,7 @@ def ratio(
     counted = np.isfinite(parts)
     parts, wholes = np.where(counted, parts, 0.0), np.where(counted, wholes, 0.0)
     above, below = (_weighed(part, weights, slice(None)) for part in (parts, wholes))
-    return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0)
+    return cast(np.ndarray, np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0))
 
 
 def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw sentence"] | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ apart as they are long, so none is cut off: the drawing is as wide as its senten
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -56,9 +56,12 @@ def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
     ]
     arcs = alt.layer(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     if view.depths is None:
-        return arcs.configure_view(stroke=None)
+        return cast("alt.TopLevelMixin", arcs.configure_view(stroke=None))
     both = alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6)
-    return both.resolve_scale(color="independent", strokeDash="independent").configure_view(stroke=None)
+    return cast(
+        "alt.TopLevelMixin",
+        both.resolve_scale(color="independent", strokeDash="independent").configure_view(stroke=None),
+    )
 
 
 def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -236,4 +236,4 @@ def _probe_error(points: np.ndarray, draws: int, rng: np.random.Generator) -> np
     if count < 2:
         return np.zeros((draws, layers))
     variance = float(np.nanmean(points.var(axis=1, ddof=1))) if np.isfinite(points).any() else 0.0
-    return rng.standard_t(layers * (count - 1), (draws, layers)) * np.sqrt(variance / count)
+    return cast(np.ndarray, rng.standard_t(layers * (count - 1), (draws, layers)) * np.sqrt(variance / count))

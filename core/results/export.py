@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def table_csv(table: pd.DataFrame) -> bytes:
     for place, kind in enumerate(table.dtypes):
         if not (is_numeric_dtype(kind) or is_datetime64_any_dtype(kind)):
             written.isetitem(place, [_harmless(cell) for cell in table.iloc[:, place]])
-    return written.to_csv(index=False).encode("utf8")
+    return cast(bytes, written.to_csv(index=False).encode("utf8"))
 
 
 def _harmless(cell: Any) -> Any:

@@ -179,10 +179,11 @@ def _curves(
     )
     base_name = short_names((result.spec["base"], *compared))[result.spec["base"]]
     top = heading(title or f"{label} with {base_name}, by layer", _subtitle(table))
-    return (
+    return cast(
+        "alt.LayerChart",
         alt.layer(*layers)
         .resolve_scale(color="shared", fill="independent", strokeDash="independent")
-        .properties(width=width, height=HEIGHT, title=top)
+        .properties(width=width, height=HEIGHT, title=top),
     )
 
 
@@ -216,7 +217,8 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, width: int | str = 
 
     label = MEASURES[result.spec["measure"]].label
     names = short_names((result.spec["base"], model))
-    return (
+    return cast(
+        "alt.Chart",
         alt.Chart(rows)
         .mark_rect()
         .encode(
@@ -238,7 +240,7 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, width: int | str = 
             width=width,
             height=HEIGHT,
             title=heading(f"{names[model]}: every layer against every layer"),
-        )
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
     rows = vectors - vectors.mean(axis=1, keepdims=True) if kernel == "correlation" else vectors
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     floor = 1e-13 * np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > floor)
+    return cast("FloatArray | None", np.divide(rows, norms, out=np.zeros_like(rows), where=norms > floor))
 
 
 def strips(vectors: FloatArray, kernel: str) -> Strip:
@@ -211,6 +212,6 @@ def _quadratic(
     within = np.einsum("ds,ds->d", forward[:, :width], right[:, begin:end])
     beyond = np.einsum("ds,ds->d", forward[:, width:], right[:, end:])
     if symmetric:
-        return within + 2.0 * beyond
+        return cast("FloatArray", within + 2.0 * beyond)
     backward = right[:, begin:end] @ sums[:, width:]
-    return within + beyond + np.einsum("ds,ds->d", backward, left[:, end:])
+    return cast("FloatArray", within + beyond + np.einsum("ds,ds->d", backward, left[:, end:]))

@@ -10,6 +10,8 @@ rotation, reflection, shift and isotropic scale. The mean cosine does not forgiv
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -134,4 +136,4 @@ def _directions(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 def _cosines(x: ArrayLike, y: ArrayLike) -> FloatArray:
     first, second = _directions(x, y)
-    return np.einsum("id,id->i", first, second)
+    return cast("FloatArray", np.einsum("id,id->i", first, second))

@@ -11,6 +11,8 @@ cosine: the two agree where a few dimensions dominate, and the mean square needs
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -55,7 +57,7 @@ def centred(vectors: ArrayLike) -> FloatArray:
     result = array - mean
     if still.any():
         result[:, still] = 0.0
-    return result
+    return cast("FloatArray", result)
 
 
 def product_norm(x: FloatArray | SingleArray, y: FloatArray | SingleArray, single: bool | None = None) -> float:
@@ -87,7 +89,7 @@ def standardise(vectors: ArrayLike) -> FloatArray:
     """
     result = centred(vectors)
     spread = result.std(axis=0)
-    return np.divide(result, spread, out=np.zeros_like(result), where=spread > 0)
+    return cast("FloatArray", np.divide(result, spread, out=np.zeros_like(result), where=spread > 0))
 
 
 def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import Any, cast
 
 from core.errors import SpecError
 from core.runs.tasks import Task, stop_here
@@ -46,7 +46,7 @@ class ClusterExecutor(Executor):
         group = args[0].group if args and isinstance(args[0], Task) else ""
         workers = self._workers.get(group)
         where = {"workers": workers, "allow_other_workers": True} if workers else {}
-        return self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs)
+        return cast("Future[Any]", self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs))
 
     def stop(self, identifier: str) -> None:
         """Tell every worker that a run was cancelled; one that does not answer soon ends its task in vain."""

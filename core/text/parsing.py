@@ -190,7 +190,7 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
         tick(start / len(misses), "parsing")
         batch = misses[start : start + _BATCH]
         fresh = parse_words([words for _, words in batch], pipeline)
-        store.put_many({key: cast(Value, asdict(parse)) for (key, _), parse in zip(batch, fresh, strict=True)})
+        store.put_many({key: asdict(parse) for (key, _), parse in zip(batch, fresh, strict=True)})
         parses |= {words: parse for (_, words), parse in zip(batch, fresh, strict=True)}
     return [parses[tuple(words)] for words in sentences]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -97,7 +98,7 @@ def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
         reached = np.where(reached >= 0, up[reached], -1)
     table = above[:, :n]
     counts = table.sum(axis=1)
-    return (counts[:, None] + counts - 2 * (table @ table.T)).astype(np.int64)
+    return cast(np.ndarray, (counts[:, None] + counts - 2 * (table @ table.T)).astype(np.int64))
 
 
 def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:

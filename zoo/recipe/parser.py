@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import CorpusError, RecipeError
 from core.text.conllu import Sentence, read_conllu
@@ -238,7 +238,7 @@ def _progress(work: Path, settings: ParserTraining) -> dict[str, Any]:
     former = {**state["settings"], "steps": settings.steps}  # more steps of the same training are welcome
     if former != fresh["settings"]:
         raise RecipeError(f"{work} holds a parser trained with other settings. Remove the folder or name another.")
-    return state
+    return cast("dict[str, Any]", state)
 
 
 def _new_pipeline(learn: Sequence[Sentence], settings: ParserTraining) -> Language:

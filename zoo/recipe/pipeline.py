@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -305,7 +305,7 @@ def _timed(function: Callable[..., bool], arguments: tuple[Any, ...]) -> float |
 def _windows(plan: Plan, part: str) -> np.ndarray:
     path = plan.work / f"{part}.npy"
     try:
-        return np.load(path, allow_pickle=False)
+        return cast(np.ndarray, np.load(path, allow_pickle=False))
     except (OSError, ValueError) as error:
         raise RecipeError(f"{path} cannot be read ({error}); run the text stage again.") from error
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -83,7 +83,9 @@ def new_model(settings: Pretraining) -> Any:
     )
 
 
-def mask_tokens(ids: torch.Tensor, share: float, vocabulary: int, generator: torch.Generator):
+def mask_tokens(
+    ids: torch.Tensor, share: float, vocabulary: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """BERT's corruption of `ids` (window, subword): (corrupted ids, flat positions, true ids there)."""
     flat = ids.flatten()
     eligible = torch.nonzero((flat != CLS) & (flat != SEP) & (flat != PAD)).flatten()
@@ -97,13 +99,15 @@ def mask_tokens(ids: torch.Tensor, share: float, vocabulary: int, generator: tor
     return corrupted.view_as(ids), positions, truth
 
 
-def masked_logits(model, encoder: Callable, corrupted: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+def masked_logits(
+    model: Any, encoder: Callable[..., Any], corrupted: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
     """Logits at the masked positions only: a quarter of the vocabulary projections."""
     hidden = encoder(corrupted)[0].flatten(0, 1)[positions]
-    return model.cls(hidden)
+    return cast("torch.Tensor", model.cls(hidden))
 
 
-def evaluate(model, windows: np.ndarray, settings: Pretraining, device: str = "cpu") -> dict[str, float]:
+def evaluate(model: Any, windows: np.ndarray, settings: Pretraining, device: str = "cpu") -> dict[str, float]:
     """Held-out masked loss (nats a token) and masked-token accuracy; the same masks for every seed."""
     generator = torch.Generator().manual_seed(0)
     losses, hits, count = 0.0, 0, 0
@@ -172,7 +176,7 @@ def pretrain(
         if step % SAVE_EVERY == 0 or step == settings.steps:
             note = {"step": step, "settings": asdict(settings)}
             _save(work / CHECKPOINT, _state(model, optimizer), note)
-    return model.cpu()
+    return cast("torch.nn.Module", model.cpu())
 
 
 def _batch(windows: np.ndarray, settings: Pretraining, step: int) -> np.ndarray:
@@ -188,11 +192,11 @@ def _learning_rate(settings: Pretraining, step: int) -> float:
     return settings.learning_rate * warm * (1 - step / settings.steps)
 
 
-def _weights(model) -> dict[str, torch.Tensor]:
+def _weights(model: Any) -> dict[str, torch.Tensor]:
     return {name: value.detach().cpu().contiguous() for name, value in model.named_parameters()}
 
 
-def _state(model, optimizer) -> dict[str, torch.Tensor]:
+def _state(model: Any, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     state = {f"model.{name}": value for name, value in _weights(model).items()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state[parameter].items():  # empty where there is no gradient: the rotary table
@@ -200,7 +204,7 @@ def _state(model, optimizer) -> dict[str, torch.Tensor]:
     return state
 
 
-def _save(path: Path, tensors: dict[str, torch.Tensor], note: dict) -> None:
+def _save(path: Path, tensors: dict[str, torch.Tensor], note: dict[str, Any]) -> None:
     """Whole or not at all: written beside, then moved into place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
@@ -211,7 +215,7 @@ def _save(path: Path, tensors: dict[str, torch.Tensor], note: dict) -> None:
         raise RecipeError(f"{path} could not be written ({error}); free some space and run again to resume.") from error
 
 
-def _resume(work: Path, model, optimizer, settings: Pretraining) -> int:
+def _resume(work: Path, model: Any, optimizer: torch.optim.Optimizer, settings: Pretraining) -> int:
     path = work / CHECKPOINT
     if not path.is_file():
         return 0

@@ -10,10 +10,14 @@ import gzip
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import RecipeError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PAD, UNK, CLS, SEP, MASK = range(5)
@@ -78,7 +82,7 @@ def split_held_out(paragraphs: list[str]) -> tuple[list[str], list[str]]:
     return training, held_out
 
 
-def encode_windows(tokenizer, paragraphs: Iterable[str], length: int) -> np.ndarray:
+def encode_windows(tokenizer: Tokenizer, paragraphs: Iterable[str], length: int) -> np.ndarray:
     """Paragraphs as one stream, cut into rows `[CLS] ... [SEP]` of exactly `length` ids.
 
     Returns:

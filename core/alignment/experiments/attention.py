@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -144,7 +144,7 @@ def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
     y = y - y.mean(-1, keepdims=True)
     norms = np.outer(np.linalg.norm(x, axis=-1), np.linalg.norm(y, axis=-1))
-    return x @ y.T / np.maximum(norms, 1e-300)
+    return cast(np.ndarray, x @ y.T / np.maximum(norms, 1e-300))
 
 
 def _read(
@@ -352,7 +352,7 @@ def output_chart(result: Result) -> alt.TopLevelMixin:
         )
     )
     title = headed(alt, "Mapped attention outputs", "errors above 1.2 are drawn at the edge")
-    return chart.properties(title=title, width="container", height=TALL)
+    return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=TALL))
 
 
 def _head_columns(value: Value) -> dict[str, np.ndarray]:
