@@ -129,19 +129,19 @@ def _by_bootstrap(values: np.ndarray, rng: np.random.Generator) -> tuple[float, 
 def main() -> None:
     """Print the tables."""
     print(f"{REPLICATES} replicates a case, {DRAWS} draws a band. * below {LABELLED:.2f}: the page says so.\n")
-    print(f"{'95 % interval':<42}{'of':<16}{'covers':>7}")
+    print(f"{'95 % interval':<50}{'of':<16}{'covers':>7}")
     for measure in MEASURES:
         show(sentence_bands(measure), mark=True)
     show(model_bands(), mark=True)
     show(pooled_bands(), mark=True)
-    print(f"\n{'independent spaces that share sentences':<42}{'of':<16}{'above':>7}")
+    print(f"\n{'independent spaces that share sentences':<50}{'of':<16}{'above':>7}")
     show(nulls(), mark=False)
 
 
 def show(rows: Iterator[tuple[str, str, float]], mark: bool) -> None:
     """A line per case, as soon as it is known."""
     for name, case, share in rows:
-        print(f"{name:<42}{case:<16}{share:>7.3f}{' *' if mark and share < LABELLED else ''}")
+        print(f"{name:<50}{case:<16}{share:>7.3f}{' *' if mark and share < LABELLED else ''}")
         sys.stdout.flush()
 
 

@@ -47,8 +47,8 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
             notices.append("There is only one sentence, so there is no band: it comes from resampling sentences.")
         elif sentences < FEW_SENTENCES:
             notices.append(
-                f"With {sentences} sentences the bands are too narrow: a 95 % band from fewer than {FEW_SENTENCES} "
-                "holds the truth less often than it says. Read more sentences."
+                f"With {sentences} sentences the bands may be too narrow: 95 % bands from fewer than {FEW_SENTENCES} "
+                "hold the truth less often than they say. Read more sentences."
             )
     for (_, model), value in scored.items():
         flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
