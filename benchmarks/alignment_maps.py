@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from core.alignment.experiments import check
@@ -32,7 +31,6 @@ def seeds() -> None:
     """Held-out error from the first seed into the second, mean over layers, and at layers 0, 3 and 6."""
     spec = AlignSpec()
     for split in SPLITS:
-        began = time.process_time()
         result = run_study(AlignSpec(split=split))
         table = result.table
         table = table[(table["split"] == "test") & (table["source"] == spec.models[0]) & (table["words"] != "all")]
@@ -41,7 +39,7 @@ def seeds() -> None:
             index="method", columns=["words", "layer"], values="nmse"
         )
         layers.columns = [f"{words}, layer {layer}" for words, layer in layers.columns]
-        print(f"split by {split}: {spec.models[0]} into {spec.models[1]}, {time.process_time() - began:.0f} s\n")
+        print(f"split by {split}: {spec.models[0]} into {spec.models[1]}\n")
         show(means.join(layers).loc[[name for name in METHODS if name in means.index]])
 
 

@@ -128,6 +128,38 @@ def subword_rows(
     return np.concatenate(vectors, axis=1), np.concatenate(owners), np.concatenate(subwords)
 
 
+def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Attention probabilities (layer, sentence, head, subword, subword), outputs (layer, sentence, subword, d_model).
+
+    The output is what the attention block adds up from its heads, before the residual connection.
+
+    Raises:
+        ModelError: If the architecture keeps its attention where we do not know, or does not return it.
+    """
+    captured: list[Tensor] = []
+
+    def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+        captured.append(_first(output))
+
+    handles = []
+    for layer in layer_list(model):
+        attention = getattr(getattr(layer, "attention", None), "self", None)
+        if attention is None:
+            raise ModelError(
+                f"{type(model).__name__} keeps its attention where we do not find it; use a BERT-like model."
+            )
+        handles.append(attention.register_forward_hook(hook))
+    try:
+        with torch.inference_mode():
+            result = model(input_ids=batch.ids, attention_mask=batch.mask, output_attentions=True)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not result.attentions or result.attentions[0] is None:
+        raise ModelError(f"{type(model).__name__} does not return its attention probabilities.")
+    return torch.stack(result.attentions), torch.stack(captured)
+
+
 def _capture(captured: list[Tensor]) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         captured.append(args[0] if args else kwargs["hidden_states"])

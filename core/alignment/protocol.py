@@ -171,7 +171,7 @@ def score(
     mapped = aligner.transform(x)
     squared = ((mapped - y) ** 2).sum(-1)
     from_train = ((y - train_mean) ** 2).sum(-1)
-    found = np.stack([_found(one, other) for one, other in zip(mapped, y, strict=True)])
+    found = np.stack([find_again(one, other) for one, other in zip(mapped, y, strict=True)])
     back = _round_trip(aligner, x, mapped)
     subsets = (np.ones_like(seen), seen, ~seen)
     parts = [_subset(rows, squared, from_train, y, found, back) for rows in subsets]
@@ -205,7 +205,7 @@ def _subset(
     )
 
 
-def _found(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> Int[np.ndarray, " row"]:
+def find_again(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> Int[np.ndarray, " row"]:
     """1 where a mapped row's nearest true row is its own, 0 where not, -1 where the row did not look.
 
     At most `RETRIEVED` evenly spaced rows look, among each other. A true row that occurs twice (the same word in the
@@ -217,12 +217,6 @@ def _found(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) ->
     nearest = ((y**2).sum(-1)[None, :] - 2 * mapped @ y.T).argmin(1)
     result[chosen] = (y[nearest] == y).all(-1)
     return result
-
-
-def retrieval(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> float:
-    """Share of mapped rows whose nearest true row is their own; see `_found`."""
-    found = _found(mapped, y)
-    return float(found[found >= 0].mean())
 
 
 def _round_trip(aligner: Aligner, x: Rows, mapped: Rows) -> np.ndarray:

@@ -29,6 +29,18 @@ def split_option() -> str:
     return split
 
 
+def methods_option(default: tuple[str, ...], help: str) -> tuple[str, ...]:
+    """The option `methods`, any of the registry's maps."""
+    methods: tuple[str, ...] = options.choices(
+        "Maps",
+        default,
+        lambda: {name: method.label for name, method in METHODS.items()},  # a method may be registered later
+        titled=True,
+        help=help,
+    )
+    return methods
+
+
 @dataclass(frozen=True)
 class AlignSpec(Spec):
     """One study: every model of a group aligned with every other, in both directions."""
@@ -47,12 +59,8 @@ class AlignSpec(Spec):
         most=MOST_MODELS,
         help="Aligned among itself and shown beside the first, such as fine-tuned seeds; none where empty.",
     )
-    methods: tuple[str, ...] = options.choices(
-        "Maps",
-        DEFAULT_METHODS,
-        lambda: {name: method.label for name, method in METHODS.items()},
-        titled=True,
-        help="How one space is mapped to the other. The non-linear maps take most of the time.",
+    methods: tuple[str, ...] = methods_option(
+        DEFAULT_METHODS, "How one space is mapped to the other. The non-linear maps take most of the time."
     )
     split: str = split_option()
     corpus: str = options.corpus()

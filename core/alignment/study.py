@@ -149,6 +149,11 @@ def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:
         for method in methods:
             if f"{method}/refused" in value:
                 notices.append(f"{one} and {other}: {value[f'{method}/refused']}")
+            if f"{method}/left_out" in value:
+                notices.append(
+                    f"{METHODS[method].label} was fitted on {value['rows'] - value[f'{method}/left_out']:,} of "
+                    f"{value['rows']:,} training rows, drawn at random: its memory grows with their square."
+                )
             if f"{method}/converged" in value and not value[f"{method}/converged"].all():
                 left = int((~value[f"{method}/converged"].astype(bool)).sum())
                 notices.append(

@@ -42,10 +42,10 @@ def align_pair(
         For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part, subset, layer) for
         the training and the test rows and `protocol.WORDS`; `m/error` (direction, 2, layer, unit) for seen and unseen
         test rows; for networks `m/steps` (check,), `m/training`, `m/validation` (direction, check, layer) and
-        `m/converged` (direction, layer); `m/mapped` (direction, layer, point, 2); `m/refused` with the reason where
-        the method does not fit the shapes. And `spread` as `m/error`, `source_points` where the widths are equal,
-        `target_points`, `layers`, `rows` (training rows), `units` (numbers of the
-        test rows' words or sentences), `d_one`, `d_other`, `notices`.
+        `m/converged` (direction, layer); `m/mapped` (direction, layer, point, 2); `m/left_out`, training rows
+        that did not fit into memory; `m/refused` with the reason where the method does not fit the shapes. And `spread`
+        as `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows` (training rows),
+        `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`, `notices`.
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -179,6 +179,8 @@ def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...
             value[f"{name}/{column}"] = np.stack([getattr(part, column) for part in scores])
         value[f"{name}/error"], value["spread"] = scores[1].error, scores[1].spread
         value[f"{name}/mapped"] = _points(aligner.transform(given[:, shown]), mean, axes)
+        if getattr(aligner, "left_out", 0):
+            value[f"{name}/left_out"] = aligner.left_out
         curve: Curve | None = getattr(aligner, "curve", None)
         if curve is not None:
             value[f"{name}/steps"], value[f"{name}/converged"] = curve.steps, curve.converged
@@ -200,7 +202,7 @@ def _by_direction(found: list[Value], layers: int) -> Value:
     for name in {name: None for one in found for name in one}:
         present = [one[name] for one in found if name in one]
         column = name.rpartition("/")[2]
-        if column == "refused":
+        if column in ("refused", "left_out"):
             value[name] = present[0]
         elif column == "steps":
             value[name] = max(present, key=len)

@@ -139,3 +139,31 @@ def test_refusals() -> None:
     with pytest.raises(ShapeError, match="one length"):
         statistics.rho_a([1.0, 2.0], [1.0])
     assert np.isnan(statistics.jackknife_interval(0.5, [np.nan, 1.0])).all()
+
+
+def test_a_t_interval_of_one_source_is_the_textbooks() -> None:
+    from scipy import stats
+
+    values = np.array([0.3, 0.5, 0.9])
+    left_out = np.array([np.delete(values, place).mean() for place in range(3)])
+    low, high = statistics.t_interval(values.mean(), [statistics.jackknife_variance(left_out)], [2])
+    np.testing.assert_allclose([low, high], stats.t.interval(0.95, 2, values.mean(), stats.sem(values)))
+
+
+def test_a_t_interval_of_two_sources_has_welchs_degrees_of_freedom() -> None:
+    from scipy import stats
+
+    few, many = 0.04, 0.01
+    low, high = statistics.t_interval([1.0, 2.0], [[few, 0.0], [many, many]], [2, 99])
+    freedom = (few + many) ** 2 / (few**2 / 2 + many**2 / 99)
+    assert high[0] - 1 == pytest.approx(stats.t.ppf(0.975, freedom) * (few + many) ** 0.5)
+    assert high[1] - low[1] == pytest.approx(2 * stats.t.ppf(0.975, 99) * many**0.5)
+    with pytest.raises(ShapeError, match="degrees of freedom"):
+        statistics.t_interval(1.0, [0.1], [0])
+
+
+def test_projection_weights_are_a_slow_loops() -> None:
+    rng = np.random.default_rng(0)
+    variables, neurons = rng.normal(size=(3, 20)), rng.normal(size=(5, 20))
+    slow = [sum(abs(float(variable @ neuron)) for neuron in neurons) for variable in variables]
+    np.testing.assert_allclose(statistics.projection_weights(variables @ neurons.T), np.array(slow) / sum(slow))

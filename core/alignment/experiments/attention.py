@@ -17,14 +17,14 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from core import options
 from core.alignment.charts import ERROR_TITLE, TALL, colour_of, headed, with_labels
-from core.alignment.live import Batch, batches, layer_list
+from core.alignment.live import attend, batches
 from core.alignment.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
+from core.alignment.spec import methods_option
 from core.alignment.study import CITATIONS
 from core.alignment.tasks import fit_method
 from core.errors import ModelError, ShapeError
@@ -58,12 +58,8 @@ class AttentionSpec(options.Spec):
     models: tuple[str, ...] = options.models(
         "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more, every ordered pair."
     )
-    methods: tuple[str, ...] = options.choices(
-        "Maps",
-        DEFAULT,
-        {name: method.label for name, method in METHODS.items()},
-        titled=True,
-        help="How attention outputs of one model are mapped into the other's.",
+    methods: tuple[str, ...] = methods_option(
+        DEFAULT, "How attention outputs of one model are mapped into the other's."
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
@@ -154,7 +150,7 @@ def _read(
     entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     outputs, owners, subwords, done = [], [], [], 0
     for batch in batches(tokenizer, [list(words) for words in sentences], split=True):
-        probabilities, vectors = _forward(model, batch)
+        probabilities, vectors = attend(model, batch)
         for row, number in enumerate(batch.sentences):
             length = int(batch.mask[row].sum())
             block = probabilities[:, row, :, :length, :length]
@@ -167,35 +163,6 @@ def _read(
         tick(done / len(sentences), "reading attention")
     parts = [np.concatenate(part, axis=-1) for part in entries]
     return parts, np.concatenate(outputs, axis=1), np.concatenate(owners), np.concatenate(subwords)
-
-
-def _forward(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Attention probabilities (layer, sentence, head, subword, subword), outputs (layer, sentence, subword, d_model).
-
-    The output is what the attention block adds up from its heads, before the residual connection.
-    """
-    captured: list[Tensor] = []
-
-    def hook(module: nn.Module, inputs: Any, output: Any) -> None:
-        captured.append(output if isinstance(output, Tensor) else output[0])
-
-    handles = []
-    for layer in layer_list(model):
-        attention = getattr(getattr(layer, "attention", None), "self", None)
-        if attention is None:
-            raise ModelError(
-                f"{type(model).__name__} keeps its attention where we do not find it; use a BERT-like model."
-            )
-        handles.append(attention.register_forward_hook(hook))
-    try:
-        with torch.inference_mode():
-            result = model(input_ids=batch.ids, attention_mask=batch.mask, output_attentions=True)
-    finally:
-        for handle in handles:
-            handle.remove()
-    if not result.attentions or result.attentions[0] is None:
-        raise ModelError(f"{type(model).__name__} does not return its attention probabilities.")
-    return torch.stack(result.attentions), torch.stack(captured)
 
 
 def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

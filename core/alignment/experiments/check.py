@@ -22,7 +22,7 @@ from core.alignment.bijections import FORMS, plant
 from core.alignment.charts import ERROR_TITLE, TALL, colour_of, headed, with_labels
 from core.alignment.protocol import TINY, rows_for, split_rows
 from core.alignment.registry import METHODS
-from core.alignment.spec import ITEMS, check_rows, split_option
+from core.alignment.spec import ITEMS, check_rows, methods_option, split_option
 from core.alignment.study import CITATIONS
 from core.alignment.tasks import fit_method
 from core.errors import ShapeError
@@ -60,13 +60,7 @@ class CheckSpec(options.Spec):
     model: str = options.model("Model", "zoo:seed-0", help="Whose hidden states are bent.")
     layer: int = options.whole("Layer", 3, low=0, high=MOST_LAYERS, help="Whose states are bent; 0 = embeddings.")
     truths: tuple[str, ...] = options.choices("Truths", tuple(TRUTHS), TRUTHS, help="The forms of the known bijection.")
-    methods: tuple[str, ...] = options.choices(
-        "Maps",
-        DEFAULT,
-        {name: method.label for name, method in METHODS.items()},
-        titled=True,
-        help="The maps that are asked to undo it.",
-    )
+    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps that are asked to undo it.")
     split: str = split_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

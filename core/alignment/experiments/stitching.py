@@ -27,6 +27,7 @@ from core.alignment.linear import Aligner
 from core.alignment.live import batches, enter, states, subword_rows
 from core.alignment.protocol import part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
+from core.alignment.spec import methods_option
 from core.alignment.study import CITATIONS
 from core.alignment.tasks import fit_method
 from core.errors import CorpusError, ModelError, ShapeError
@@ -64,13 +65,7 @@ class StitchSpec(options.Spec):
         most=25,
         help="Two or more, with the same classes. Each is stitched into each at every layer.",
     )
-    methods: tuple[str, ...] = options.choices(
-        "Maps",
-        DEFAULT,
-        {name: method.label for name, method in METHODS.items()},
-        titled=True,
-        help="How the lower model's states are mapped into the upper one's.",
-    )
+    methods: tuple[str, ...] = methods_option(DEFAULT, "How the lower model's states are mapped into the upper one's.")
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)

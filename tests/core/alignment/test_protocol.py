@@ -8,7 +8,7 @@ import pytest
 from core.alignment.bands import leave_out
 from core.alignment.controls import Lookup
 from core.alignment.linear import Identity, Ols
-from core.alignment.protocol import SHARES, part_of, retrieval, rows_for, score, split_rows
+from core.alignment.protocol import SHARES, find_again, part_of, rows_for, score, split_rows
 from core.alignment.registry import METHODS, make_aligner
 from core.errors import ShapeError, SpecError
 
@@ -109,13 +109,20 @@ def test_a_subset_without_rows_is_nan_and_not_zero(rng) -> None:
 
 def test_retrieval_is_one_for_the_truth_and_chance_for_noise(rng) -> None:
     y = rng.normal(size=(400, 8))
-    assert retrieval(y, y) == 1.0
-    assert retrieval(rng.normal(size=(400, 8)), y) < 0.03
+    assert find_again(y, y).tolist() == [1] * 400
+    assert find_again(rng.normal(size=(400, 8)), y).mean() < 0.03
+
+
+def test_of_many_rows_some_look_and_the_others_say_so(rng) -> None:
+    y = rng.normal(size=(2500, 4))
+    found = find_again(y, y)
+    assert (found == 1).sum() == 1000
+    assert (found == -1).sum() == 1500
 
 
 def test_a_repeated_row_counts_as_found() -> None:
     y = np.repeat(np.eye(3), 2, axis=0)
-    assert retrieval(y, y) == 1.0
+    assert find_again(y, y).tolist() == [1] * 6
 
 
 def test_the_lookup_is_the_mean_target_by_word_and_the_mean_of_all_for_a_new_word(rng) -> None:

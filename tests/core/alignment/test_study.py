@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.alignment import kernel
 from core.alignment.charts import curve_chart, figures, layer_chart, pair_chart, space_chart
 from core.alignment.experiments import attention, check, stitching
 from core.alignment.experiments.attention import align_attention
@@ -97,6 +98,13 @@ def test_networks_are_trained_until_they_have_converged_with_their_curve(models,
     assert set(curves["source"]) == set(models)
     assert curves.groupby("source")["validation"].min().lt(curves.groupby("source")["validation"].first()).all()
     curve_chart(result).to_dict()
+
+
+def test_a_kernel_of_fewer_rows_says_so(models, many_words, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path))
+    monkeypatch.setattr(kernel, "MOST_ROWS", 100)
+    result = run_study(AlignSpec(models, methods=("kernel",), corpus=many_words, sentences=80, layers=(1,), grid=""))
+    assert any("kernel ridge was fitted on 100 of" in notice for notice in result.notices)
 
 
 def test_another_seed_is_another_split(spec: AlignSpec, models) -> None:
