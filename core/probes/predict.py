@@ -15,8 +15,15 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from core.errors import ShapeError
-from core.probes.scores import candidates, group_by_length, spanning_trees
-from core.text.trees import heads_from_edges, spanning_tree, tree_depths, tree_distances, tree_edges
+from core.probes.scores import candidates, group_by_length
+from core.text.trees import (
+    heads_from_edges,
+    spanning_tree,
+    spanning_trees,
+    tree_depths,
+    tree_distances,
+    tree_edges,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor

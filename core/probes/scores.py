@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from core.errors import ShapeError
+from core.text.trees import spanning_trees
 
 SHORTEST, LONGEST = 5, 50
 """Lengths that DSpr. and NSpr. average over."""
@@ -102,48 +103,6 @@ def correlate_rows(
     scale = np.sqrt(spread[0] * spread[1])
     result = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
     return np.where(np.broadcast_to(spread[1], scale.shape) > 0, result, np.nan)
-
-
-def spanning_trees(
-    distances: Float[np.ndarray, "tree word word"], keep: Bool[np.ndarray, "tree word"]
-) -> Int[np.ndarray, "tree edge two"]:
-    """Minimum spanning trees over the kept words of many matrices of one size, grown together.
-
-    The same trees as `core.text.trees.spanning_tree`, ties included: the nearer pair of words wins, then the one
-    farther left.
-
-    Returns:
-        0-based edges (i, j), i < j, in no order; -1 where a tree has fewer kept words than others.
-    """
-    count, n = keep.shape
-    matrix = (distances.astype(np.float64) + distances.astype(np.float64).swapaxes(1, 2)) / 2
-    trees, place = np.arange(count), keep.cumsum(axis=1)  # how far apart words stand counts kept words only
-    edges = np.full((count, max(n - 1, 0), 2), -1, dtype=np.int64)
-    first = keep.argmax(axis=1)
-    waiting = keep.copy()
-    waiting[trees, first] = False
-    best = matrix[trees, first].copy()
-    link = np.broadcast_to(first[:, None], (count, n)).copy()
-    for step in range(n - 1):
-        growing = waiting.any(axis=1)
-        if not growing.any():
-            break
-        linked = np.take_along_axis(place, link, axis=1)
-        gap, left = np.abs(place - linked), np.minimum(place, linked)
-        candidates = waiting & (best == np.where(waiting, best, np.inf).min(axis=1, keepdims=True))
-        for rank in (gap, left):
-            candidates &= rank == np.where(candidates, rank, n + 1).min(axis=1, keepdims=True)
-        new = candidates.argmax(axis=1)
-        other = link[trees, new]
-        pair = np.stack([np.minimum(new, other), np.maximum(new, other)], axis=1)
-        edges[growing, step] = pair[growing]
-        waiting[trees, new] = False
-        row, gap_new = matrix[trees, new], np.abs(place - place[trees, new][:, None])
-        nearer = (gap_new < gap) | ((gap_new == gap) & (new[:, None] < link))
-        better = waiting & ((row < best) | ((row == best) & nearer))
-        best = np.where(better, row, best)
-        link = np.where(better, new[:, None], link)
-    return edges
 
 
 def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], gold: Gold) -> SentenceScores:

@@ -102,11 +102,7 @@ def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
 
 
 def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
-    """Edges of the minimum spanning tree of a matrix of predicted distances.
-
-    Prim's algorithm on the dense matrix, which reads zero as a distance (scipy's routine reads it as a missing
-    edge) and fixes ties: the edge between nearer words wins, then the one farther left. So a matrix without
-    any information gives the linear chain.
+    """Edges of the minimum spanning tree of one matrix of predicted distances; see `spanning_trees`.
 
     Args:
         distances: Symmetric up to rounding, finite; only order matters. The mean with the transpose is used.
@@ -121,11 +117,60 @@ def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarr
     matrix = np.asarray(distances, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ShapeError(f"Distances must be a square matrix, one row a word; got shape {matrix.shape}.")
-    words = _kept(len(matrix), keep)
-    matrix = matrix[np.ix_(words, words)]
-    if not np.isfinite(matrix).all():
+    inside = np.zeros(len(matrix), dtype=bool)
+    inside[_kept(len(matrix), keep)] = True
+    if not np.isfinite(matrix[np.ix_(inside, inside)]).all():
         raise ShapeError("Distances must be finite numbers; there are NaN or infinite values among them.")
-    return sorted((int(words[i]), int(words[j])) for i, j in _prim((matrix + matrix.T) / 2))
+    if not inside.any():
+        return []
+    return sorted((int(i), int(j)) for i, j in spanning_trees(matrix[None], inside[None])[0] if i >= 0)
+
+
+def spanning_trees(
+    distances: Float[np.ndarray, "tree word word"], keep: Bool[np.ndarray, "tree word"]
+) -> Int[np.ndarray, "tree edge two"]:
+    """Minimum spanning trees over the kept words of many matrices of one size, grown together.
+
+    Prim's algorithm on dense matrices, which reads zero as a distance (scipy's routine reads it as a missing edge) and
+    fixes ties: the edge between nearer words wins, then the one farther left. So a matrix without any information
+    gives the linear chain.
+
+    Args:
+        distances: Finite; the mean with the transpose is used.
+        keep: Words that take part.
+
+    Returns:
+        0-based edges (i, j), i < j, in no order; -1 where a tree has fewer kept words than others.
+    """
+    count, n = keep.shape
+    matrix = (distances.astype(np.float64) + distances.astype(np.float64).swapaxes(1, 2)) / 2
+    trees, place = np.arange(count), keep.cumsum(axis=1)  # how far apart words stand counts kept words only
+    edges = np.full((count, max(n - 1, 0), 2), -1, dtype=np.int64)
+    first = keep.argmax(axis=1)
+    waiting = keep.copy()
+    waiting[trees, first] = False
+    best = matrix[trees, first].copy()
+    link = np.broadcast_to(first[:, None], (count, n)).copy()
+    for step in range(n - 1):
+        growing = waiting.any(axis=1)
+        if not growing.any():
+            break
+        linked = np.take_along_axis(place, link, axis=1)
+        gap, left = np.abs(place - linked), np.minimum(place, linked)
+        candidates = waiting & (best == np.where(waiting, best, np.inf).min(axis=1, keepdims=True))
+        for rank in (gap, left):
+            candidates &= rank == np.where(candidates, rank, n + 1).min(axis=1, keepdims=True)
+        new = candidates.argmax(axis=1)
+        other = link[trees, new]
+        pair = np.stack([np.minimum(new, other), np.maximum(new, other)], axis=1)
+        edges[growing, step] = pair[growing]
+        waiting[trees, new] = False
+        row, gap_new = matrix[trees, new], np.abs(place - place[trees, new][:, None])
+        nearer = (gap_new < gap) | ((gap_new == gap) & (new[:, None] < link))
+        better = waiting & ((row < best) | ((row == best) & nearer))
+        best = np.where(better, row, best)
+        link = np.where(better, new[:, None], link)
+    return edges
 
 
 def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
@@ -219,27 +264,3 @@ def _depths(heads: Sequence[int]) -> np.ndarray:
             depth += 1
             depths[j] = depth
     return depths
-
-
-def _prim(matrix: np.ndarray) -> Edges:
-    """Minimum spanning tree under the order (distance, words apart, left end)."""
-    n = len(matrix)
-    if n < 2:
-        return []
-    position = np.arange(n)
-    inside = np.zeros(n, dtype=bool)
-    inside[0] = True
-    best, link = matrix[0].copy(), np.zeros(n, dtype=np.int64)
-    edges: Edges = []
-    for _ in range(n - 1):
-        outside = np.flatnonzero(~inside)
-        gap = np.abs(outside - link[outside])
-        left = np.minimum(outside, link[outside])
-        new = int(outside[np.lexsort((left, gap, best[outside]))[0]])
-        edges.append((min(new, int(link[new])), max(new, int(link[new]))))
-        inside[new] = True
-        row, gap_old, gap_new = matrix[new], np.abs(position - link), np.abs(position - new)
-        nearer = (gap_new < gap_old) | ((gap_new == gap_old) & (new < link))
-        better = (row < best) | ((row == best) & nearer)
-        best[better], link[better] = row[better], new
-    return edges

@@ -13,12 +13,14 @@ import pytest
 import torch
 
 from core.probes.baselines import linear_chain, random_trees
+from core.probes.batches import ProbeData
 from core.probes.data import as_tree, gold_of
+from core.probes.schedule import SPREAD
 from core.probes.scores import Gold, score, score_depths, score_distances
-from core.probes.training import ProbeData, train_bank
+from core.probes.training import Probe, train_bank
 from core.text.corpora import read_corpus
 from core.vectors.activations import extract
-from tests.core.probes.slow_training import train_slowly
+from tests.core.probes.slow_training import train_as_published
 from tests.core.probes.test_scores import random_predictions, slow_scores
 
 ROOT = Path(__file__).parents[3]
@@ -80,12 +82,14 @@ def test_probes_score_as_those_trained_slowly() -> None:
         ]
         for part, (gold, split) in rows.items()
     }
-    slow = train_slowly(pairs["train"], pairs["dev"], rank=64, seed=0)
+    rng = np.random.default_rng(1)
+    start = rng.uniform(-SPREAD, SPREAD, (64, rows["train"][1][0].shape[1]))
+    slow = train_as_published(pairs["train"], pairs["dev"], start, "distance", rng).map
     data = [
-        ProbeData(torch.from_numpy(np.concatenate(x))[:, None], gold.distances)
+        ProbeData(torch.from_numpy(np.concatenate(x))[:, None], [distances[None] for distances in gold.distances])
         for gold, x in (rows["train"], rows["dev"])
     ]
-    ours = train_bank(data[0], data[1], rank=64).maps[0]
+    ours = train_bank(data[0], data[1], [Probe(0, 64)]).maps[0]
     gold, test = rows["test"]
     found = []
     for matrix in (slow, ours):

@@ -17,9 +17,8 @@ from core.probes.scores import (
     score,
     score_depths,
     score_distances,
-    spanning_trees,
 )
-from core.text.trees import spanning_tree, tree_depths, tree_distances
+from core.text.trees import spanning_tree, spanning_trees, tree_depths, tree_distances
 from tests.core.probes.planted import random_heads
 
 

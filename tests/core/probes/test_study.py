@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from core.commands import main as cli
-from core.errors import CorpusError, ShapeError, SpecError
+from core.errors import CancelledError, CorpusError, ShapeError, SpecError
 from core.probes import charts, sentence_charts, tasks
-from core.probes.data import FEWEST, part_of, read_treebank
+from core.probes.data import FEWEST, Tree, part_of, read_treebank
 from core.probes.headline import make_headline, make_notices
 from core.probes.positions import SIZE
 from core.probes.predict import SentenceView
@@ -205,6 +205,34 @@ def test_positions_stand_beside_vectors_that_have_none(
         views = [drawn(result, model, 1, number).uuas for number in range(len(result.test))]
         assert np.allclose(views, scores[0], atol=1e-6)  # a sentence is drawn by the probe that was scored
     assert rotary in result.methods.split("stands a code")[0].split("Beside the vectors of")[1]
+
+
+def test_control_trees_are_over_words_as_the_model_reads_them(box: dict[str, str]) -> None:
+    words = tuple(f"Word{i}" for i in range(40))
+    trees = [Tree(each, (0, *range(1, 40)), (True,) * 40) for each in (words, tuple(word.lower() for word in words))]
+    bert, gpt2 = ([gold.heads for gold in tasks._control_golds(box[name], trees, 2, 0)] for name in ("bert", "gpt2"))
+    assert bert[0][0] == bert[0][1]  # uncased: both sentences are one
+    assert gpt2[0][0] != gpt2[0][1]
+    assert bert[0][0] != bert[1][0]  # another draw, another language
+
+
+def test_large_studies_take_turns_and_can_be_cancelled_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "LARGE", 10)
+    asked: list[str] = []
+
+    def stop(fraction: float, note: str = "") -> None:
+        asked.append(note)
+        raise CancelledError("stop")
+
+    monkeypatch.setattr(tasks, "tick", stop)
+    with tasks._taking_turns(10):
+        with tasks._taking_turns(9):
+            pass  # small ones never wait
+        with pytest.raises(CancelledError), tasks._taking_turns(10):
+            pass
+    assert asked == ["waiting for the other probes"]
+    with tasks._taking_turns(10):
+        pass  # and the turn was given back
 
 
 def test_the_split_is_fixed_by_the_sentence(spec: ProbeSpec) -> None:
@@ -495,7 +523,7 @@ def test_what_cannot_be_drawn_is_said(text: str, message: str) -> None:
 
 
 def test_predictions_are_refused_by_shape() -> None:
-    from core.probes.data import Tree, gold_of
+    from core.probes.data import gold_of
 
     with pytest.raises(ShapeError):
         gold_of([Tree(("a", "b"), (1, 2), (True, True))])

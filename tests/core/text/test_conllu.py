@@ -152,3 +152,15 @@ def test_punctuation_by_xpos_upos_or_the_marks_themselves():
     assert is_punctuation(Sentence(words)).tolist() == [False, True, True, True, True, True, True]
     assert is_punctuation(Sentence(("$", "a.", "«"))).tolist() == [False, False, True]
     assert is_punctuation(Sentence(())).dtype == np.bool_
+
+
+@pytest.mark.parametrize(
+    ("words", "upos", "xpos", "marks"),
+    [
+        (("Hunden", ",", "-", "%"), ("NOUN", "PUNCT", "PUNCT", "SYM"), ("SG-DEF", "Comma", "_", "SYM"), [0, 1, 1, 0]),
+        (("Haus", ".", "(", "$"), ("NOUN", "PUNCT", "PUNCT", "SYM"), ("NN", "$.", "$(", "$"), [0, 1, 1, 0]),
+        (("casa", ";", "e", "?"), None, ("S", "FC", "CC", "FS"), [0, 1, 0, 1]),
+    ],
+)
+def test_treebanks_with_tags_of_their_own_lose_their_punctuation_too(words, upos, xpos, marks):
+    assert is_punctuation(Sentence(words, upos=upos, xpos=xpos)).tolist() == [bool(mark) for mark in marks]
