@@ -72,10 +72,12 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
 
 def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Curve -> the models that it pools: runs of one task under a pattern such as zoo:parse-*, others by themselves."""
-    started = {str(entry["ref"]): entry.get("base") for entry in zoo_models()}
+    entries = {str(entry["ref"]): entry for entry in zoo_models()}
     groups: dict[str, list[str]] = {}
     for ref in refs:
-        poolable = NUMBERED.search(ref) and not ref.startswith("random:") and started.get(ref, base) == base
+        entry = entries.get(ref, {"base": base})
+        alike = entry.get("base") == base and not _trained_otherwise(entry)
+        poolable = alike and NUMBERED.search(ref) and not ref.startswith("random:")
         groups.setdefault(NUMBERED.sub("-*", ref) if poolable else ref, []).append(ref)
     return {name if len(runs) > 1 else runs[0]: tuple(runs) for name, runs in groups.items()}
 
