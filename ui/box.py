@@ -29,20 +29,30 @@ def box_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    groups: dict[tuple[str, str, bool], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for entry in entries:
-        key = (str(entry.get("task") or ""), str(entry.get("base") or "scratch"), "@" in str(entry["ref"]))
+        key = (str(entry.get("task") or ""), str(entry.get("base") or "scratch"), _otherwise(entry))
         groups.setdefault(key, []).append(entry)
     rows = [
         {
             "models": _names([str(entry["ref"]) for entry in group]),
-            "trained for": TASKS.get(task, task.replace("-", " ").capitalize()) + (", on the way" if early else ""),
+            "trained for": TASKS.get(task, task.replace("-", " ").capitalize()) + otherwise,
             "from": base,
             "score": _scores(group),
         }
-        for (task, base, early), group in groups.items()
+        for (task, base, otherwise), group in groups.items()
     ]
     return pd.DataFrame(rows, columns=["models", "trained for", "from", "score"])
+
+
+def _otherwise(entry: dict[str, Any]) -> str:
+    """What sets a model apart from those of its task and base: how far it was trained, what was frozen, which rate."""
+    if "@" in str(entry["ref"]):
+        return ", on the way"
+    frozen, dose = entry.get("frozen") or 0, entry.get("dose") or 1
+    if frozen:
+        return f", lowest {frozen} layers frozen"
+    return ", other learning rate" if dose != 1 else ""
 
 
 def _names(refs: list[str]) -> str:

@@ -44,6 +44,9 @@ COLUMNS: Mapping[str, str] = {
     "probe": "what was probed: distance or depth, real or control trees, or a baseline",
     "metric": "the score: uuas (per cent), dspr, root_accuracy (per cent), nspr",
     "value": "the score, in the metric's unit",
+    "dev": "the score on development sentences, by which layers are chosen (the metric's unit)",
+    "probes": "probes that the score is the mean of: other initial maps, or other control trees",
+    "sd": "standard deviation of the score over those probes (the metric's unit)",
     "difference": "value minus that of what it is held against (the value's unit)",
     "rank": "rank of the probe's map",
     # maps
@@ -54,6 +57,8 @@ COLUMNS: Mapping[str, str] = {
     "inverse_error": "round-trip error: fraction of the source's variance that mapping there and back loses",
     "other_group": "group of the method that it is held against",
     "other_method": "method that it is held against",
+    "level": "level of the band: .95, or more where several methods are held against one at once",
+    "converged": "whether training ended because the validation loss no longer fell",
     "step": "training step",
     "training": "loss on training rows (fraction of variance unexplained)",
     "validation": "loss on validation rows (fraction of variance unexplained)",
