@@ -15,7 +15,7 @@ WAITING = 6
 KINDS = ("CSV", "Parquet", "SVG", "PNG", "Report")
 BEGINNINGS = {"CSV": b"model,", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG", "Report": b"<!doctype html>"}
 READY = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "references": "false"}
-LONG = {"models": ["zoo:seed-0", "zoo:parse-0"], "epochs": 100}
+LONG = {"models": [f"zoo:seed-{seed}" for seed in range(5)], "epochs": 100}
 
 
 @pytest.mark.slow
@@ -37,5 +37,6 @@ async def _download_beside_waiting(address: str) -> None:
         for kind in (*KINDS, *["CSV"] * (20 - len(KINDS))):
             content = await reader.download(kind, pause=0.3)  # a slow line: the others' panels redraw in between
             assert content.startswith(BEGINNINGS[kind])
-        assert all(tab.of_type("progress") for tab in waiting)  # they did wait all the time
+        for tab in waiting:
+            assert tab.of_type("progress"), tab.text()  # they did wait all the time
         assert not [error for tab in (reader, *waiting) for error in tab.errors()]
