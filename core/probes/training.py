@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from core.errors import ShapeError, SpecError
-from core.probes.batches import Batch, Packer, ProbeData
+from core.probes.batches import Batch, Block, Packer, ProbeData
 from core.probes.schedule import (
     BATCH,
     BETAS,
@@ -158,12 +158,12 @@ class _Run:
             part = projected[:, block.places]
             gold = self._own(block.gold)
             if self.pairs:
-                part.copy_(distance_gradient(part.unflatten(1, block.shape), gold, block.weights).flatten(1, 2))
+                part.copy_(distance_gradient(_in_sentences(part, block), gold, block.weights).flatten(1, 2))
             else:
                 part.copy_(depth_gradient(part, gold.flatten(1), block.weights.flatten()))
         gradient = torch.empty_like(self.maps)
         for row, mine in self._by_layer():
-            # One product for all probes of a layer: (item, probe * rank) against (item, d_model).
+            # All probes of a layer read the same vectors, which are not copied for them.
             torch.bmm(
                 projected[mine].transpose(1, 2), read[:, row].expand(mine.stop - mine.start, -1, -1), out=gradient[mine]
             )
@@ -175,7 +175,7 @@ class _Run:
         for batch in batches:
             projected = self._project(vectors.index_select(0, batch.words).to(self.maps.dtype))
             for block in batch.blocks:
-                part, gold = projected[:, block.places].unflatten(1, block.shape), self._own(block.gold)
+                part, gold = _in_sentences(projected[:, block.places], block), self._own(block.gold)
                 found = (
                     distance_loss(squared_distances(part), gold, block.lengths)
                     if self.pairs
@@ -241,6 +241,11 @@ class _Run:
         self.targets, self.maps, self.first, self.second, self.steps, self.rate = (
             state[keep] for state in (self.targets, self.maps, self.first, self.second, self.steps, self.rate)
         )
+
+
+def _in_sentences(part: Float[Tensor, "probe item rank"], block: Block) -> Float[Tensor, "probe sentence word rank"]:
+    """A block's words by sentence."""
+    return part.reshape(len(part), *block.shape, part.shape[2])
 
 
 def _check(train: ProbeData, dev: ProbeData, probes: Sequence[Probe], kind: str, numbers: tuple[int, ...]) -> None:
