@@ -61,8 +61,8 @@ def _early(entry: dict[str, Any]) -> str:
     if entry["step"] == 0:
         return f"This is zoo:{seed} before its first step: the initialisation itself."
     return (
-        f"This is zoo:{seed} on its way, after {entry['step']:,} steps. Initialisation and order of the data are "
-        "functions of the seed: running its recipe again passes here, up to rounding."
+        f"This is the recipe of zoo:{seed} after {entry['step']:,} steps: initialisation and order of the data are the "
+        "seed's."
     )
 
 
