@@ -13,6 +13,7 @@ import numpy as np
 from core.alignment.headline import WHICH, judged
 from core.alignment.registry import METHODS
 from core.errors import SpecError
+from core.results.charts import BLUE, GREY, ORANGE, heading
 from core.results.names import short_name
 
 if TYPE_CHECKING:
@@ -24,14 +25,8 @@ if TYPE_CHECKING:
 HEIGHT = 320
 TALL = 440  # with a legend of several rows below, which takes its room from the height
 SOURCE, TARGET = "source", "target"
-GREY = "#8C8C8C"  # for rules and subtitles: readable on paper and on black
 ERROR_TITLE = "Held-out error (share of variance)"
 GROUPS = {"models": "first group", "against": "second group"}
-
-
-def headed(altair: Any, title: str, subtitle: str) -> alt.TitleParams:
-    """A title with a line below it that reads on a light and on a dark page."""
-    return cast("alt.TitleParams", altair.TitleParams(title, subtitle=subtitle, subtitleColor=GREY))
 
 
 def method_chart(result: Result) -> alt.TopLevelMixin:
@@ -59,7 +54,7 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
     )
     points = (
         alt.Chart(means)
-        .mark_point(filled=True, size=70, shape="diamond", color="#D55E00", clip=True)
+        .mark_point(filled=True, size=70, shape="diamond", color=ORANGE, clip=True)
         .encode(
             x="nmse:Q",
             y=y,
@@ -73,7 +68,7 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
     )
     beyond = f"; above {ceiling:.1f} at the edge" if (table["nmse"] > ceiling).any() else ""
     below = f"boxes: pairs and layers; diamonds: mean; lines: 95 %{beyond}"
-    title = headed(alt, f"Error by method: {WHICH[words]}", below)
+    title = heading(f"Error by method: {WHICH[words]}", below)
     return alt.layer(boxes, _chance(alt), bands, points).properties(title=title, width="container", height=HEIGHT)
 
 
@@ -105,7 +100,7 @@ def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
     )
     lines = base.mark_line(point=True, clip=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
     which = f", {GROUPS[group]}" if result.spec["against"] else ""
-    title = headed(alt, f"Error by layer{which}: {WHICH[words]}", "0: the target exactly; 1: no better than its mean")
+    title = heading(f"Error by layer{which}: {WHICH[words]}", "0: the target exactly; 1: no better than its mean")
     return alt.layer(bands, lines, _chance(alt, vertical=False)).properties(title=title, width="container", height=TALL)
 
 
@@ -137,7 +132,7 @@ def grid_chart(result: Result) -> alt.TopLevelMixin:
     )
     label = METHODS[result.spec["grid"]].label
     below = f"{label}, {short_name(source)} into {short_name(target)}, held out"
-    title = headed(alt, "Any layer into any layer", below)
+    title = heading("Any layer into any layer", below)
     return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=HEIGHT))
 
 
@@ -160,7 +155,7 @@ def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
         color=alt.Color("nmse:Q", title="Error", scale=alt.Scale(scheme="viridis", reverse=True)),
         tooltip=["source:N", "target:N", alt.Tooltip("nmse:Q", title="Error", format=".3f")],
     )
-    title = headed(alt, "Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers")
+    title = heading("Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers")
     return cast("alt.TopLevelMixin", cells.properties(title=title, width="container", height=HEIGHT))
 
 
@@ -184,7 +179,7 @@ def curve_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["label:N", "layer:O", "step:Q", alt.Tooltip("validation:Q", format=".3f")],
         )
     )
-    title = headed(alt, "Training of the networks", "step 0: closed form; a line ends where its map converged")
+    title = heading("Training of the networks", "step 0: closed form; a line ends where its map converged")
     return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=HEIGHT))
 
 
@@ -221,12 +216,12 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     colour = alt.Color(
         "space:N",
         title=None,
-        scale=alt.Scale(domain=[SOURCE, TARGET], range=["#D55E00", "#0072B2"]),
+        scale=alt.Scale(domain=[SOURCE, TARGET], range=[ORANGE, BLUE]),
         legend=alt.Legend(orient="bottom"),
     )
     rules = alt.Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
     points = alt.Chart(dots).mark_circle(size=26, opacity=0.8).encode(x=x, y=y, color=colour)
-    title = headed(alt, "Before the map" if place == "source" else "After the map", "lines join the same word")
+    title = heading("Before the map" if place == "source" else "After the map", "lines join the same word")
     return alt.layer(rules, points).properties(title=title, width="container", height=HEIGHT)
 
 
@@ -284,7 +279,7 @@ def _chance(alt: Any, vertical: bool = True) -> Any:
     """The line of a map that knows nothing but the mean."""
     import pandas as pd
 
-    rule = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color="#8C8C8C", clip=True)
+    rule = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
     return rule.encode(x="one:Q") if vertical else rule.encode(y="one:Q")
 
 

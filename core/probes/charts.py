@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import SpecError
 from core.probes.tables import CHAIN, CONTROL, PARSED, POSITION, PROBE_OF, RANDOM, SELECTIVITY, metric_label
+from core.results.charts import GREY, colours_of, heading, layer_axis, legend, shapes_of
 from core.results.names import short_name, short_names
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-GREY = "#8C8C8C"
 HEIGHT = 340
 LAYER_TITLE = "Layer (0 = embeddings)"
 YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
@@ -45,7 +43,7 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     scored = rows[rows["layer"].notna() & ~learned]
     names = list(dict.fromkeys(scored["name"]))
     x, y = (
-        _layer_axis(alt),
+        layer_axis(),
         alt.Y("value:Q", title=label, scale=alt.Scale(zero=metric.endswith(SELECTIVITY), nice=True)),
     )
     colour, shape = _model_scales(alt, names)
@@ -72,7 +70,7 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     subtitle = "band: 95 %, over test sentences and probes"
     if controls and not control.empty:
         subtitle += "; dotted: the same probes on control trees"
-    title = alt.Title(f"{label} by layer", subtitle=subtitle, anchor="start")
+    title = heading(f"{label} by layer", subtitle)
     return cast(
         "alt.TopLevelMixin",
         alt.layer(*layers)
@@ -97,7 +95,7 @@ def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
     rows, base, label = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]], metric_label(metric)
     # The base comes first among the colours of the scores chart, so that a model keeps its colour here.
     colour, shape = _model_scales(alt, [base, *dict.fromkeys(rows["name"])], shown=list(dict.fromkeys(rows["name"])))
-    x = _layer_axis(alt)
+    x = layer_axis()
     y_title = f"{label}, less {base}"
     chart = alt.Chart(rows)
     tooltip = [
@@ -116,7 +114,7 @@ def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
     ).properties(
         width="container",
         height=HEIGHT,
-        title=alt.Title(f"Difference from {base}", subtitle="on the same resamples; 95 %", anchor="start"),
+        title=heading(f"Difference from {base}", "on the same resamples; 95 %"),
     )
 
 
@@ -155,7 +153,7 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
         chart.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q", title=label), y2="high:Q", color=colour),
         chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
         chart.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-    ).properties(width="container", height=HEIGHT, title=alt.Title(f"{label} by rank", anchor="start"))
+    ).properties(width="container", height=HEIGHT, title=heading(f"{label} by rank"))
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
@@ -182,17 +180,12 @@ def _rows(result: Result, metric: str) -> pd.DataFrame:
     return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
 
 
-def _layer_axis(alt: Any) -> Any:
-    return alt.X("layer:Q", title=LAYER_TITLE, axis=alt.Axis(tickMinStep=1, format="d", grid=False))
-
-
 def _model_scales(alt: Any, names: list[str], shown: list[str] | None = None) -> tuple[Any, Any]:
     """Colour and shape by model; `shown` leaves out of the legend what the chart does not draw."""
-    legend = alt.Legend(orient="bottom", columns=2, labelLimit=200, values=shown or names, symbolOpacity=1)
-    colours = [COLOURS[number % len(COLOURS)] for number in range(len(names))]
-    shapes = [SHAPES[number % len(SHAPES)] for number in range(len(names))]
-    colour = alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=legend)
-    return colour, alt.Shape("name:N", title=None, scale=alt.Scale(domain=names, range=shapes), legend=legend)
+    below = legend(values=shown or names)
+    colours, shapes = (list(given([f"zoo:{name}" for name in names]).values()) for given in (colours_of, shapes_of))
+    colour = alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=below)
+    return colour, alt.Shape("name:N", title=None, scale=alt.Scale(domain=names, range=shapes), legend=below)
 
 
 def _yardsticks(alt: Any, lines: pd.DataFrame, label: str) -> list[Any]:

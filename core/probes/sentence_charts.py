@@ -12,15 +12,16 @@ import numpy as np
 
 from core.errors import SpecError
 from core.probes.predict import Edges, SentenceView
+from core.results.charts import BLUE, GREEN, GREY, ORANGE, PURPLE, heading
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
 AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
-STATUS_COLOURS = {AGREED: "#009E73", MISSED: "#D55E00", INVENTED: "#B66BB0"}
+STATUS_COLOURS = {AGREED: GREEN, MISSED: ORANGE, INVENTED: PURPLE}
 STATUS_DASHES = {AGREED: [1, 0], MISSED: [7, 4], INVENTED: [2, 3]}
-PARSE_COLOUR, PROBE_COLOUR, GREY = "#8C8C8C", "#0072B2", "#8C8C8C"
+PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
 LETTER, GAP, WIDEST_WORD = 7.6, 18.0, 28  # pixels a letter at 14 px, pixels between words, letters shown of a word
 STEP, WORDS_BAND, POINTS = 24.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
 TALLEST = 190.0  # pixels that the highest arc may rise
@@ -103,9 +104,7 @@ def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:
                     alt.Tooltip("predicted:Q", title="Predicted", format=".2f"),
                 ],
             )
-            .properties(
-                width="container", height=max(220, min(520, 20 * n + 60)), title=alt.Title(title, anchor="start")
-            )
+            .properties(width="container", height=max(220, min(520, 20 * n + 60)), title=heading(title))
         )
     return charts[0], charts[1]
 
@@ -156,7 +155,7 @@ def plane_chart(view: SentenceView) -> alt.TopLevelMixin:
         opacity = alt.condition("datum.kept", alt.value(1.0), alt.value(0.55))
         layers.append(points.mark_text(dy=-9, fontSize=12).encode(text="shown:N", opacity=opacity))
     return alt.layer(*layers).properties(
-        width="container", height=420, title=alt.Title("The plane in which the probe sees the sentence", anchor="start")
+        width="container", height=420, title=heading("The plane in which the probe sees the sentence")
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 YELLOW, SKY, OLIVE, BROWN = "#E69F00", "#56B4E9", "#8A7A3C", "#5B5446"
+PURPLE = "#B66BB0"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, OLIVE, BROWN)
 GREY = "#8C8C8C"  # nulls, reference models, rules: readable on paper and on black
 TASK_COLOURS: Mapping[str, str] = {
@@ -58,8 +59,8 @@ def shapes_of(refs: Iterable[str]) -> dict[str, str]:
     return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
 
 
-def heading(text: str, subtitle: str = "") -> alt.Title:
-    """A chart's title, at its left edge, with a line below it."""
+def heading(text: str, subtitle: str | list[str] = "") -> alt.Title:
+    """A chart's title, at its left edge, with a line below it, or several."""
     import altair as alt
 
     return alt.Title(text, subtitle=subtitle, anchor="start") if subtitle else alt.Title(text, anchor="start")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
+from core.results.charts import COLOURS, GREY, TASK_COLOURS
+from core.results.charts import legend as shared_legend
 from core.results.names import short_names
 from core.weights.vectors import VECTORS
 
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A7A3C", "#5B5446")  # after Okabe & Ito
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
-GREY = "#8C8C8C"
 NO_LABEL = "no label"
 
 
@@ -54,25 +53,22 @@ def ordered(groups: Sequence[str]) -> list[str]:
 
 
 def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
-    """A scale that gives each group one of `values`, the same wherever it is drawn; grey where there is no label."""
+    """A scale that gives each group one of `values`, the same wherever it is drawn.
+
+    A task has its colour on every page; models without a label are grey.
+    """
     import altair as alt
 
     given = [values[place % len(values)] for place in range(len(groups))]
-    if values is COLOURS and NO_LABEL in groups:
-        given[list(groups).index(NO_LABEL)] = GREY
+    if values is COLOURS:
+        known = {**TASK_COLOURS, NO_LABEL: GREY}
+        free = [colour for colour in COLOURS if colour not in {known.get(group) for group in groups}] or list(COLOURS)
+        others = [group for group in groups if group not in known]
+        given = [known[g] if g in known else free[others.index(g) % len(free)] for g in groups]
     return alt.Scale(domain=list(groups), range=given)
 
 
 def legend(groups: Sequence[str]) -> Any:
     """A legend below the chart, in as many columns as the names leave room for."""
-    import altair as alt
-
     longest = max((len(str(group)) for group in groups), default=1)
-    return alt.Legend(orient="bottom", columns=4 if longest < 14 else 2, labelLimit=200, symbolOpacity=1)
-
-
-def title(text: str, subtitle: str = "") -> Any:
-    """A title at the left edge."""
-    import altair as alt
-
-    return alt.Title(text, subtitle=subtitle, anchor="start")
+    return shared_legend(4 if longest < 14 else 2, width=200)

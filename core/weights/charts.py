@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
+from core.results.charts import GREY, SHAPES, heading
 from core.weights import rank_charts
-from core.weights.chart_parts import (
-    GREY,
-    SHAPES,
-    group_names,
-    legend,
-    model_names,
-    ordered,
-    palette,
-    title,
-    vector_name,
-)
+from core.weights.chart_parts import group_names, legend, model_names, ordered, palette, vector_name
 from core.weights.distance_charts import distances_chart
 from core.weights.maps import METHODS
 from core.weights.vectors import VECTORS
@@ -81,7 +72,7 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLev
     return alt.layer(*layers).properties(
         width="container",
         height=HEIGHT,
-        title=title(f"{METHODS[drawing]} of {vector_name(result)}", _subtitle(drawing)),
+        title=heading(f"{METHODS[drawing]} of {vector_name(result)}", _subtitle(drawing)),
     )
 
 
@@ -135,7 +126,7 @@ def neighbours_chart(result: Result) -> alt.LayerChart:
         .properties(
             width="container",
             height=320,
-            title=title("Do neighbours share a label?", "dashed: exact chance; thick: the vector chosen"),
+            title=heading("Do neighbours share a label?", "dashed: exact chance; thick: the vector chosen"),
         )
     )
     return chart

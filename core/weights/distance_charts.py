@@ -9,7 +9,8 @@ import numpy as np
 from numpy import ndarray
 
 from core.errors import SpecError
-from core.weights.chart_parts import GREY, group_names, legend, model_names, ordered, palette, title, vector_name
+from core.results.charts import GREY, heading
+from core.weights.chart_parts import group_names, legend, model_names, ordered, palette, vector_name
 from core.weights.clustering import build_dendrogram
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def distances_chart(result: Result) -> alt.LayerChart:
         .properties(
             width="container",
             height=min(60 + 24 * count, 620),
-            title=title(
+            title=heading(
                 f"Distances between {vector_name(result)}",
                 "sorted by the tree of average linkage; the strip shows labels",
             ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
-from core.weights.chart_parts import GREY
+from core.results.charts import BLUE, GREY, ORANGE, heading
 from core.weights.nulls import null_spectrum
 from core.weights.rank_tables import Spectra, rank_at
 from core.weights.trends import fit_trend
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-COLOUR, OTHER = "#0072B2", "#D55E00"
+COLOUR, OTHER = BLUE, ORANGE
 HEIGHT = 230
 MEASURES = {
     "rank": ("Rank at the threshold", "null_rank"),
@@ -101,9 +101,7 @@ def depth_chart(
             layers.append(_named_line(_frame(layer=depth, trend=trend.at(depth)), "trend", "trend", x, title, legend))
         equation, _, quality = trend.equation(measure.replace("_", " ")).partition("  ")
         subtitle = [equation, quality.strip("()")]  # two lines: a panel is narrow
-    return alt.layer(*layers).properties(
-        width="container", height=HEIGHT, title=alt.Title(family.capitalize(), subtitle=subtitle, anchor="start")
-    )
+    return alt.layer(*layers).properties(width="container", height=HEIGHT, title=heading(family.capitalize(), subtitle))
 
 
 def spectrum_chart(
@@ -173,7 +171,7 @@ def spectrum_chart(
     ).properties(
         width="container",
         height=HEIGHT,
-        title=alt.Title(family.capitalize(), subtitle=subtitle, anchor="start"),
+        title=heading(family.capitalize(), subtitle),
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from torch import nn
 
 from core import options
-from core.alignment.charts import ERROR_TITLE, TALL, colour_of, headed, with_labels
+from core.alignment.charts import ERROR_TITLE, TALL, colour_of, with_labels
 from core.alignment.live import attend, batches
 from core.alignment.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
@@ -31,6 +31,7 @@ from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
 from core.models.residence import borrow_model
+from core.results.charts import GREY, heading
 from core.results.export import Result, provenance
 from core.results.names import short_name
 from core.runs.runner import Outputs, Task, run_stages, span, tick
@@ -286,7 +287,7 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
     x = alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
     band = (
         alt.Chart(null)
-        .mark_area(opacity=0.3, color="#8C8C8C")
+        .mark_area(opacity=0.3, color=GREY)
         .encode(x=x, y=alt.Y("null_low:Q", title="Correlation of matched heads"), y2="null_high:Q")
     )
     points = (
@@ -299,7 +300,7 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["pair:N", "layer:Q", "head:O", "match:O", alt.Tooltip("correlation:Q", format=".2f")],
         )
     )
-    title = headed(alt, "Attention of matched heads", "held out; grey: heads matched at random, 95 %")
+    title = heading("Attention of matched heads", "held out; grey: heads matched at random, 95 %")
     return alt.layer(band, points).properties(title=title, width="container", height=TALL)
 
 
@@ -318,7 +319,7 @@ def output_chart(result: Result) -> alt.TopLevelMixin:
             tooltip=["label:N", "layer:Q", alt.Tooltip("nmse:Q", format=".3f")],
         )
     )
-    title = headed(alt, "Mapped attention outputs", "errors above 1.2 are drawn at the edge")
+    title = heading("Mapped attention outputs", "errors above 1.2 are drawn at the edge")
     return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=TALL))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from core import options
 from core.alignment.bijections import FORMS, plant
-from core.alignment.charts import ERROR_TITLE, TALL, colour_of, headed, with_labels
+from core.alignment.charts import ERROR_TITLE, TALL, colour_of, with_labels
 from core.alignment.protocol import TINY, rows_for, split_rows
 from core.alignment.registry import METHODS
 from core.alignment.spec import ITEMS, check_rows, methods_option, split_option
@@ -28,6 +28,7 @@ from core.alignment.tasks import fit_method
 from core.errors import ShapeError
 from core.models.identity import identity_tasks
 from core.options import MOST_LAYERS
+from core.results.charts import heading
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
@@ -247,7 +248,7 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
                 tooltip=["label:N", "blocks:O", alt.Tooltip("nmse:Q", title="Error", format=".2g")],
             )
         )
-        title = headed(alt, f"Undoing a known bijection: {truth}", TRUTHS[truth])
+        title = heading(f"Undoing a known bijection: {truth}", TRUTHS[truth])
         charts[f"check-{truth}"] = chart.properties(title=title, width="container", height=TALL)
     return charts
 

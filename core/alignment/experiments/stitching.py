@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from core import options
-from core.alignment.charts import TALL, colour_of, headed, with_labels
+from core.alignment.charts import TALL, colour_of, with_labels
 from core.alignment.linear import Aligner
 from core.alignment.live import batches, enter, states, subword_rows
 from core.alignment.protocol import part_of, parts_from, rows_for
@@ -34,6 +34,7 @@ from core.errors import CorpusError, ModelError, ShapeError
 from core.limits import current_limits
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint, zoo_folder
 from core.models.identity import identities, identity_tasks
+from core.results.charts import GREY, heading
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
@@ -332,8 +333,8 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     bands = alt.Chart(table).mark_area(opacity=0.12, line=False).encode(x=x, y=low, y2="high:Q", color=colour)
     tooltip = ["label:N", "layer:Q", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("accuracy", "low", "high"))]
     lines = alt.Chart(table).mark_line(point=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    home = alt.Chart(own).mark_rule(strokeDash=[4, 4], color="#8C8C8C").encode(y="own:Q")
-    title = headed(alt, "Accuracy of stitched models", "dashed: the models by themselves; bands: 95 %, sentences")
+    home = alt.Chart(own).mark_rule(strokeDash=[4, 4], color=GREY).encode(y="own:Q")
+    title = heading("Accuracy of stitched models", "dashed: the models by themselves; bands: 95 %, sentences")
     chart = alt.layer(bands, lines, home).properties(title=title, width="container", height=TALL)
     return {"stitching": chart}
 
