@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from core.errors import SpecError
 from core.models.checkpoints import CONFIG
 from core.models.loading import zoo_models
-from core.models.references import parse_ref
+from core.models.references import PATTERN, parse_ref
 from core.models.zoo import zoo_folder
-
-PATTERN = re.compile(r"[*?\[]")
 
 
 def matching_refs(text: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ _NAMES = {
     "hub": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?"),
 }
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+PATTERN = re.compile(r"[*?\[]")  # what makes a pattern of a reference: zoo:parse-*, path:/runs/*
 LONGEST_NAME = 200  # characters of a name in the box or on the hub, and of a revision
 LONGEST_PATH = 4_000  # characters
 _SHOWN = 100  # characters of something refused that a message repeats

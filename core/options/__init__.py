@@ -27,13 +27,12 @@ from core.options.kinds import (
     whole,
     words,
 )
-from core.options.option import ALL_LAYERS, MOST_LAYERS, PATTERN, Option, Spec, options_of
+from core.options.option import ALL_LAYERS, MOST_LAYERS, Option, Spec, options_of
 
 __all__ = [
     "ALL_LAYERS",
     "CORPUS_HELP",
     "MOST_LAYERS",
-    "PATTERN",
     "Option",
     "Spec",
     "choice",

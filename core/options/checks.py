@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from core.errors import SpecError
-from core.options.option import CHECKS, LONGEST_LINE, MOST_LAYERS, PATTERN, Option, number_of
+from core.models.references import PATTERN
+from core.options.option import CHECKS, LONGEST_LINE, MOST_LAYERS, Option, number_of
 
 
 def _check_whole(option: Option, value: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -33,7 +32,6 @@ LONGEST_NUMBER = 20  # digits
 LONGEST_LINE = 4_000  # characters of a free text
 LONGEST_VALUE = 120  # characters of a refused value that a sentence repeats
 ALL_LAYERS = "all"
-PATTERN = re.compile(r"[*?\[]")
 OPTION = "option"  # key of a field's metadata
 
 CHECKS: dict[str, Callable[[Option, Any], Any]] = {}

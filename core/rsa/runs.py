@@ -19,7 +19,8 @@ import numpy as np
 
 from core.errors import SpecError
 from core.models import zoo_models
-from core.models.patterns import PATTERN, matching_refs
+from core.models.patterns import matching_refs
+from core.models.references import PATTERN
 from core.statistics import t_interval
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from typing import Any
 
 from core.errors import ModelError, SpecError
 from core.models import hub, hub_listing, parse_ref, zoo_models
-from core.options import PATTERN
+from core.models.patterns import matching_refs
+from core.models.references import PATTERN
 from core.runs.runner import tick
 
 EVERY = "zoo:*-*"
@@ -155,26 +156,14 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
 def _expand(pattern: str, base: str) -> list[Member]:
     if not PATTERN.search(pattern):
         return [_describe(str(parse_ref(pattern)), base)]
-    kind, _, name = pattern.partition(":")
-    if kind == "zoo":
+    if pattern.startswith("zoo:"):
         tuned = [_from_manifest(entry) for entry in fine_tunes()]
         matches = [member for member in tuned if fnmatchcase(member.ref, pattern)]
         if not matches:
             have = ", ".join(member.ref for member in tuned[:6]) or "none"
             raise SpecError(f"No fine-tune in the box matches {pattern!r}; it has {have}{' ...' * (len(tuned) > 6)}.")
         return matches
-    if kind == "path":
-        return [_describe(str(parse_ref(f"path:{folder}")), base) for folder in _folders(name, pattern)]
-    raise SpecError(f"{pattern!r} is a pattern, which works for zoo: and path: only; name hub models one by one.")
-
-
-def _folders(name: str, pattern: str) -> list[Path]:
-    parse_ref("path:.")  # refuses folders on a shared instance
-    where = Path(name).expanduser()
-    folders = [path for path in sorted(where.parent.glob(where.name)) if (path / "config.json").is_file()]
-    if not folders:
-        raise SpecError(f"No folder with a model matches {pattern!r}.")
-    return folders
+    return [_describe(ref, base) for ref in matching_refs(pattern)]
 
 
 def _describe(ref: str, base: str) -> Member:

@@ -92,7 +92,7 @@ def test_presets_of_the_hub_know_their_data_set(zoo: Path, monkeypatch: pytest.M
     [
         (["zoo:*-from-nowhere"], "No fine-tune in the box matches"),
         (["zoo:nli-0-from-seed-1"], "No fine-tune of zoo:seed-0 is among"),
-        (["path:/nowhere/*"], "No folder with a model matches"),
+        (["path:/nowhere/*"], "No model matches"),
         (["hub:someone/*"], "works for zoo: and path: only"),
         (["zoo:seed-0"], "is the base itself"),
         ([], "among nothing"),
