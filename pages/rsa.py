@@ -32,7 +32,9 @@ class Display(Spec):
     """What is shown of the study: in the address, no part of the study."""
 
     view: str = options.choice("View", CURVES, VIEWS, help="What is drawn.")
-    layer: int = options.whole("Layer", 0, low=0, high=options.MOST_LAYERS, help="Of the token map.")
+    layer: int = options.whole(
+        "Layer", options.MOST_LAYERS, low=0, high=options.MOST_LAYERS, help="Of the token map; the top one at first."
+    )
 
 
 shell.open_page(

@@ -47,6 +47,10 @@ COLUMNS: Mapping[str, str] = {
     "dev": "the score on development sentences, by which layers are chosen (the metric's unit)",
     "probes": "probes that the score is the mean of: other initial maps, or other control trees",
     "sd": "standard deviation of the score over those probes (the metric's unit)",
+    "rival": "what explains the score more plainly: position only, or an untrained model",
+    "rival_layer": "the rival's layer; 0 where it has none",
+    "rival_value": "the rival's score (the metric's unit)",
+    "margin": "the score less the rival's (the metric's unit)",
     "difference": "value minus that of what it is held against (the value's unit)",
     "rank": "rank of the probe's map",
     # maps

@@ -42,7 +42,7 @@ def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, ap
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("heading", name="debiased CKA").first).to_be_visible()
     link, headline = page.url, page.locator("h3").first.inner_text()
-    assert "measure=debiased" in link
+    assert "measure=cka-debiased" in link
     page.goto("about:blank")
     page.goto(link)
     expect(page.locator("h3").first).to_have_text(headline)
@@ -76,7 +76,8 @@ def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
     path = download.value.path()
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf8"))))
     assert download.value.suggested_filename == "palimpsest-rsa.csv"
-    assert list(rows[0]) == ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
+    band = ["similarity", "low", "high", "null_low", "null_high"]
+    assert list(rows[0]) == ["model", "layer", *band, "relative_change", "scaled", "runs"]
     assert [int(row["layer"]) for row in rows] == list(range(len(rows)))
     assert all(-1 <= float(row["similarity"]) <= 1 for row in rows)
 

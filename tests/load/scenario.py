@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.browser.server import ROOT, started
-from tests.load.tab import Tab, TabError
+from tests.load.tab import Tab, TabError, run_alone
 
 STUDY = {"sentences": 40, "words": 100, "draws": 50, "references": "false", "compare": "zoo:parse-0"}
 DIFFERENT = 10
@@ -79,7 +79,7 @@ def run_class(python: str, folder: Path, sessions: int) -> Report:
     report, logs = Report(sessions), []
     for lesson in (_first_lesson, _second_lesson):
         with started([python, *COMMAND], folder, PALIMPSEST_MODE="shared") as (server, address):
-            asyncio.run(_held(lesson(address, report), report))
+            run_alone(_held(lesson(address, report), report))
             report.peak_megabytes = max(report.peak_megabytes, _peak_megabytes(server.pid))
         logs.append((folder / "log.txt").read_text(encoding="utf8", errors="replace"))
     report.errors += [f"in the log: {line}" for log in logs for line in log.splitlines() if "Error" in line]

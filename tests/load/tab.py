@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -24,6 +25,12 @@ from websockets.exceptions import ConnectionClosed
 
 PATIENCE = 300.0  # seconds; a slow machine is no fault of the app
 FILE_SECONDS = 60
+
+
+def run_alone(work: Coroutine[Any, Any, None]) -> None:
+    """Run it on a thread and an event loop of its own: the thread of a test that drives a browser has one already."""
+    with ThreadPoolExecutor(1) as alone:
+        alone.submit(asyncio.run, work).result()
 
 
 class TabError(AssertionError):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.browser.server import serve
-from tests.load.tab import Tab
+from tests.load.tab import Tab, run_alone
 
 WAITING = 6
 KINDS = ("CSV", "Parquet", "SVG", "PNG", "Report")
@@ -21,7 +20,7 @@ LONG = {"models": [f"zoo:seed-{seed}" for seed in range(5)], "epochs": 100}
 @pytest.mark.slow
 def test_twenty_downloads_in_a_row_while_six_sessions_wait(tmp_path: Path) -> None:
     with serve(tmp_path, OMP_NUM_THREADS="1") as address:
-        asyncio.run(_download_beside_waiting(address))
+        run_alone(_download_beside_waiting(address))
 
 
 async def _download_beside_waiting(address: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.zoo_models import read_manifest, zoo_folder
+from core.models.zoo import read_manifest, zoo_folder
 from zoo.recipe.finetune import run_settings
 from zoo.recipe.pipeline import KNOWN_TRUTHS, SNAPSHOTS
 from zoo.recipe.tasks import BOX_TASKS

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.commands.study import STUDIES, study_module
+from core.models import zoo_folder
 from core.results.columns import COLUMNS, describe, meaning
 from core.rsa import tokens
 
@@ -16,7 +18,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "weights": {"permutations": 100, "of": "both"},
     "align": {"sentences": 60, "layers": (0, 6), "methods": ("lookup", "ols", "ridge", "identity", "mlp")},
     "align check": {"sentences": 40, "methods": ("ols", "ridge")},
-    "align stitch": {"sentences": 40},
+    "align stitch": {"sentences": 40, "methods": ("procrustes",)},
     "align attention": {"sentences": 30},
 }
 pytestmark = pytest.mark.slow
@@ -29,9 +31,13 @@ def undescribed(tables: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_column_is_explained(study: str) -> None:
-    module = study_module(study)
-    result = module.run_study(module.Spec(**SMALL[study]))
+def test_every_column_is_explained(study: str, tmp_path: Path) -> None:
+    module, settings = study_module(study), dict(SMALL[study])
+    if study == "align stitch":  # every labelled sentence goes through every stitch
+        labelled = (zoo_folder() / "corpus" / "demo-sentiment.tsv").read_text(encoding="utf8").splitlines()[:20]
+        (tmp_path / "labelled.tsv").write_text("\n".join(labelled), encoding="utf8")
+        settings["labelled"] = str(tmp_path / "labelled.tsv")
+    result = module.run_study(module.Spec(**settings))
     assert len(result.table)
     assert undescribed(result.tables) == []
     assert set(describe(result.tables)) == set(result.tables)

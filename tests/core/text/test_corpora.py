@@ -14,7 +14,7 @@ import pytest
 from core.errors import CorpusError
 from core.text import datasets as hub_text
 from core.text import hub_rows, lines, parsing
-from core.text.corpora import GENRES, Corpus, Sentence, corpus_from_bytes, parse_corpus, read_corpus
+from core.text.corpora import GENRES, Corpus, Sentence, corpus_from_bytes, corpus_problem, parse_corpus, read_corpus
 from core.text.datasets import HubText, parse_hub_ref
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -387,13 +387,13 @@ def test_a_stream_that_breaks_in_the_middle_says_so(monkeypatch, cut_at_spaces, 
     ],
 )
 def test_what_may_be_a_text_is_told_without_reading_it(ref: str, part: str | None) -> None:
-    problem = corpora.corpus_problem(ref)
+    problem = corpus_problem(ref)
     assert problem is None if part is None else part in str(problem)
 
 
 def test_files_of_the_server_are_no_texts_on_a_shared_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = tmp_path / "a.txt"
     text.write_text("One sentence.")
-    assert corpora.corpus_problem(str(text)) is None
+    assert corpus_problem(str(text)) is None
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
-    assert "shared instance" in str(corpora.corpus_problem(str(text)))
+    assert "shared instance" in str(corpus_problem(str(text)))
