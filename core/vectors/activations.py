@@ -171,20 +171,6 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
     return np.array([0 < counts.get(key, 0) <= reading.longest for key in keys], dtype=bool)
 
 
-def in_common(activations: Sequence[Activations]) -> list[Activations]:
-    """The same activations reduced to the items (sentence, word) that all of them have, in one order.
-
-    Models with other tokenizers leave out other sentences and words; comparing them needs the rest.
-    """
-    owned = [list(zip(one.sentence.tolist(), one.word.tolist(), strict=True)) for one in activations]
-    shared = set.intersection(*map(set, owned)) if owned else set()
-    reduced = []
-    for one, items in zip(activations, owned, strict=True):
-        at = np.array([place for place, item in enumerate(items) if item in shared], dtype=np.int64)
-        reduced.append(Activations(one.vectors[:, at], one.sentence[at], one.word[at], one.notices))
-    return reduced
-
-
 def _reading(
     ref: str | ModelRef,
     side: str,

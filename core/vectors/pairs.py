@@ -5,6 +5,7 @@ Models with other tokenizers leave out other sentences and words; a comparison t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from core.errors import ModelError, ShapeError
 from core.models import fingerprint, tokenizer_fingerprint
 from core.runs.runner import span
+from core.vectors.activations import Activations, extract
 
 LEAST_ITEMS = 10
 Words = tuple[tuple[str, ...], ...]
@@ -100,8 +102,6 @@ def extract_pair(
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than `LEAST_ITEMS` items are left.
     """
-    from core.vectors.activations import extract, in_common
-
     for ref, known in ((base, base_identity), (other, other_identity)):
         if not known:
             fingerprint(ref)  # raises the reason that `identity` met
@@ -124,3 +124,17 @@ def extract_pair(
         )
         two = two[np.round(np.linspace(0, len(two) - 1, len(one))).astype(int)]
     return Paired(one, two, first.sentence, first.word, tuple(notices))
+
+
+def in_common(activations: Sequence[Activations]) -> list[Activations]:
+    """The same activations reduced to the items (sentence, word) that all of them have, in one order.
+
+    Models with other tokenizers leave out other sentences and words; comparing them needs the rest.
+    """
+    owned = [list(zip(one.sentence.tolist(), one.word.tolist(), strict=True)) for one in activations]
+    shared = set.intersection(*map(set, owned)) if owned else set()
+    reduced = []
+    for one, items in zip(activations, owned, strict=True):
+        at = np.array([place for place, item in enumerate(items) if item in shared], dtype=np.int64)
+        reduced.append(Activations(one.vectors[:, at], one.sentence[at], one.word[at], one.notices))
+    return reduced

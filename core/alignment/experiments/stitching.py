@@ -343,8 +343,7 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
     """accuracy, low, high of each row of `correct` (layer, text) under bootstrap counts (draw, text)."""
     import pandas as pd
 
-    correct = correct.astype(np.float64)
-    low, high = interval(counts @ correct.T / correct.shape[1])
+    low, high = interval(counts @ correct.T.astype(np.float64) / correct.shape[1])
     return pd.DataFrame({"accuracy": correct.mean(1), "low": low, "high": high})
 
 

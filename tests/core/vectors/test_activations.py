@@ -14,7 +14,8 @@ from core.errors import CancelledError, ModelError, ShapeError
 from core.models import load_model
 from core.runs.store import default_store
 from core.vectors import activations, forward
-from core.vectors.activations import extract, fitting, in_common
+from core.vectors.activations import extract, fitting
+from core.vectors.pairs import in_common
 from tests.core.tiny_models import D_MODEL, LAYERS, SENTENCES, save_tiny, tiny_tokenizer
 
 LONG = ("dog",) * 80  # more than the tiny models' 64 positions
