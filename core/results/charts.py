@@ -66,7 +66,7 @@ def heading(text: str, subtitle: str | list[str] = "") -> alt.Title:
     return alt.Title(text, subtitle=subtitle, anchor="start") if subtitle else alt.Title(text, anchor="start")
 
 
-def legend(columns: int = 2, width: int = 180, lines: bool = False, **more: Any) -> alt.Legend:
+def legend(columns: int = 2, width: int = 250, lines: bool = False, **more: Any) -> alt.Legend:
     """Below the chart; the page puts its entries below each other.
 
     Args:
