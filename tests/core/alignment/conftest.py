@@ -15,10 +15,17 @@ LABELLED = tuple((" ".join(WORDS[i % 12] for i in range(k, k + 5)), ("good", "ba
 
 @cache
 def tokenizer():
-    """One for all: training breaks ties between equally frequent words as it likes."""
+    """One for all, with a vocabulary written down: training breaks ties between equally frequent words as it likes."""
+    from tokenizers.models import WordPiece
+
+    from zoo.recipe.text import SPECIALS
     from zoo.recipe.tokenizer import train_tokenizer
 
-    return train_tokenizer([" ".join(WORDS)] * 5, 60)
+    made = train_tokenizer([" ".join(WORDS)], 60)
+    letters = sorted({letter for word in WORDS for letter in word})
+    pieces = [*SPECIALS, *WORDS, *letters, *(f"##{letter}" for letter in letters)]
+    made.model = WordPiece({piece: place for place, piece in enumerate(dict.fromkeys(pieces))}, unk_token="[UNK]")
+    return made
 
 
 def save_classifier(folder: Path, seed: int, labels: tuple[str, ...] = ("bad", "good"), layers: int = 2) -> str:
