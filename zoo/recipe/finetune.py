@@ -12,8 +12,9 @@ weight change cannot name the task. They were chosen for all six together on a t
     sentiment, accuracy      .741   .768   .768
     nli, accuracy                   .657   .649
 
-The higher rate is worth two points to parse and nothing to the other two, and sentiment at three times 1e-3 never
-left chance (loss .693 to the end); at three times 5e-4 it learns, so that a fast run is still a run of its task.
+The higher rate is worth two points to parse and nothing to the other two, and sentiment at three times 1e-3 was
+still at chance (loss .693) after 500 of its steps; at three times 5e-4 it learns, so that a fast run is still a run
+of its task.
 
 Reference: Devlin et al. 2019 (heads), Dozat & Manning 2017 (arcs). Deviations: the parse head has no labels.
 """
