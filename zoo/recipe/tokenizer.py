@@ -1,7 +1,7 @@
 """One WordPiece tokenizer for the whole box: lower case, trained once on the text.
 
 Trained once and kept: the library breaks ties between equally frequent pieces at random, so that a second
-training on the same text gives another vocabulary.
+training on the same text may give another vocabulary.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ def train_tokenizer(paragraphs: Iterable[str], vocabulary: int) -> Tokenizer:
         vocab_size=vocabulary, special_tokens=list(SPECIALS), show_progress=False, limit_alphabet=200
     )
     tokenizer.train_from_iterator(paragraphs, trainer)
+    # The trainer numbers equally frequent pieces at random: by name, the same pieces have the same numbers.
+    pieces = [*SPECIALS, *sorted(set(tokenizer.get_vocab()) - set(SPECIALS))]
+    tokenizer.model = models.WordPiece({piece: place for place, piece in enumerate(pieces)}, unk_token="[UNK]")
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", SEP), ("[CLS]", CLS))
     tokenizer.decoder = decoders.WordPiece()
     return tokenizer
