@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 CPU_BUDGET = 256 * 768  # numbers in one layer's output: 256 tokens at BERT-base width
 CPU_MOST = 2048  # tokens: beyond it narrow models gain nothing
 GPU_BUDGET = 16_384  # tokens
-SIDES = ("encoder", "decoder")
 
 
 @dataclass(frozen=True)
