@@ -6,7 +6,6 @@ References:
     Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group jackknife, ch. 11).
     Welch 1947, The generalization of Student's problem when several different population variances are involved.
     Phipson & Smyth 2010, Permutation p-values should never be zero.
-    Schütt et al. 2023, eLife, appendix (rho-a: Spearman's rho with ties broken at random, on average).
 Deviations: none.
 """
 
@@ -55,25 +54,6 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
     if sentences < 1 or draws < 1:
         raise ShapeError(f"A bootstrap needs sentences and draws, got {sentences} and {draws}.")
     return rng.multinomial(sentences, np.full(sentences, 1.0 / sentences), size=draws).astype(np.int64)
-
-
-def bootstrap_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """Item indices of each bootstrap draw: sentences drawn with replacement, each with all its items.
-
-    Args:
-        sentence: Sentence of each item, shape (item,).
-        draws: Number of draws.
-        rng: Source of randomness.
-
-    Yields:
-        Indices into the items; an item comes as often as its sentence was drawn.
-
-    Raises:
-        ShapeError: If there are no items, or no draws.
-    """
-    labels, sentences = sentence_labels(sentence)
-    for counts in sentence_counts(sentences, draws, rng):
-        yield np.repeat(np.arange(labels.size), counts[labels])
 
 
 def jackknife_sentences(sentence: ArrayLike, groups: int, rng: np.random.Generator) -> Iterator[IntArray]:
@@ -176,29 +156,6 @@ def average_ranks(values: ArrayLike) -> FloatArray:
     ranks = np.empty(array.size)
     ranks[order] = np.repeat(first + (sizes + 1) / 2.0, sizes)
     return ranks
-
-
-def rho_a(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman's rho averaged over all ways of breaking ties; equal to Spearman's rho where there are none.
-
-    Plain Spearman favours whoever predicts ties; tree distances are integers and full of them.
-
-    Args:
-        x: Values, shape (n,).
-        y: Values, shape (n,).
-
-    Returns:
-        A value in [-1, 1]; below 1 for a tied variable against itself.
-
-    Raises:
-        ShapeError: If the lengths differ or n < 2.
-    """
-    first, second = np.asarray(x, dtype=np.float64).ravel(), np.asarray(y, dtype=np.float64).ravel()
-    if first.size != second.size or first.size < 2:
-        raise ShapeError(f"rho-a needs two lists of one length, two or more: got {first.size} and {second.size}.")
-    n = first.size
-    middle = (n + 1) / 2.0
-    return float(12.0 * np.dot(average_ranks(first) - middle, average_ranks(second) - middle) / (n**3 - n))
 
 
 def jackknife_variance(replicates: ArrayLike, axis: int = 0) -> FloatArray:

@@ -40,37 +40,17 @@ class Space:
     neurons: FloatArray
 
 
-def mean_cca(x: ArrayLike, y: ArrayLike) -> float:
-    """Mean canonical correlation, in [0, 1]; NaN where one space does not vary.
+def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
+    """Weighted or plain mean of the canonical correlations, in [0, 1]; NaN where one space does not vary.
 
     Args:
-        x: Vectors, shape (item, d_model).
+        x: Vectors, shape (item, d_model); of "pwcca", the base model's, which give the weights.
         y: Vectors of the same items, shape (item, another d_model).
+        form: "cca"; "svcca", of the directions that hold 99 % of each space's variance; or "pwcca".
 
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
     """
-    return canonical(x, y, "cca")
-
-
-def svcca(x: ArrayLike, y: ArrayLike) -> float:
-    """Mean canonical correlation of the directions that hold 99 % of each space's variance, in [0, 1].
-
-    Args and errors as for `mean_cca`.
-    """
-    return canonical(x, y, "svcca")
-
-
-def pwcca(x: ArrayLike, y: ArrayLike) -> float:
-    """Projection-weighted canonical correlation, in [0, 1]; x, the base model, gives the weights.
-
-    Args and errors as for `mean_cca`.
-    """
-    return canonical(x, y, "pwcca")
-
-
-def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
-    """One of the three forms: "cca", "svcca", "pwcca"."""
     first, second = _spaces(x, y, form)
     if not first.scale.size or not second.scale.size:
         return float("nan")

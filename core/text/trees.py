@@ -10,7 +10,6 @@ of predicted distances). Deviations: ties between equal distances are broken by 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import cast
 
@@ -183,12 +182,6 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
     kept = set(_kept(len(heads), keep).tolist())
     pairs = ((min(i, h - 1), max(i, h - 1)) for i, h in enumerate(heads) if h > 0)
     return sorted(pair for pair in pairs if kept.issuperset(pair))
-
-
-def chain_edges(n: int, keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
-    """The linear-chain baseline: every kept word joined to the next kept one, over what is left out between."""
-    words = _kept(n, keep).tolist()
-    return list(itertools.pairwise(words))
 
 
 def random_tree_edges(n: int, rng: np.random.Generator, keep: Bool[np.ndarray, " word"] | None = None) -> Edges:

@@ -107,12 +107,6 @@ def p_text(value: float) -> str:
     return f"p = {value:.3f}".replace("0.", ".") if value < 0.1 else f"p = {value:.2f}".replace("0.", ".")
 
 
-def too_few(scored: Scored) -> bool:
-    """Whether not even the best arrangement of these labels would have a p-value below .05, in any vector."""
-    rows = scored.vectors[scored.vectors["k"] == scored.k]
-    return bool((rows["smallest_p"] >= SIGNIFICANT).all())
-
-
 def _row(scored: Scored, vector: str) -> pd.Series:
     table = scored.vectors
     return table[(table["vector"] == vector) & (table["k"] == scored.k)].iloc[0]

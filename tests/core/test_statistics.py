@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -13,31 +11,17 @@ from core.errors import ShapeError
 SENTENCE = np.array([7, 7, 3, 3, 3, 9, 12, 12])
 
 
-def test_a_bootstrap_draw_holds_whole_sentences() -> None:
-    for items in statistics.bootstrap_sentences(SENTENCE, 50, np.random.default_rng(0)):
-        times = np.bincount(items, minlength=len(SENTENCE))
-        drawn = 0
-        for label in np.unique(SENTENCE):
-            copies = set(times[label == SENTENCE].tolist())
-            assert len(copies) == 1, "all items of a sentence come equally often"
-            drawn += copies.pop()
-        assert drawn == 4, "as many sentences are drawn as there are"
-
-
-def test_counts_and_indices_are_the_same_bootstrap() -> None:
-    counts = statistics.sentence_counts(4, 20, np.random.default_rng(1))
-    draws = statistics.bootstrap_sentences(SENTENCE, 20, np.random.default_rng(1))
-    labels, sentences = statistics.sentence_labels(SENTENCE)
-    assert sentences == 4
-    for row, items in zip(counts, draws, strict=True):
-        assert np.array_equal(np.bincount(items, minlength=8), row[labels])
+def test_bootstrap_counts_are_draws_with_replacement() -> None:
+    counts = statistics.sentence_counts(4, 20_000, np.random.default_rng(1))
+    assert counts.shape == (20_000, 4)
+    assert set(counts.sum(axis=1).tolist()) == {4}
+    assert (counts == 0).mean() == pytest.approx((3 / 4) ** 4, abs=0.01)
 
 
 def test_bootstrap_band_has_the_width_of_the_standard_error() -> None:
     rng = np.random.default_rng(2)
     values = rng.standard_normal(400)
-    means = [values[items].mean() for items in statistics.bootstrap_sentences(np.arange(400), 1000, rng)]
-    low, high = statistics.interval(means)
+    low, high = statistics.interval(statistics.sentence_counts(400, 1000, rng) @ values / 400)
     assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
 
 
@@ -89,37 +73,6 @@ def test_average_ranks_against_counting() -> None:
     assert np.array_equal(statistics.average_ranks(values), _slow_rank(values))
 
 
-def test_rho_a_against_a_loop_over_pairs() -> None:
-    rng = np.random.default_rng(5)
-    x, y = rng.integers(0, 5, 30).astype(float), rng.integers(0, 8, 30).astype(float)
-    n = len(x)
-    # rank = (n + 1) / 2 + half the sum of signs of differences, so rho-a is a triple sum over signs.
-    total = 0.0
-    for i in range(n):
-        rank_x = sum(np.sign(x[i] - x[j]) for j in range(n)) / 2
-        rank_y = sum(np.sign(y[i] - y[j]) for j in range(n)) / 2
-        total += rank_x * rank_y
-    assert statistics.rho_a(x, y) == pytest.approx(12 * total / (n**3 - n))
-
-
-def test_rho_a_is_spearman_averaged_over_ways_to_break_ties() -> None:
-    x, y = np.array([0.0, 0, 1, 1]), np.array([3.0, 1, 1, 2])
-    correlations = [
-        np.corrcoef(_slow_rank(x + 1e-3 * np.array(a)), _slow_rank(y + 1e-3 * np.array(b)))[0, 1]
-        for a in itertools.permutations(range(4))
-        for b in itertools.permutations(range(4))
-    ]
-    assert statistics.rho_a(x, y) == pytest.approx(np.mean(correlations))
-
-
-def test_rho_a_without_ties_is_spearman() -> None:
-    rng = np.random.default_rng(6)
-    x, y = rng.standard_normal(50), rng.standard_normal(50)
-    assert statistics.rho_a(x, y) == pytest.approx(np.corrcoef(_slow_rank(x), _slow_rank(y))[0, 1])
-    assert statistics.rho_a(x, x) == pytest.approx(1.0)
-    assert statistics.rho_a(np.ones(5), np.ones(5)) == 0.0
-
-
 def test_refusals() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ShapeError, match="one entry an item"):
@@ -136,8 +89,6 @@ def test_refusals() -> None:
         statistics.jackknife_interval(0.5, [1.0, 2.0], level=0.0)
     with pytest.raises(ShapeError, match="at least one draw"):
         statistics.permutation_p(1.0, [])
-    with pytest.raises(ShapeError, match="one length"):
-        statistics.rho_a([1.0, 2.0], [1.0])
     assert np.isnan(statistics.jackknife_interval(0.5, [np.nan, 1.0])).all()
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from core.errors import ShapeError
 from core.text.trees import (
-    chain_edges,
     head_problem,
     heads_from_edges,
     random_tree_edges,
@@ -133,7 +132,7 @@ def test_spanning_tree_breaks_ties_the_same_way_as_kruskal(levels):
 
 
 def test_zero_distances_are_distances_not_missing_edges():
-    assert spanning_tree(np.zeros((5, 5))) == chain_edges(5)
+    assert spanning_tree(np.zeros((5, 5))) == [(0, 1), (1, 2), (2, 3), (3, 4)]
     distances = np.array([[0.0, 0.0, 3.0], [0.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
     assert spanning_tree(distances) == [(0, 1), (1, 2)]
 
@@ -179,8 +178,6 @@ def test_edges_to_left_out_words_are_dropped():
     keep = np.array([True, True, True, True, True, False])
     assert tree_edges(BRIDGE) == [(0, 1), (1, 2), (2, 4), (2, 5), (3, 4)]
     assert tree_edges(BRIDGE, keep) == [(0, 1), (1, 2), (2, 4), (3, 4)]
-    assert chain_edges(6, np.array([True, False, True, False, False, True])) == [(0, 2), (2, 5)]
-    assert chain_edges(1) == chain_edges(0) == []
 
 
 def test_heads_and_edges_are_each_others_inverse():
