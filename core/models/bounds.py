@@ -39,6 +39,7 @@ _BOUNDS = {  # by a part of the key's name; the first that fits holds
 MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a time, in Python
 _SINES = ("roformer", "distilbert")
 _NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
+_UNSET = frozenset({"max_relative_positions"})  # -1 stands for "as many as there are positions"
 _REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
 
 
@@ -56,7 +57,7 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         bound = _bound(key)
-        least = 0 if bound < MOST_NUMBER else -bound
+        least = -1 if key in _UNSET else 0 if bound < MOST_NUMBER else -bound
         if not least <= value <= bound:  # NaN is neither
             shown = value if isinstance(value, float) or abs(value) < 10**15 else "a number of many digits"
             raise ModelError(f"{source} claims {key[:100]} = {shown}, which no model has: is it damaged?")

@@ -96,6 +96,15 @@ ARCHITECTURES: dict[str, Architecture] = {
     "t5": _T5,
     "mt5": _T5,
     "bart": Architecture("encoder-decoder", "encoder_layers", "d_model", "encoder_attention_heads", cls=True),
+    "xlm-roberta": Architecture("encoder", offset=2, cls=True),
+    "camembert": Architecture("encoder", offset=2, cls=True),
+    "albert": _ENCODER,
+    "deberta-v2": _ENCODER,
+    "modernbert": Architecture("encoder", cls=True, absolute=False),
+    "gemma": _LLAMA,
+    "phi3": _LLAMA,
+    "opt": Architecture("decoder"),
+    "gpt_neox": _LLAMA,
 }
 
 

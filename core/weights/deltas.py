@@ -75,8 +75,8 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
     name = f"{tuned.ref} is not a fine-tune of {base.ref}"
     if base.model_type != tuned.model_type:
         raise ModelError(f"{name}: one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}.")
-    ours = {(slot.family, slot.layer): slot for slot in find_slots(base.model_type, base.entries)}
-    theirs = {(slot.family, slot.layer): slot for slot in find_slots(tuned.model_type, tuned.entries)}
+    ours = {(slot.family, slot.layer): slot for slot in find_slots(base.model_type, base.entries, base.config)}
+    theirs = {(slot.family, slot.layer): slot for slot in find_slots(tuned.model_type, tuned.entries, tuned.config)}
     depth, other = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
     if depth != other:
         raise ModelError(f"{name}: it has {other} layers, the base {depth}.")

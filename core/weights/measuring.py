@@ -98,7 +98,7 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
     checkpoint = open_model(model)
     slots = [
         slot
-        for slot in find_slots(checkpoint.model_type, checkpoint.entries)
+        for slot in find_slots(checkpoint.model_type, checkpoint.entries, checkpoint.config)
         if not families or slot.family in families
     ]
     spectra = []

@@ -17,9 +17,11 @@ SENTENCES = (
 TYPES = (
     *("bert", "roberta", "distilbert", "electra", "mpnet", "roformer"),
     *("gpt2", "llama", "mistral", "qwen2", "qwen3", "t5", "mt5", "bart"),
+    *("xlm-roberta", "camembert", "albert", "deberta-v2", "modernbert", "gemma", "phi3", "opt", "gpt_neox"),
 )
-BYTE_LEVEL = ("roberta", "gpt2", "llama", "mistral", "qwen2", "qwen3", "bart")
-UNIGRAM = ("t5", "mt5")
+DECODERS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi3", "opt", "gpt_neox")
+BYTE_LEVEL = ("roberta", "bart", "modernbert", "gpt2", "llama", "mistral", "qwen2", "qwen3", "opt", "gpt_neox")
+UNIGRAM = ("t5", "mt5", "xlm-roberta", "camembert", "albert", "deberta-v2", "gemma", "phi3")
 SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
 D_MODEL, LAYERS, HEADS, POSITIONS = 32, 3, 4, 64
 
@@ -52,11 +54,11 @@ def tiny_tokenizer(model_type: str) -> Any:
         tokenizer.decoder = decoders.WordPiece()
         trainer = trainers.WordPieceTrainer(vocab_size=90, special_tokens=SPECIALS)
     tokenizer.train_from_iterator([TEXT] * 3, trainer)
-    if model_type in UNIGRAM:
+    if model_type in ("t5", "mt5"):
         tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
-    elif model_type in ("llama", "mistral"):
+    elif model_type in ("llama", "mistral", "gemma", "phi3"):
         tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    elif model_type not in BYTE_LEVEL or model_type in ("roberta", "bart"):
+    elif model_type not in BYTE_LEVEL or model_type in ("roberta", "bart", "modernbert"):
         pair = [("<s>", 1), ("</s>", 2)]
         tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=pair)
         names |= {"cls_token": "<s>", "sep_token": "</s>"}
@@ -81,12 +83,17 @@ def tiny_config(model_type: str, vocabulary: int, **changes: Any) -> Any:
                  "decoder_start_token_id": 2, "forced_eos_token_id": 2},
         "electra": {**bert, "embedding_size": 16},
         "roformer": {**bert, "embedding_size": 16},
+        "albert": {**bert, "embedding_size": 16},
+        "modernbert": {**bert, "global_attn_every_n_layers": 3, "bos_token_id": 1, "eos_token_id": 2,
+                       "cls_token_id": 1, "sep_token_id": 2},
+        "opt": {**bert, "ffn_dim": 64, "word_embed_proj_dim": D_MODEL},
+        "gpt_neox": {**bert, "bos_token_id": 1, "eos_token_id": 2},
     }  # fmt: skip
     for name in ("t5", "mt5"):
         special[name] = {"d_model": D_MODEL, "d_kv": 8, "d_ff": 64, "num_layers": LAYERS, "num_decoder_layers": 2,
                          "num_heads": HEADS, "pad_token_id": 0, "decoder_start_token_id": 0}  # fmt: skip
-    for name in ("llama", "mistral", "qwen2", "qwen3"):
-        special[name] = {**bert, "num_key_value_heads": 2, "head_dim": 8}
+    for name in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3"):
+        special[name] = {**bert, "num_key_value_heads": 2, "head_dim": 8, "bos_token_id": 1, "eos_token_id": 2}
     settings = {**special.get(model_type, bert), "vocab_size": vocabulary, **changes}
     return AutoConfig.for_model(model_type, **settings)
 
@@ -107,7 +114,7 @@ def save_tiny(folder: Path, model_type: str = "bert", *, head: bool = False, see
     config = tiny_config(model_type, len(tokenizer), **changes)
     factory: Any = AutoModel
     if head:
-        causal = model_type in ("gpt2", "llama", "mistral", "qwen2", "qwen3")
+        causal = model_type in DECODERS
         encoder = AutoModelForMaskedLM if model_type not in ("t5", "mt5", "bart") else AutoModelForSeq2SeqLM
         factory = AutoModelForCausalLM if causal else encoder
     with torch.random.fork_rng(devices=[]):

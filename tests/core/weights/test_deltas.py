@@ -56,7 +56,7 @@ def test_every_architecture_gives_its_matrices(tmp_path: Path, model_type: str) 
         assert deltas[index].shape == pair.shape(index)
         expected = slot.cut(moved[next(name for name in moved if slot.tensor.endswith(name))])
         np.testing.assert_allclose(deltas[index], expected, atol=1e-6)
-    if model_type in ("llama", "mistral", "qwen2", "qwen3"):
+    if model_type in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3"):
         shapes = {slot.family: pair.shape(index) for index, (slot, _) in enumerate(pair.slots)}
         assert {"gate", "ff1", "ff2"} <= families
         assert shapes["key"][0] * 2 == shapes["query"][0]  # grouped keys and values
@@ -71,7 +71,7 @@ def test_ff1_is_wider_than_the_model_in_every_architecture() -> None:
     for model_type in TYPES:
         model = AutoModel.from_config(tiny_config(model_type, 60))
         shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
-        for slot in find_slots(model_type, shapes):
+        for slot in find_slots(model_type, shapes, model.config.to_dict()):
             rows, columns = slot.shape(shapes[slot.tensor])
             role = slot.family.rpartition(" ")[2]
             if role in ("ff1", "gate"):
