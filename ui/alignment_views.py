@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -92,28 +93,30 @@ def show_view(result: Result, view: str) -> None:
     if view == SPACE:
         space(result)
     else:
-        show_charts(parts, key="figure", alt_text=result.headline)
-    show_downloads(result, lambda: parts[0], lambda: charts.figures(result), table=table)
+        show_charts(
+            lambda: [draw() for draw in parts], key="figure", alt_text=result.headline, result=result, view=view
+        )
+    show_downloads(result, parts[0], lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table])
 
 
-def view_charts(result: Result, view: str) -> tuple[str, list[Any]]:
-    """The table and the charts of a view; no charts where the study has not the numbers."""
+def view_charts(result: Result, view: str) -> tuple[str, list[Callable[[], Any]]]:
+    """The table of a view and what draws its charts; nothing does where the study has not the numbers."""
     groups = dict.fromkeys(result.tables["layers"]["group"])
     if view == LAYER:
-        return "layers", [charts.layer_chart(result, str(group)) for group in groups]
+        return "layers", [partial(charts.layer_chart, result, str(group)) for group in groups]
     if view == GRID:
-        return "grid", [charts.grid_chart(result)] if "grid" in result.tables else []
+        return "grid", [partial(charts.grid_chart, result)] if "grid" in result.tables else []
     if view == TRAINING:
-        return "curves", [charts.curve_chart(result)] if "curves" in result.tables else []
+        return "curves", [partial(charts.curve_chart, result)] if "curves" in result.tables else []
     if "models" not in groups:
         return "alignment", []
     if view == PAIRS:
         means = result.tables["methods"]
         shown = means[(means["group"] == "models") & (means["words"] == judged(means))]
         best = shown.sort_values("nmse")["method"].iloc[0]
-        return "alignment", [charts.pair_chart(result, str(best))]
-    return "methods", [charts.method_chart(result)]
+        return "alignment", [partial(charts.pair_chart, result, str(best))]
+    return "methods", [partial(charts.method_chart, result)]
 
 
 @st.fragment
@@ -135,11 +138,14 @@ def space(result: Result) -> None:
     layer = right.select_slider("Layer", layers, value=layers[-1], key="alignment/space layer")
     index = layers.index(layer)
     before = np.isfinite(result.arrays["source_points"][source, target]).any()
-    parts = [
-        charts.space_chart(result, refs[source], refs[target], method, index, place)
-        for place in (("source", "mapped") if before else ("mapped",))
-    ]
-    show_charts(parts, key="space", alt_text=f"Words of {refs[source]} and {refs[target]}, before and after the map")
+    places = ("source", "mapped") if before else ("mapped",)
+    show_charts(
+        lambda: [charts.space_chart(result, refs[source], refs[target], method, index, place) for place in places],
+        key="space",
+        alt_text=f"Words of {refs[source]} and {refs[target]}, before and after the map",
+        result=result,
+        view=(source, target, method, index),
+    )
 
 
 def _own_options(view: str, study: ModuleType) -> list[Option]:
@@ -188,11 +194,9 @@ def _experiment(view: str, form: Form[AlignSpec], spec: AlignSpec, given: dict[s
     if result is None:
         return
     show_headline(result)
-    drawn = study.figures(result)
-    if not drawn:
+    if not show_charts(lambda: [*study.figures(result).values()], key=name, alt_text=result.headline, result=result):
         return
-    show_charts(list(drawn.values()), key=name, alt_text=result.headline)
-    show_downloads(result, lambda: next(iter(drawn.values())), lambda: study.figures(result))
+    show_downloads(result, lambda: next(iter(study.figures(result).values())), lambda: study.figures(result), view=name)
     for table in result.tables.values():
         show_table(table)
     show_method(result, CAVEATS, FORMULAS)

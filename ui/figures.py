@@ -31,7 +31,7 @@ def show_charts(
     alt_text: str = "",
     result: object = None,
     view: Hashable = None,
-) -> None:
+) -> int:
     """Charts in rows, one below the other on a telephone.
 
     Args:
@@ -42,7 +42,27 @@ def show_charts(
         result: What they are drawn from: they are drawn once for it, the key, the view and the theme, and shared
             by all sessions that hold the same object.
         view: Everything else that the drawing depends on.
+
+    Returns:
+        How many there were.
     """
+    own = page_specs(charts, key=key, result=result, view=view)
+    for start in range(0, len(own), across):
+        row = own[start : start + across]
+        places = st.columns(across if len(own) > 1 else 1, gap="medium")
+        for number, (place, spec) in enumerate(zip(places, row, strict=False)):
+            place.vega_lite_chart(spec, key=f"{key}_{start + number}", alt=alt_text or None)
+    return len(own)
+
+
+def page_specs(
+    charts: Sequence[alt.TopLevelMixin] | Callable[[], Sequence[alt.TopLevelMixin]],
+    *,
+    key: str,
+    result: object = None,
+    view: Hashable = None,
+) -> list[dict[str, Any]]:
+    """What `show_charts` shows, for who shows it in another way: read it, change nothing in it; others read it too."""
     theme = "dark" if st.context.theme.type == "dark" else "light"
 
     def specs() -> list[dict[str, Any]]:
@@ -50,12 +70,7 @@ def show_charts(
         colours = paired_colours() if theme == "dark" else {}
         return [with_arrow_data(themed(chart.to_dict(), theme, colours)) for chart in drawn]
 
-    own = specs() if result is None else made_once().get(result, ("charts", key, view, theme), specs)
-    for start in range(0, len(own), across):
-        row = own[start : start + across]
-        places = st.columns(across if len(own) > 1 else 1, gap="medium")
-        for number, (place, spec) in enumerate(zip(places, row, strict=False)):
-            place.vega_lite_chart(spec, key=f"{key}_{start + number}", alt=alt_text or None)
+    return specs() if result is None else made_once().get(result, ("charts", key, view, theme), specs)
 
 
 def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import streamlit as st
@@ -21,10 +22,11 @@ from core.probes.sweep import run_sweep
 from core.probes.tables import NAMES, SELECTIVITY, metric_label
 from core.results.export import chart_svg
 from core.results.names import short_name
-from ui.downloads import show_downloads
-from ui.figures import paired_colours, show_charts, themed
+from ui.downloads import held, show_downloads
+from ui.figures import page_specs, show_charts
 from ui.results import show_headline, show_table
 from ui.run_panel import run_panel
+from ui.shared import made_once
 from ui.studies import contents
 from ui.text import plain
 
@@ -87,15 +89,22 @@ def scores_view(result: ProbeResult) -> None:
         )
     metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
     differences = result.tables["differences"]
-    drawn = [charts.scores_chart(result, metric)]
-    if (differences["metric"] == metric).any():
-        drawn.append(charts.difference_chart(result, metric))
-    show_charts(drawn, key="scores", alt_text=result.headline)
-    show_downloads(result, lambda: charts.scores_chart(result, metric), lambda: charts.figures(result))
+    compared = (differences["metric"] == metric).any()
+    show_charts(
+        lambda: [
+            charts.scores_chart(result, metric),
+            *([charts.difference_chart(result, metric)] if compared else []),
+        ],
+        key="scores",
+        alt_text=result.headline,
+        result=result,
+        view=metric,
+    )
+    show_downloads(result, lambda: charts.scores_chart(result, metric), lambda: charts.figures(result), view=metric)
     if any(probes.heads is not None for probes in result.probes.values()):
         st.download_button(
             "Predicted heads of the test sentences",
-            lambda: predicted_conllu(result),
+            held(lambda: predicted_conllu(result), "palimpsest-predicted.conllu", "text/plain"),
             "palimpsest-predicted.conllu",
             "text/plain",
             key="download_predicted",
@@ -140,7 +149,10 @@ def sentence_view(result: ProbeResult) -> None:
         read = None if tree is None else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
     if read is not None:
         number = _which(read.trees)
-        view = draw_sentence(result, model, layer, read.trees[number], read.vectors[number])
+        tree, vectors = read.trees[number], read.vectors[number]
+        view = made_once().get(
+            result, ("sentence", model, layer, tree), lambda: draw_sentence(result, model, layer, tree, vectors)
+        )
         _draw(result, view, model, layer)
 
 
@@ -175,9 +187,11 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
     if sweep is None or sweep.table.empty:
         return
     show_headline(sweep)
-    drawn = [charts.sweep_chart(sweep.table, metric) for metric in ("uuas", "dspr")]
-    show_charts(drawn, key="sweep", alt_text=sweep.headline)
-    show_downloads(sweep, lambda: charts.sweep_chart(sweep.table), lambda: {"sweep": charts.sweep_chart(sweep.table)})
+    drawing = partial(charts.sweep_chart, sweep.table)
+    show_charts(
+        lambda: [drawing(metric) for metric in ("uuas", "dspr")], key="sweep", alt_text=sweep.headline, result=sweep
+    )
+    show_downloads(sweep, drawing, lambda: {"sweep": drawing()}, view="sweep")
     show_table(sweep.table)
 
 
@@ -232,9 +246,15 @@ def _draw(result: ProbeResult, view: SentenceView, model: str, layer: int) -> No
     )
     _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
     st.caption("Parse above the words, prediction below; triangles mark the roots. Point at an arc for its distances.")
-    true, predicted = sentence_charts.distance_charts(view)
-    show_charts([true, predicted], key="distances", alt_text="Distances between words, true and predicted.")
-    show_charts([sentence_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.")
+    show_charts(
+        lambda: sentence_charts.distance_charts(view),
+        key="distances",
+        alt_text="Distances between words, true and predicted.",
+        result=view,
+    )
+    show_charts(
+        lambda: [sentence_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.", result=view
+    )
     comments = {"model": model, "layer": str(layer)}
     with st.container(horizontal=True):
         for label, name, make, kind in (
@@ -243,16 +263,20 @@ def _draw(result: ProbeResult, view: SentenceView, model: str, layer: int) -> No
             ("Heads (CoNLL-U)", "sentence.conllu", lambda: _conllu(view, comments), "text/plain"),
         ):
             st.download_button(
-                label, make, f"palimpsest-{name}", kind, key=f"sentence_{name}", on_click="ignore",
+                label,
+                held(make, f"palimpsest-{name}", kind),
+                f"palimpsest-{name}",
+                kind,
+                key=f"sentence_{name}",
+                on_click="ignore",
                 icon=":material/download:",
-            )  # fmt: skip
+            )
 
 
 def _draw_arcs(view: SentenceView, alt_text: str) -> None:
     """The arcs at their own width: a long sentence is scrolled sideways, never squeezed."""
-    theme = "dark" if st.context.theme.type == "dark" else "light"
-    spec = themed(sentence_charts.arcs_chart(view).to_dict(), theme, paired_colours() if theme == "dark" else {})
-    del spec["autosize"]  # made for charts that stretch
+    shared = page_specs(lambda: [sentence_charts.arcs_chart(view)], key="arcs", result=view)[0]
+    spec = {name: part for name, part in shared.items() if name != "autosize"}  # which is for charts that stretch
     height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
     with st.container(key="arcs", height=round(height), border=False):  # what has a height has scroll bars
         st.vega_lite_chart(spec, width="content", key="arcs_chart", alt=alt_text)

@@ -145,5 +145,11 @@ def _draw_layer(address: Address, result: Result) -> None:
         key=address.key("models of the map"),
     )
     drawn = [model for model in models if model in shown] or models[:1]
-    show_charts([charts.token_chart(result, layer, model) for model in drawn], key="map", alt_text=result.headline)
-    show_downloads(result, lambda: charts.token_chart(result, layer), lambda: charts.figures(result))
+    show_charts(
+        lambda: [charts.token_chart(result, layer, model) for model in drawn],
+        key="map",
+        alt_text=result.headline,
+        result=result,
+        view=(layer, *drawn),
+    )
+    show_downloads(result, lambda: charts.token_chart(result, layer), lambda: charts.figures(result), view=layer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -18,7 +19,7 @@ from core.weights.spec import UPLOAD, WeightsSpec
 from core.weights.vectors import VECTORS
 from ui import shell
 from ui.downloads import show_downloads
-from ui.figures import paired_colours, show_charts, themed
+from ui.figures import page_specs, show_charts
 from ui.forms import Form
 from ui.links import Address
 from ui.results import show_table
@@ -137,15 +138,15 @@ def map_view(address: Address, result: Result, redrawn: Callable[[str], Result |
     def drawn(chosen: str = "") -> Any:
         return charts.map_chart(shown, str(by), chosen)
 
-    theme = "dark" if st.context.theme.type == "dark" else "light"
+    chosen = str(st.session_state[SHOWN])
     st.vega_lite_chart(
-        themed(drawn(st.session_state[SHOWN]).to_dict(), theme, paired_colours() if theme == "dark" else {}),
+        page_specs(lambda: [drawn(chosen)], key=CHART, result=shown, view=(by, chosen))[0],
         key=CHART,
         on_select=_take_click,
         selection_mode=charts.CHOSEN,
         alt=result.headline,
     )
-    show_downloads(shown, drawn, lambda: charts.figures(shown))
+    show_downloads(shown, drawn, lambda: charts.figures(shown), view=by)
     _one_model(result, models)
     with st.expander("Table: models", icon=":material/table:"):
         show_table(shown.table)
@@ -159,8 +160,9 @@ def neighbours_view(result: Result) -> None:
     if result.tables["vectors"].empty:
         st.info("Neighbours need labels: three models or more, two labels or more.", icon=":material/info:")
         return
-    show_charts([charts.neighbours_chart(result)], key="neighbours", alt_text=result.headline)
-    show_downloads(result, lambda: charts.neighbours_chart(result), lambda: charts.figures(result), table="neighbours")
+    drawing = partial(charts.neighbours_chart, result)
+    show_charts(lambda: [drawing()], key="neighbours", alt_text=result.headline, result=result)
+    show_downloads(result, drawing, lambda: charts.figures(result), table="neighbours", view="neighbours")
     vectors = result.tables["vectors"]
     used = int(result.arrays["k"])
     st.markdown(f"**Every vector, k = {used}**, with the clusters' agreement with the labels (ARI, NMI)")
@@ -174,8 +176,10 @@ def distances_view(result: Result) -> None:
     if len(result.table) < 2:
         st.info("Distances need two models or more.", icon=":material/info:")
         return
-    show_charts([distances_chart(result)], key="distances", alt_text="Distances between models, sorted by tree")
-    show_downloads(result, lambda: distances_chart(result), lambda: charts.figures(result), table="distances")
+    drawing = partial(distances_chart, result)
+    shown = "Distances between models, sorted by tree"
+    show_charts(lambda: [drawing()], key="distances", alt_text=shown, result=result)
+    show_downloads(result, drawing, lambda: charts.figures(result), table="distances", view="distances")
     with st.expander("Table: distances", icon=":material/table:"):
         show_table(result.tables["distances"])
 
@@ -201,12 +205,21 @@ def depth_view(result: Result) -> None:
     if measure == "relative_norm" and of == "weights":
         st.info("Norms are those of deltas, relative to the base.", icon=":material/info:")
         return
-    drawn = [
-        rank_charts.depth_chart(result, family, str(of), round(percent / 100, 6), str(measure), legend=not place)
-        for place, family in enumerate(families)
-    ]
-    show_charts(drawn, key="depth", across=3, alt_text="Rank by layer for each family of matrices")
-    show_downloads(result, lambda: drawn[0], lambda: charts.figures(result), table="ranks")
+    threshold = round(percent / 100, 6)
+
+    def drawn(family: str) -> Any:
+        return rank_charts.depth_chart(result, family, str(of), threshold, str(measure), legend=family == families[0])
+
+    view = (of, threshold, measure)
+    show_charts(
+        lambda: [drawn(family) for family in families],
+        key="depth",
+        across=3,
+        alt_text="Rank by layer for each family of matrices",
+        result=result,
+        view=view,
+    )
+    show_downloads(result, lambda: drawn(families[0]), lambda: charts.figures(result), table="ranks", view=view)
     with st.expander("Table: trends", icon=":material/table:"):
         show_table(result.tables["trends"].drop(columns="coefficients"))
 
@@ -238,11 +251,13 @@ def _one_model(result: Result, models: Sequence[str]) -> None:
         of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of"))
     families = rank_charts.families_of(result, of)
     show_charts(
-        [
+        lambda: [
             rank_charts.spectrum_chart(result, model, family, of, legend=not place)
             for place, family in enumerate(families)
         ],
         key="spectra",
         across=3,
         alt_text=f"Singular values of {names[model]}, by family and layer",
+        result=result,
+        view=(model, of),
     )

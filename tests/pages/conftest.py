@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -14,6 +15,9 @@ from streamlit.testing.v1 import AppTest, app_test
 
 from core.limits import MODE
 from core.models import zoo_models
+from core.rsa.spec import RsaSpec
+from ui import figures, studies
+from ui.figures import themed
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 120  # seconds; a slow machine is no fault of the app
@@ -87,6 +91,20 @@ def settle(app: AppTest, seconds: float = 280) -> AppTest:
         time.sleep(0.1)
         app.run()
     return app
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Every chart that a page draws from here on, as it is before it has the page's colours; the home page has none."""
+    charts: list[object] = []
+
+    def noted(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> dict[str, Any]:
+        charts.append(spec)
+        return themed(spec, theme, colours)
+
+    monkeypatch.setattr(figures, "themed", noted)
+    monkeypatch.setattr(studies, "first_study", lambda: RsaSpec(base="zoo:none"))
+    return charts
 
 
 def sentences(app: AppTest) -> str:

@@ -87,6 +87,17 @@ def test_what_cannot_be_drawn_is_said(link: dict[str, str | list[str]], text: st
     assert figures(app) == 0
 
 
+@pytest.mark.parametrize("view", ["By layer", "Sentence"])
+def test_a_second_reader_gets_the_charts_of_the_first(
+    link: dict[str, str | list[str]], view: str, drawn: list[object]
+) -> None:
+    first = open_page(PAGE, **link, view=view)
+    assert len(drawn) == figures(first) > 0
+    drawn.clear()
+    assert figures(open_page(PAGE, **link, view=view)) == figures(first)
+    assert not drawn
+
+
 def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
     app.text_input(key="probe/sentence").set_value("The dog went out. The man opened the door.")

@@ -57,7 +57,7 @@ def charts(app: AppTest) -> int:
 
 
 @pytest.mark.parametrize("view", STUDY_VIEWS)
-def test_every_view_of_the_study(view: str) -> None:
+def test_every_view_of_the_study_is_there_and_drawn_once(view: str, drawn: list[object]) -> None:
     app = open_page(PAGE, **LINK, view=view)
     assert not app.exception
     assert not app.error
@@ -65,7 +65,10 @@ def test_every_view_of_the_study(view: str) -> None:
     if view == TRAINING:
         assert "No network among the maps" in sentences(app)
     else:
-        assert charts(app) == (2 if view == SPACE else 1)
+        assert len(drawn) == charts(app) == (2 if view == SPACE else 1)
+    drawn.clear()
+    assert charts(open_page(PAGE, **LINK, view=view)) == charts(app)
+    assert not drawn
 
 
 def test_the_slider_of_the_space_moves_through_the_layers() -> None:
@@ -84,7 +87,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 @pytest.mark.parametrize("view", EXPERIMENT_VIEWS)
 def test_an_experiment_starts_on_its_button_and_without_the_main_study(
-    view: str, monkeypatch: pytest.MonkeyPatch
+    view: str, monkeypatch: pytest.MonkeyPatch, drawn: list[object]
 ) -> None:
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("the main study ran")
@@ -108,6 +111,9 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
     assert not app.exception
     assert charts(app) >= 1
     assert app.dataframe
+    drawn.clear()
+    assert charts(press(open_page(PAGE, **LINK, **own, view=view), "Run, about")) == charts(app)
+    assert not drawn
 
 
 @pytest.mark.parametrize("view", [STITCHING, ATTENTION])

@@ -54,11 +54,14 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
 
 
 @pytest.mark.parametrize(("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 6), ("Map", 7)])
-def test_a_link_opens_every_view(view: str, count: int) -> None:
+def test_a_link_opens_every_view_and_what_it_draws_is_shared(view: str, count: int, drawn: list[object]) -> None:
     app = open_page(PAGE, **LINK, view=view, vector="norms")
     assert not app.exception
     assert "norms" in sentences(app)
-    assert figures(app) == count
+    assert figures(app) == count == len(drawn)
+    drawn.clear()
+    assert figures(open_page(PAGE, **LINK, view=view, vector="norms")) == count
+    assert not drawn
 
 
 def test_the_map_is_coloured_and_drawn_as_asked() -> None:
