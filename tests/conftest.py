@@ -18,12 +18,19 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 @pytest.fixture(autouse=True)
 def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty store for each test; nothing is read from or left in the user's own."""
+    """An empty store for each test, without the answers in the box; nothing is read from or left in the user's own."""
     folder = tmp_path_factory.mktemp("store")
     monkeypatch.setenv("PALIMPSEST_STORE", str(folder))
+    monkeypatch.setenv("PALIMPSEST_ANSWERS", "none")
     monkeypatch.delenv("PALIMPSEST_MODE", raising=False)
     monkeypatch.delenv("PALIMPSEST_SCHEDULER", raising=False)
     return folder
+
+
+@pytest.fixture
+def box_answers(private_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers that came with the box lie under the test's store, as they do for a user."""
+    monkeypatch.delenv("PALIMPSEST_ANSWERS", raising=False)
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:

@@ -87,6 +87,11 @@ class Job:
         return self.progress is not None and 0 < self.progress.total <= self.progress.stored
 
     @property
+    def from_box(self) -> bool:
+        """Whether every number was there, and some of them came with the box."""
+        return self.from_store and self.progress is not None and self.progress.shipped > 0
+
+    @property
     def complete(self) -> bool:
         """Done, with no task that failed on the way."""
         return self.state is State.DONE and not getattr(self.result, "failures", None)

@@ -11,14 +11,14 @@ itself twice a second shows progress, and the page reruns once when it ends. See
 from __future__ import annotations
 
 import uuid
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
 from core.limits import current_limits
-from core.runs.store import key_of
+from core.runs.store import default_store, key_of, using
 from ui.errors import show_error
 from ui.jobs import Job, Jobs, QueueFullError, State, Work
 from ui.studylog import logged
@@ -27,11 +27,12 @@ from ui.text import plain
 if TYPE_CHECKING:
     from core.results.export import Result
     from core.runs.runner import Progress
+    from core.runs.tasks import Signal
 
 EVERY = 0.5  # seconds between two looks at a running job
 PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
 CANCELLED = "Cancelled. What was already computed is in the store."
-ASKED, LEFT, WAITED = "studies_asked", "studies_left", "studies_waited_for"
+ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
 
 
 @st.cache_resource(show_spinner=False)
@@ -57,6 +58,9 @@ def run_panel(
         The result, or None while there is none: the panel then shows why.
     """
     key = key_of(study_name, asdict(spec), identity)
+    afresh = st.session_state.setdefault(AFRESH, set())
+    if key in afresh:
+        key, run = key_of(key, AFRESH), without_answers(run)
     asked, left = st.session_state.setdefault(ASKED, set()), st.session_state.setdefault(LEFT, set())
     if again:
         left.discard(key)
@@ -84,7 +88,7 @@ def run_panel(
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
-            st.caption(describe_done(job, waited=key in waited))
+            _show_origin(job, waited=key in waited)
         return _with_failures(job.result)
     elif job.state == State.CANCELLED:
         _offer_again(CANCELLED, key)
@@ -92,6 +96,32 @@ def run_panel(
         show_error(job.error or RuntimeError("the study ended without a result"))
         _offer_again("", key)
     return None
+
+
+def without_answers(run: Work) -> Work:
+    """The same work without what came with the box: what the store has not kept is computed."""
+
+    def work(report: Callable[[Progress], None], cancel: Signal) -> Any:
+        with using(default_store().without_answers()):
+            return run(report, cancel)
+
+    return work
+
+
+def _show_origin(job: Job, waited: bool) -> None:
+    """Where the numbers are from; what came with the box can be computed here too."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(describe_done(job, waited), width="content")
+        if job.from_box:
+            st.button(
+                "Run again here",
+                key=f"afresh_{job.key[:12]}",
+                type="tertiary",
+                icon=":material/refresh:",
+                help="Computes the same study on this machine.",
+                on_click=st.session_state[AFRESH].add,
+                args=(job.key,),
+            )
 
 
 def _with_failures(result: Result) -> Result:
@@ -120,7 +150,9 @@ def _offer_again(message: str, key: str) -> None:
 
 
 def describe_done(job: Job, waited: bool = True) -> str:
-    """How long it took; what was there before this reader asked was computed earlier."""
+    """How long it took; what was there before this reader asked was computed earlier, or came with the box."""
+    if job.from_box:
+        return ":material/inventory_2: Came with the box"
     if job.from_store or not waited:
         return ":material/history: Computed earlier, read from the store"
     return f":material/check: Computed in {_time(job.seconds)}"

@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     for option in options_of(study_module(command).Spec):
         add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
+    parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
 
 
@@ -89,11 +90,13 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     """
     from core.results.export import write_result
     from core.runs.runner import open_executor
+    from core.runs.store import default_store
 
     study, spec = study_module(command), spec_of(command, arguments)
     began, seen = time.monotonic(), _Seen()
+    store = default_store().without_answers() if arguments.fresh else default_store()
     with open_executor(arguments.scheduler) as executor:
-        result = study.run_study(spec, executor=executor, progress=seen)
+        result = study.run_study(spec, store=store, executor=executor, progress=seen)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     extra: Callable[[Result], Mapping[str, bytes]] = getattr(study, "extra_files", lambda result: {})
@@ -101,7 +104,9 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     print(result.headline)
     for sentence in (*result.notices, *result.failures.values()):
         print(f"note: {sentence}", file=sys.stderr)
-    print(f"{seen.stored} of {seen.total} tasks were stored; {time.monotonic() - began:.1f} s.", file=sys.stderr)
+    came = f" ({seen.shipped} came with the box)" if seen.shipped else ""
+    seconds = time.monotonic() - began
+    print(f"{seen.stored} of {seen.total} tasks were stored{came}; {seconds:.1f} s.", file=sys.stderr)
     print(f"Written: {', '.join(str(path) for path in files)}")
     return 1 if result.failures else 0
 
@@ -114,10 +119,10 @@ def study_module(command: str) -> Any:
 class _Seen:
     """The last progress of a run, and a line that rewrites itself where there is a terminal."""
 
-    stored = total = 0
+    stored = total = shipped = 0
 
     def __call__(self, progress: Progress) -> None:
-        self.stored, self.total = progress.stored, progress.total
+        self.stored, self.total, self.shipped = progress.stored, progress.total, progress.shipped
         if not sys.stderr.isatty():
             return
         filled = round(progress.fraction * WIDTH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,3 +57,11 @@ def trim(cache: Any) -> None:
             return
         with cache._transact() as (sql, cleanup):
             cache._cull(time.time(), sql, cleanup, limit=cache.cull_limit)
+
+
+def clear(cache: Any) -> None:
+    """Throw every entry away, and every file that a crash left behind."""
+    cache.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of each such file, and removes it
+        cache.check(fix=True)

@@ -7,8 +7,10 @@ was computed and never who, where or in which process.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,6 +84,15 @@ def decode(payload: bytes) -> Value:
         return {name: arrays[name] if name in arrays else plain[name] for name in order}
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise OSError(f"not a stored value: {error}") from error
+
+
+def decode_sound(payloads: Mapping[str, bytes]) -> dict[str, Value]:
+    """The values by key, without those whose bytes are not what `encode` writes."""
+    values: dict[str, Value] = {}
+    for key, payload in payloads.items():
+        with contextlib.suppress(OSError):
+            values[key] = decode(payload)
+    return values
 
 
 def _plain(item: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError, TaskError
 from core.runs.cluster import ClusterExecutor, cluster
 from core.runs.cores import TASKS_AT_ONCE, limit_threads
-from core.runs.store import Store, decode, default_store
+from core.runs.store import Store, current_store, decode
 from core.runs.tasks import Ledger, Outcome, Signal, Task, opened_ledger, perform, span, tick
 
 __all__ = ["Outputs", "Progress", "Task", "open_executor", "run", "span", "tick"]
@@ -35,6 +35,7 @@ AGAIN = "Run again: what was finished is kept."
 class Progress:
     """How far a run is: tasks `done` of `total` (`stored` of them were there already), seconds so far and to go.
 
+    `shipped` of those that were there came with the box.
     `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until there is something
     to go by.
     """
@@ -46,6 +47,7 @@ class Progress:
     note: str
     seconds: float
     remaining: float | None
+    shipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class _Work:
     failures: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, PalimpsestError] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
+    shipped: set[str] = field(default_factory=set)
     bugs: list[BaseException] = field(default_factory=list)
 
     def settle(self, key: str, future: Future[Outcome]) -> None:
@@ -122,7 +125,12 @@ class _Work:
         left = len(self.by_key) - len(ended) - sum(running.values())
         remaining = seconds * left / at_work if seconds > 0.5 and at_work > 0.02 else None
         fraction = 1.0 - left / len(self.by_key) if self.by_key else 1.0
-        return Progress(done, total, stored, fraction, self.ledger.note, seconds, 0.0 if left <= 0 else remaining)
+        return Progress(
+            done, total, stored, fraction, self.ledger.note, seconds, 0.0 if left <= 0 else remaining, self._came()
+        )
+
+    def _came(self) -> int:
+        return sum(len(self.by_key[key]) for key in self.shipped)
 
     def outputs(self) -> Outputs:
         """The end result."""
@@ -152,7 +160,7 @@ def run(
 
     Args:
         tasks: With distinct roles.
-        store: Where to look and to keep; the default store without it.
+        store: Where to look and to keep; the current store (`store.using`), else the default store without it.
         executor: Where to run; `open_executor()` without it.
         progress: Called in this thread at the start, a few times a second and at the end.
         cancel: Set it, from any thread, to end the run at the next tick of its tasks. A `Signal` can also ask it to
@@ -174,9 +182,9 @@ def run(
     by_key: dict[str, list[Task]] = {}
     for task in tasks:
         by_key.setdefault(task.key, []).append(task)
-    ledger = Ledger(uuid.uuid4().hex, store or default_store(), cancel)
+    ledger = Ledger(uuid.uuid4().hex, store or current_store(), cancel)
     work = _Work(ledger, by_key)
-    work.values = dict(ledger.store.get_many(key for key, together in by_key.items() if not together[0].fleeting))
+    work.values, work.shipped = ledger.store.find(key for key, together in by_key.items() if not together[0].fleeting)
     work.stored = set(work.values)
     report = progress or (lambda _: None)
     report(work.progress())

@@ -8,6 +8,7 @@ warning. The size is limited, and what was used longest ago leaves first, one en
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
 import os
 import shutil
@@ -15,6 +16,7 @@ import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
@@ -24,22 +26,13 @@ import diskcache
 
 from core.errors import StoreError
 from core.runs import books, files
+from core.runs.answers import Answers, default_answers
 from core.runs.books import StoreInfo
-from core.runs.encoding import Value, decode, encode, key_of
+from core.runs.encoding import Value, decode, decode_sound, encode, key_of
 from core.runs.flight import Flight, SingleFlight
 
-__all__ = [
-    "Store",
-    "StoreInfo",
-    "StoreWarning",
-    "Value",
-    "current_store",
-    "decode",
-    "default_store",
-    "encode",
-    "key_of",
-    "using",
-]
+__all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "current_store", "default_store", "using"]
+__all__ += ["decode", "encode", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
@@ -49,7 +42,7 @@ WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
 MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
 TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout, UnicodeDecodeError)
 
-_OPEN: dict[tuple[int, Path, int], Store] = {}
+_OPEN: dict[tuple[int, Path, int, Path | None], Store] = {}
 _OPENING = threading.Lock()
 _CURRENT: ContextVar[Store | None] = ContextVar("palimpsest_store", default=None)
 
@@ -128,12 +121,13 @@ class _Cache(diskcache.Cache):
 class Store:
     """A folder of values by key, shared by threads and processes of one machine (not over a network file system)."""
 
-    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT) -> None:
+    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT, answers: Answers | None = None) -> None:
         """Open the store, or make it.
 
         Args:
             folder: Where it lies; made, readable by its owner only, if it is not there.
             size_limit: Bytes on disk above which what was used longest ago is thrown away.
+            answers: Values that are found where the store has none; they are never written.
 
         Raises:
             StoreError: If the folder cannot be made or written.
@@ -141,6 +135,7 @@ class Store:
         self.folder = Path(folder)
         self._values_folder = self.folder / "values"
         self.size_limit = size_limit
+        self.answers = answers
         self.notices: list[str] = []
         self._guard = threading.Lock()
         self._open_values()
@@ -151,10 +146,17 @@ class Store:
 
     def __contains__(self, key: str) -> bool:
         try:
-            return key in self._values
+            kept = key in self._values
         except TROUBLE as error:
             self._recover(error)
-            return False
+            kept = False
+        return kept or (self.answers is not None and key in self.answers)
+
+    def without_answers(self) -> Store:
+        """The same store without what came with the box: what is not kept in it is computed."""
+        own = copy.copy(self)
+        own.answers = None
+        return own
 
     def get(self, key: str) -> Value | None:
         """The value under `key`; None where there is none, or where it is damaged."""
@@ -162,14 +164,19 @@ class Store:
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Value]:
         """Those of `keys` that are stored, in the order asked for. Damaged entries are left out."""
+        return self.find(keys)[0]
+
+    def find(self, keys: Iterable[str]) -> tuple[dict[str, Value], set[str]]:
+        """What `get_many` gives, and which of it came with the box."""
+        wanted = list(dict.fromkeys(keys))
         found: dict[str, Value] = {}
-        remaining = iter(dict.fromkeys(keys))
-        while batch := list(islice(remaining, READ_BATCH)):
-            payloads = dict(self._read(batch))
-            for key in filter(payloads.__contains__, batch):
-                with contextlib.suppress(OSError):
-                    found[key] = decode(payloads[key])
-        return found
+        for start in range(0, len(wanted), READ_BATCH):
+            found |= decode_sound(dict(self._read(wanted[start : start + READ_BATCH])))
+        kept = len(found)
+        if self.answers is not None and kept < len(wanted):
+            found |= decode_sound(self.answers.get_many(key for key in wanted if key not in found))
+        shipped = set(islice(found, kept, None))
+        return {key: found[key] for key in wanted if key in found}, shipped
 
     def put(self, key: str, value: Value) -> bool:
         """Keep `value` under `key`. False, with a notice, if it is too large or the disk is full."""
@@ -191,11 +198,9 @@ class Store:
                 batch, size = [], 0
         return self._write(batch) and kept
 
-    @contextlib.contextmanager
-    def lock(self, key: str, waiting: Callable[[], None] | None = None) -> Iterator[Flight]:
+    def lock(self, key: str, waiting: Callable[[], None] | None = None) -> AbstractContextManager[Flight]:
         """Hold `key` alone among all threads and processes of this store. See core.runs.flight.SingleFlight.hold."""
-        with self._flights.hold(key, waiting) as flight:
-            yield flight
+        return self._flights.hold(key, waiting)
 
     def get_or_compute(
         self, key: str, compute: Callable[[], Value], waiting: Callable[[], None] | None = None
@@ -234,10 +239,7 @@ class Store:
     def clear(self) -> None:
         """Throw everything away, what was set aside as damaged included."""
         try:
-            self._values.clear()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # it warns of each file that a crash left behind, and removes it
-                self._values.check(fix=True)
+            books.clear(self._values)
             for path in self.folder.glob("*.damaged-*"):
                 shutil.rmtree(path)
         except TROUBLE as error:
@@ -310,17 +312,19 @@ class Store:
 def default_store() -> Store:
     """The store of this process: in `PALIMPSEST_STORE`, or in the user's cache folder.
 
-    `PALIMPSEST_STORE_BYTES` sets its size limit. Asked again, it is the same object.
+    `PALIMPSEST_STORE_BYTES` sets its size limit; under it lie the answers that came with the box, see
+    `answers.default_answers`. Asked again, it is the same object.
 
     Raises:
         StoreError: If the folder cannot be used, or the limit is not a number of bytes.
     """
     folder = files.named_folder("PALIMPSEST_STORE") or files.user_cache_folder()
     size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
-    which = (os.getpid(), folder, size_limit)
+    answers = default_answers()
+    which = (os.getpid(), folder, size_limit, answers.path if answers else None)
     with _OPENING:
         if which not in _OPEN:
-            _OPEN[which] = Store(folder, size_limit)
+            _OPEN[which] = Store(folder, size_limit, answers)
         return _OPEN[which]
 
 

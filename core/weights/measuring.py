@@ -27,6 +27,7 @@ from core.weights.spectra import decompose, singular_values
 from core.weights.vectors import EXACT, Features, calc_sketch
 
 VERSION = 1  # raised when what is kept of a matrix changes
+HEAVY = ("left", "right", "sketch", "sketch_lengths")  # parts of a delta's value that distances alone are made of
 KEPT_RANKS = (8, 16, 32, 64)
 
 
@@ -134,7 +135,8 @@ def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) 
 
 
 def unpack_features(value: Value) -> Features:
-    """The features of a fine-tune from what `measure_delta` returned."""
+    """The features of a fine-tune from what `measure_delta` returned; without directions where they were left out."""
+    whole = all(name in value for name in HEAVY)
     shapes = tuple((int(rows), int(columns)) for rows, columns in value["shapes"])
     kept = int(value["kept"])
     return Features(
@@ -144,9 +146,9 @@ def unpack_features(value: Value) -> Features:
         values=value["values"],
         delta_norms=value["delta_norms"],
         weight_norms=value["weight_norms"],
-        left=tuple(_cut(value["left"], [(rows, kept) for rows, _ in shapes])),
-        right=tuple(_cut(value["right"], [(columns, kept) for _, columns in shapes])),
-        sketches=tuple(_cut(value["sketch"], [(length,) for length in value["sketch_lengths"]])),
+        left=tuple(_cut(value["left"], [(rows, kept) for rows, _ in shapes])) if whole else (),
+        right=tuple(_cut(value["right"], [(columns, kept) for _, columns in shapes])) if whole else (),
+        sketches=tuple(_cut(value["sketch"], [(length,) for length in value["sketch_lengths"]])) if whole else (),
     )
 
 

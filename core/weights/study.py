@@ -23,12 +23,13 @@ from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, run, run_stages
 from core.weights import headline, maps, rank_tables, tables
 from core.weights.charts import figures
+from core.weights.condensing import DISTANCES, comparable, condense, run_condensed
 from core.weights.doses import compare_doses
 from core.weights.finding import Found, Labels, find_models, read_labels
 from core.weights.measuring import kept_rank, measure_delta, measure_weights, place_models, unpack_features
 from core.weights.members import Member
 from core.weights.spec import WeightsSpec
-from core.weights.vectors import VECTORS, Features, calc_distances, relative_size
+from core.weights.vectors import VECTORS, Features, relative_size
 
 Spec = WeightsSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "redraw", "run_study"]
@@ -112,6 +113,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         TaskError: If every task failed.
         SpecError: If too many failed for the neighbours or clusters asked for.
     """
+    if DISTANCES not in outputs.values:
+        outputs = replace(outputs, values=condense(outputs, spec.rank))
     found: Found = ready.values["models"]
     present = [member for member in found.members if ("delta", member.ref) in outputs.values]
     if not outputs.values:
@@ -120,10 +123,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     present = [member for member in present if member.ref in features]
     notices += [text for member in present for text in outputs.values["delta", member.ref]["notices"]]
     labels, aside = _labels(spec, ready, present), _aside(spec, present)
-    distances = {
-        vector: calc_distances(list(features.values()), vector, spec.rank) if len(features) > 1 else np.zeros((1, 1))
-        for vector in VECTORS
-    }
+    distances = {vector: np.asarray(outputs.values[DISTANCES][vector]) for vector in VECTORS}
     scored = tables.score(spec, labels, distances, aside)
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)
@@ -172,7 +172,8 @@ def run_study(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None, **opt
         texts: A label table that came with the request, by the name that `spec.labels` has.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
+    ready, _ = run_stages(prepare(spec, texts), lambda ready: (), **options)
+    outputs = run_condensed(plan(spec, ready), spec.rank, **options)
     return redraw(collect(spec, ready, outputs), spec.map, **options)
 
 
@@ -243,13 +244,12 @@ def _describe_still(features: Mapping[str, Features]) -> list[str]:
 def _comparable(present: list[Member], outputs: Outputs, notices: list[str]) -> tuple[dict[str, Features], list[str]]:
     """Features of the models whose matrices are those of the first one; the others are left out with a notice."""
     features = {member.ref: unpack_features(outputs.values["delta", member.ref]) for member in present}
-    kept: dict[str, Features] = {}
-    for ref, model in features.items():
-        first = next(iter(kept.values()), model)
-        if (model.families, model.layers, model.shapes) == (first.families, first.layers, first.shapes):
-            kept[ref] = model
-        else:
-            notices.append(f"{ref} is left out: its matrices are not of the shapes of {next(iter(kept))}'s.")
+    kept = comparable(features)
+    notices += [
+        f"{ref} is left out: its matrices are not of the shapes of {next(iter(kept))}'s."
+        for ref in features
+        if ref not in kept
+    ]
     return kept, notices
 
 

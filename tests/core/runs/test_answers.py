@@ -1,0 +1,113 @@
+"""The answers in the box: found where the store has none, never written, damaged or missing ones computed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.runs.answers import Answers, default_answers, write_answers
+from core.runs.runner import Progress, Task, run
+from core.runs.store import Store, default_store, encode, using
+from core.runs.tasks import pure
+
+CALLS: list[int] = []
+
+
+@pure("tests.answers.square")
+def square(number: int) -> dict[str, object]:
+    CALLS.append(number)
+    return {"square": np.array([number**2]), "where": "here"}
+
+
+def tasks(*numbers: int) -> list[Task]:
+    return [Task.of(str(number), square, role=number, number=number) for number in numbers]
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> Answers:
+    """Answers to the squares of 2 and 3, which say that they came with the box."""
+    CALLS.clear()
+    path = tmp_path / "answers" / "answers.zip"
+    values = {task.key: encode({"square": np.array([task.role**2]), "where": "box"}) for task in tasks(2, 3)}
+    write_answers(path, values)
+    return Answers(path)
+
+
+@pytest.fixture
+def store(tmp_path: Path, shipped: Answers) -> Store:
+    return Store(tmp_path / "store", answers=shipped)
+
+
+def test_a_run_reads_what_came_with_the_box_and_computes_the_rest(store: Store) -> None:
+    seen: list[Progress] = []
+    outputs = run(tasks(2, 3, 4), store=store, progress=seen.append)
+    assert [outputs.values[number]["where"] for number in (2, 3, 4)] == ["box", "box", "here"]
+    assert [int(outputs.values[number]["square"][0]) for number in (2, 3, 4)] == [4, 9, 16]
+    assert CALLS == [4]
+    assert (seen[-1].stored, seen[-1].shipped, seen[-1].total) == (2, 2, 3)
+
+
+def test_what_came_with_the_box_is_not_copied_into_the_store(store: Store) -> None:
+    run(tasks(2, 3), store=store)
+    assert store.info().entries == 0
+    assert all(task.key in store for task in tasks(2, 3))
+
+
+def test_what_was_computed_here_comes_first(store: Store) -> None:
+    run(tasks(2), store=store.without_answers())
+    seen: list[Progress] = []
+    outputs = run(tasks(2, 3), store=store, progress=seen.append)
+    assert [outputs.values[number]["where"] for number in (2, 3)] == ["here", "box"]
+    assert (seen[-1].stored, seen[-1].shipped) == (2, 1)
+
+
+def test_without_answers_all_is_computed_and_kept_in_the_same_store(store: Store) -> None:
+    with using(store.without_answers()):
+        outputs = run(tasks(2, 3))
+    assert sorted(CALLS) == [2, 3]
+    assert outputs.values[2]["where"] == "here"
+    assert store.info().entries == 2
+    assert store.answers is not None
+
+
+@pytest.mark.parametrize("damage", ["cut short", "a flipped bit", "empty", "gone", "no archive"])
+def test_damaged_answers_are_computed_again(store: Store, shipped: Answers, damage: str) -> None:
+    content = bytearray(shipped.path.read_bytes())
+    middle = content.index(b"PK\x03\x04") + 30 + len(f"{'0' * 64}.safetensors") + 40  # inside the first entry
+    content[middle] ^= 255
+    changed = {
+        "cut short": bytes(content[: len(content) // 2]),
+        "a flipped bit": bytes(content),
+        "empty": b"",
+        "no archive": b"#" * 1000,
+    }
+    if damage == "gone":
+        shipped.path.unlink()
+    else:
+        shipped.path.write_bytes(changed[damage])
+    outputs = run(tasks(2, 3), store=store)
+    assert [int(outputs.values[number]["square"][0]) for number in (2, 3)] == [4, 9]
+    assert len(CALLS) == (1 if damage == "a flipped bit" else 2)
+
+
+def test_the_same_values_give_the_same_file_in_any_order(tmp_path: Path) -> None:
+    values = {task.key: encode(square(task.role)) for task in tasks(2, 3, 5)}
+    write_answers(tmp_path / "one.zip", values)
+    write_answers(tmp_path / "two.zip", dict(reversed(values.items())))
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    assert Answers(tmp_path / "one.zip").keys() == tuple(sorted(values))
+
+
+def test_the_default_store_has_the_answers_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, shipped: Answers
+) -> None:
+    assert default_store().answers is None  # as every test starts
+    monkeypatch.setenv("PALIMPSEST_ANSWERS", str(shipped.path))
+    assert default_store().answers is not None
+    assert default_store().get(tasks(2)[0].key) is not None
+    monkeypatch.delenv("PALIMPSEST_ANSWERS")
+    found = default_answers()
+    assert found is not None
+    assert found.path.parts[-3:] == ("zoo", "answers", "answers.zip")
