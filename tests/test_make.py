@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is n
 def commands(tmp_path: Path, *variables: str) -> list[str]:
     """What `make app` would run where nothing is installed."""
     said = subprocess.run(
-        ["make", "-n", "app", f"VENV={tmp_path / 'none'}", *variables],
+        ["make", "--no-print-directory", "-n", "app", f"VENV={tmp_path / 'none'}", *variables],
         cwd=ROOT,
         capture_output=True,
         text=True,
