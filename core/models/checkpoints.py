@@ -116,13 +116,13 @@ def read_config(folder: Path) -> dict[str, Any]:
             kernels that are not in the transformers library itself.
     """
     path = folder / CONFIG
-    config = read_json(path)
-    check_config(config, path)
     if (folder / ADAPTER).exists():
         raise ModelError(
-            f"{folder} holds an adapter ({ADAPTER}) that points at another model: merge the adapter into its base "
-            "model, save the result, and use that."
+            f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page compares it as it "
+            "is; elsewhere merge it into its base model, save the result, and use that."
         )
+    config = read_json(path)
+    check_config(config, path)
     tokenizer = folder / "tokenizer_config.json"
     if tokenizer.is_file():
         settings = read_json(tokenizer)

@@ -84,6 +84,11 @@ def _download(name: str, revision: str | None) -> Path:
         if earlier:
             return earlier
         raise _refusal(error, name, revision) from error
+    if checkpoints.ADAPTER in files and checkpoints.CONFIG not in files:
+        raise ModelError(
+            f"{name} is an adapter, which the weights page compares as it is: to run it, merge it into its base and "
+            "use that."
+        )
     try:
         folder = _fetch(name, commit, checkpoints.CONFIG).parent
         checkpoints.read_config(folder)

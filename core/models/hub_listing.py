@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,6 +159,13 @@ def look_up(name: str, revision: str | None = None) -> Found:
     return known
 
 
+def is_adapter(files: Collection[str]) -> bool:
+    """Whether a repository with these files holds an adapter and no model."""
+    return checkpoints.ADAPTER in files and not any(
+        name in files for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
+    )
+
+
 def read_small(name: str, commit: str, path: str) -> bytes:
     """A small file of a model (configuration, index of shards), kept in the hub's own cache.
 
@@ -181,7 +188,7 @@ def _ask(name: str, revision: str | None) -> Found:
     if info.sha is None or not hub.COMMIT.fullmatch(info.sha):
         raise ModelError(f"The hub did not name a commit for {name}: check HF_ENDPOINT.")
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
-    if checkpoints.CONFIG not in files:
+    if checkpoints.CONFIG not in files and not is_adapter(files):
         raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
     card = info.card_data.to_dict() if info.card_data else {}
     return Found(name, info.sha, files, _data(info.tags or (), card))

@@ -6,14 +6,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from core.errors import SpecError
-from core.models.checkpoints import CONFIG
+from core.models.checkpoints import ADAPTER, CONFIG
 from core.models.loading import zoo_models
 from core.models.references import PATTERN, parse_ref
 from core.models.zoo import zoo_folder
 
 
-def matching_refs(text: str) -> tuple[str, ...]:
+def matching_refs(text: str, adapters: bool = False) -> tuple[str, ...]:
     """The references that a reference or a pattern names, in the box's order or by name.
+
+    Args:
+        text: The reference or pattern.
+        adapters: Whether a folder with an adapter is meant as well as one with a model.
 
     Raises:
         SpecError: If a pattern matches nothing, or is of another kind than zoo: and path:.
@@ -31,7 +35,9 @@ def matching_refs(text: str) -> tuple[str, ...]:
         parse_ref("path:.")  # refuses folders on a shared instance
         where = Path(name).expanduser()
         folders = sorted(where.parent.glob(where.name))
-        found = [str(parse_ref(f"path:{folder}")) for folder in folders if (folder / CONFIG).is_file()]
+        marks = (CONFIG, ADAPTER) if adapters else (CONFIG,)
+        held = [folder for folder in folders if any((folder / mark).is_file() for mark in marks)]
+        found = [str(parse_ref(f"path:{folder}")) for folder in held]
     else:
         raise SpecError(f"{text!r} is a pattern, which works for zoo: and path: only; name hub models one by one.")
     if not found:

@@ -54,13 +54,17 @@ class Delta:
         index: Its place in `Pair.slots`.
         matrix: Fine-tuned minus base, shape (output, input), float64.
         weight_norm: Frobenius norm of the base's matrix.
-        floor: Relative size of the rounding error of the coarser of the two files.
+        floor: Relative size of the rounding error of the coarser of the two files; 0 for a product of factors.
+        weight: The base's matrix, float64.
+        factors: Two matrices, shapes (output, rank) and (input, rank), whose product it is, where that is known.
     """
 
     index: int
     matrix: Float[ndarray, "output input"]
     weight_norm: float
     floor: float
+    weight: Float[ndarray, "output input"]
+    factors: tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None = None
 
 
 def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> Pair:
@@ -123,7 +127,7 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         floor = _rounding(pair, *slots[0])
         for ours, theirs in slots:
             weight = ours.cut(base)
-            yield Delta(place[ours], theirs.cut(tuned) - weight, float(np.linalg.norm(weight)), floor)
+            yield Delta(place[ours], theirs.cut(tuned) - weight, float(np.linalg.norm(weight)), floor, weight)
 
 
 def relative_delta(base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> float:

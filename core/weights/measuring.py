@@ -8,7 +8,7 @@ a run that is cut short goes on where it stopped.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,12 @@ from core.errors import ModelError
 from core.runs.runner import span, tick
 from core.runs.store import Value, current_store, key_of
 from core.runs.tasks import pure
+from core.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
 from core.weights.families import find_slots
 from core.weights.maps import draw_map
-from core.weights.opening import is_remote, open_model
-from core.weights.spectra import decompose, singular_values
+from core.weights.opening import is_remote, open_adapter, open_model
+from core.weights.spectra import decompose, decompose_factors, singular_values
 from core.weights.vectors import EXACT, Features, calc_sketch
 
 VERSION = 1  # raised when what is kept of a matrix changes
@@ -61,7 +62,7 @@ def measure_delta(
     Raises:
         ModelError: If a model cannot be read or is no fine-tune of the base.
     """
-    pair = match(open_model(base), open_model(model), families)
+    pair = open_pair(base, model, families)
     shapes = [pair.shape(index) for index in range(len(pair.slots))]
     exact = sum(rows * columns for rows, columns in shapes) <= EXACT
     records: dict[int, dict[str, Any]] = {}
@@ -84,6 +85,27 @@ def measure_delta(
     _check_changed(model, base, ordered)
     notices = [*pair.notices, *_check_rounding(model, ordered)]
     return {"places": places, "shapes": [list(shape) for shape in shapes], "notices": notices, **_pack(ordered)}
+
+
+def open_pair(base: str, model: str, families: Sequence[str] = ()) -> Pair:
+    """A base and what was made of it, a model or an adapter, matrix by matrix.
+
+    Raises:
+        ModelError: If one cannot be read, or they do not belong together.
+    """
+    adapter = open_adapter(model)
+    if adapter is not None:
+        return match_adapter(open_model(base), adapter, families)
+    return match(open_model(base), open_model(model), families)
+
+
+def deltas_of(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
+    """The matrices of a pair's delta, one at a time, but for those at the indices of `skip`.
+
+    Raises:
+        ModelError: If a tensor cannot be read, or the two models are unrelated.
+    """
+    return read_factors(pair, skip) if isinstance(pair, AdapterPair) else read_deltas(pair, skip)
 
 
 @pure("weights.model")
@@ -154,7 +176,7 @@ def unpack_features(value: Value) -> Features:
 
 def _with_progress(pair: Pair, known: dict[int, Any]) -> Iterator[Delta]:
     total = len(pair.slots)
-    deltas = read_deltas(pair, known.keys())
+    deltas = deltas_of(pair, known.keys())
     for done in range(len(known), total):
         with span(done / total, (done + 1) / total):
             tick(0.0, f"matrix {done + 1} of {total}")
@@ -163,7 +185,7 @@ def _with_progress(pair: Pair, known: dict[int, Any]) -> Iterator[Delta]:
 
 
 def _measure_matrix(delta: Delta, kept: int, seed: int | None) -> dict[str, Any]:
-    parts = decompose(delta.matrix, kept)
+    parts = decompose_factors(*delta.factors, kept) if delta.factors else decompose(delta.matrix, kept)
     sketch = delta.matrix.ravel() if seed is None else calc_sketch(delta.matrix, seed)
     return {
         "values": parts.values,

@@ -163,7 +163,7 @@ def _expand(pattern: str, base: str) -> list[Member]:
             have = ", ".join(member.ref for member in tuned[:6]) or "none"
             raise SpecError(f"No fine-tune in the box matches {pattern!r}; it has {have}{' ...' * (len(tuned) > 6)}.")
         return matches
-    return [_describe(ref, base) for ref in matching_refs(pattern)]
+    return [_describe(ref, base) for ref in matching_refs(pattern, adapters=True)]
 
 
 def _describe(ref: str, base: str) -> Member:

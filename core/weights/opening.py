@@ -10,9 +10,10 @@ import json
 from pathlib import Path
 
 from core.errors import ModelError
-from core.models import checkpoints, fingerprint, hub, hub_listing, locate, parse_ref
+from core.models import adapters, checkpoints, fingerprint, hub, hub_listing, locate, parse_ref
 from core.models.hub_ranges import RangeFile
-from core.weights.tensors import INDEX, Checkpoint, open_checkpoint, open_folder, read_index, weight_files
+from core.weights.adapters import Adapter
+from core.weights.tensors import INDEX, Checkpoint, LocalFile, open_checkpoint, open_folder, read_index, weight_files
 
 
 def identify(ref: str) -> str:
@@ -24,7 +25,8 @@ def identify(ref: str) -> str:
     try:
         parsed = parse_ref(ref)
         if parsed.kind != "hub":
-            return fingerprint(parsed)
+            held = _adapter_folder(ref)
+            return adapters.adapter_fingerprint(held) if held else fingerprint(parsed)
         folder = _downloaded(parsed.name, parsed.revision)
         commit = folder.name if folder else hub_listing.look_up(parsed.name, parsed.revision).commit
         return f"{parsed.name} {commit}"
@@ -47,6 +49,8 @@ def open_model(ref: str) -> Checkpoint:
     parsed = parse_ref(ref)
     if parsed.random:
         raise ModelError(f"{ref} is drawn afresh: it has no weights of its own to compare. Name a trained model.")
+    if _adapter_folder(ref) is not None:
+        raise ModelError(f"{ref} is an adapter: it has a change and no weights of its own; ask for those of its base.")
     if parsed.kind != "hub":
         folder = locate(parsed)
         return open_folder(ref, folder, checkpoints.read_config(folder))
@@ -54,6 +58,37 @@ def open_model(ref: str) -> Checkpoint:
     if earlier is not None:
         return open_folder(ref, earlier, checkpoints.read_config(earlier))
     return _open_remote(ref, parsed.name, parsed.revision)
+
+
+def open_adapter(ref: str) -> Adapter | None:
+    """A LoRA adapter's configuration and the places of its factors; None where the reference is no adapter.
+
+    Raises:
+        ModelError: If it is an adapter that cannot be found, read or used.
+    """
+    parsed = parse_ref(ref)
+    folder = _adapter_folder(ref)
+    if folder is not None:
+        config = adapters.read_adapter(folder)
+        return Adapter(config, open_checkpoint(ref, {}, [LocalFile(folder / adapters.ADAPTER_WEIGHTS)]))
+    if parsed.kind != "hub" or _downloaded(parsed.name, parsed.revision) is not None:
+        return None
+    found = hub_listing.look_up(parsed.name, parsed.revision)
+    if not hub_listing.is_adapter(found.files):
+        return None
+    adapters.check_files(list(found.files), ref)
+    raw = hub_listing.read_small(parsed.name, found.commit, checkpoints.ADAPTER)
+    config = adapters.parse_adapter(raw, ref)
+    return Adapter(config, open_checkpoint(ref, {}, [RangeFile(parsed.name, found.commit, adapters.ADAPTER_WEIGHTS)]))
+
+
+def _adapter_folder(ref: str) -> Path | None:
+    """The folder that a reference names, if it holds an adapter."""
+    parsed = parse_ref(ref)
+    if parsed.kind != "path" or parsed.random:
+        return None
+    folder = locate(parsed)
+    return folder if adapters.is_adapter(folder) else None
 
 
 def _open_remote(ref: str, name: str, revision: str | None) -> Checkpoint:

@@ -78,6 +78,38 @@ def decompose(matrix: Float[ndarray, "row column"], rank: int) -> Decomposition:
     return Decomposition(values, left, right)
 
 
+def decompose_factors(
+    left: Float[ndarray, "row inner"], right: Float[ndarray, "column inner"], rank: int
+) -> Decomposition:
+    """The same of a product of factors, left @ right.T, whose rank is no more than they have columns.
+
+    The singular values are those of a small matrix between two orthonormal bases, so that all beyond the inner
+    dimension are 0 exactly, and no Gram matrix costs the others half their digits.
+
+    Args:
+        left, right: Two factors with the same number of columns, which may be none.
+        rank: Columns to keep; padded with zero columns where the product has fewer.
+
+    Raises:
+        ShapeError: As `decompose`.
+    """
+    if rank < 1:
+        raise ShapeError(f"rank must be at least 1, got {rank}.")
+    rows, columns = len(left), len(right)
+    parts = Decomposition(np.zeros(min(rows, columns)), np.zeros((rows, rank)), np.zeros((columns, rank)))
+    if not left.shape[1]:
+        return parts
+    near, inner = np.linalg.qr(_checked(left))
+    far, other = np.linalg.qr(_checked(right))
+    first, values, second = np.linalg.svd(inner @ other.T, full_matrices=False)
+    values = np.where(values > values[0] * max(rows, columns) * np.finfo(np.float64).eps, values, 0.0)
+    parts.values[: len(values)] = values
+    kept = min(rank, int(np.count_nonzero(values)))
+    parts.left[:, :kept] = near @ first[:, :kept]
+    parts.right[:, :kept] = far @ second[:kept].T
+    return parts
+
+
 def energy_rank(values: Float[ndarray, "*shape value"], threshold: float) -> Int[ndarray, "*shape"]:
     """Directions needed for a share of the energy (sum of squared singular values); 0 for a zero matrix.
 

@@ -147,7 +147,7 @@ def test_remote_code_in_the_tokenizer_is_refused(folder) -> None:
 
 def test_an_adapter_that_points_elsewhere_is_refused(folder) -> None:
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "someone/else"}')
-    with pytest.raises(ModelError, match="points at another model: merge the adapter"):
+    with pytest.raises(ModelError, match="points at another model: the weights page"):
         load_model(f"path:{folder}")
 
 

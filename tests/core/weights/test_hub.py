@@ -328,3 +328,29 @@ def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Pa
     run_study(spec, store=mine)
     assert mine.info().entries == 3 * (1 + 18)
     assert default_store().info().entries == before
+
+
+def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_never_merged(server: TreeServer) -> None:
+    add_tree(server)
+    name = "base_model.model.bert.encoder.layer.1.output.dense"
+    rng = np.random.default_rng(0)
+    factors = {f"{name}.lora_A.weight": rng.normal(size=(2, 64)), f"{name}.lora_B.weight": rng.normal(size=(32, 2))}
+    config = {"peft_type": "LORA", "r": 2, "lora_alpha": 2, "base_model_name_or_path": BASE}
+    files = {
+        "adapter_config.json": json.dumps(config).encode(),
+        "adapter_model.safetensors": as_files({k: v.astype(np.float32) for k, v in factors.items()}, {})[
+            "model.safetensors"
+        ],
+    }
+    server.add_fine_tune("org/lora", BASE, files, ("squad",))
+    server.add_fine_tune(
+        "org/dora", BASE, {**files, "adapter_config.json": json.dumps(config | {"use_dora": True}).encode()}
+    )
+    result = run_study(replace(SPEC, models=("hub:org/mnli-0", "hub:org/lora", "hub:org/dora")))
+    assert list(result.table["model"]) == ["hub:org/mnli-0", "hub:org/lora"]
+    assert "hub:org/dora is DoRA" in result.failures["hub:org/dora"]
+    ranks = result.tables["ranks"].query("model == 'hub:org/lora' and threshold == .99")
+    assert ranks.loc[ranks["rank"] > 0, ["family", "layer", "rank"]].to_numpy().tolist() == [["ff2", 2, 2]]
+    assert any("hub:org/lora is a LoRA adapter of rank 2" in text for text in result.notices)
+    with pytest.raises(ModelError, match="org/lora is an adapter, which the weights page compares"):
+        hub.download("org/lora")
