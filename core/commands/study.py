@@ -26,6 +26,7 @@ WIDTH = 30
 STUDIES = {
     "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
     "probe": ("core.probes.study", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
+    "probe edges": ("core.probes.edges", "tags, labels and heads by layer: accuracy, code length, control labels"),
     "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),
     "align": ("core.alignment.study", "whether two models learn the same space: maps judged on held-out words"),
     "align check": ("core.alignment.experiments.check", "whether maps undo known bijections of a model's states"),

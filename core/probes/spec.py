@@ -26,7 +26,8 @@ POSITIONS = {
 }
 
 
-def _pipelines() -> Mapping[str, str]:
+def parsers() -> Mapping[str, str]:
+    """The parsers that are there, for an option."""
     from core.text.parsing import available_pipelines
 
     return dict.fromkeys(available_pipelines(), "")
@@ -51,7 +52,7 @@ class ProbeSpec(Spec):
     dev: str = options.corpus("", label="Development text", help="Sentences that decide when to stop.", shown=False)
     test: str = options.corpus("", label="Test text", help="Sentences that are scored.", shown=False)
     heads: str = options.choice("Trees", "auto", HEADS, help="Whose trees the probes learn.")
-    pipeline: str = options.choice("Parser", "box", _pipelines, help="Draws the trees of text without heads.")
+    pipeline: str = options.choice("Parser", "box", parsers, help="Draws the trees of text without heads.")
     probes: tuple[str, ...] = options.choices("Probes", PROBES, PROBES, help="What the probes predict.")
     position: str = options.choice(
         "Positions beside the vectors", "auto", POSITIONS, help="A code of each word's place, 16 numbers."
