@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.probes.result import ProbeResult
 from core.probes.spec import ProbeSpec
 from core.probes.study import run_study
-from ui import shell
+from ui import edge_views, shell
 from ui.forms import Form
 from ui.probe_views import CAVEATS, FORMULAS, ranks_view, scores_view, sentence_view
 from ui.results import show_headline, show_method
@@ -23,6 +23,7 @@ VIEWS = {
     SCORES: "scores of every layer",
     SENTENCE: "one sentence: the parse beside the predicted tree",
     RANKS: "how many dimensions a probe needs",
+    edge_views.EDGES: edge_views.MEANING,
 }
 
 
@@ -38,7 +39,7 @@ shell.open_page(
     "A linear map is trained so that distances between word vectors become distances in the dependency tree. Where "
     "that works, the tree can be read off the vectors: layer by layer, before and after fine-tuning.",
 )
-form = Form("probe", ProbeSpec, display=options_of(Display))
+form = Form("probe", ProbeSpec, display=(*options_of(Display), *edge_views.OPTIONS))
 with form.body():
     left, right = st.columns([4, 1])
     with left:
@@ -53,6 +54,10 @@ asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
 if asked is None:
     st.stop()
 spec = asked
+if form.address["view"] == edge_views.EDGES:
+    form.view()
+    edge_views.edge_view(form, spec)
+    st.stop()
 texts, identity = form.texts, (form.identity, *contents(*spec.probed))
 result = run_panel(
     "probe",

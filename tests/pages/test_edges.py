@@ -1,0 +1,52 @@
+"""Edge probing on the probe page: starts when asked to, shows each measure, says what a text lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.core.probes.test_edges import write_tagged
+from tests.core.tiny_models import save_tiny
+from tests.pages.conftest import open_page, sentences, settle
+from tests.pages.test_probe_trees import PAGE, figures
+from ui import forms
+from ui.edge_views import EDGES
+
+
+@pytest.fixture(scope="module")
+def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]:
+    folder = tmp_path_factory.mktemp("edge-page")
+    trees = write_tagged(folder / "trees.conllu")
+    small = {"draws": "20", "untrained": "false", "control_labels": "1", "sentences": "140", "view": EDGES}
+    return {"models": [f"path:{save_tiny(folder / 'bert', 'bert')}"], "corpus": str(trees), **small}
+
+
+@pytest.fixture(autouse=True)
+def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
+    monkeypatch.setattr(forms, "TEXTS", (*forms.TEXTS, link["corpus"]))
+    monkeypatch.setattr(forms, "model_options", lambda: list(link["models"]))
+
+
+def test_it_starts_when_its_button_is_pressed_and_shows_every_measure(
+    link: dict[str, str | list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
+    app = open_page(PAGE, **link)
+    assert not app.exception
+    assert "It starts when you press its button." in sentences(app)
+    assert figures(app) == 0
+    next(button for button in app.button if button.label.startswith("Run, about")).click()
+    settle(app.run())
+    assert not app.exception
+    assert not app.error
+    assert "A linear classifier reads from bert" in sentences(app)
+    assert figures(app) == 3
+    for measure in ("Code length", "Selectivity", "New words"):
+        app.segmented_control(key="probe/edge measure").set_value(measure)
+        app.run()
+        assert not app.exception
+    app.segmented_control(key="probe/view").set_value("By layer")
+    app.run()
+    assert not app.exception
