@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.alignment.fitting import Curve
 from core.alignment.linear import LinearAligner, Moments, moments
 from core.alignment.protocol import Parts, rows_for, score, split_rows
 from core.alignment.registry import METHODS, make_aligner
@@ -15,6 +14,9 @@ from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.pairs import Words, extract_pair
+
+if TYPE_CHECKING:
+    from core.alignment.fitting import Curve
 
 SHOWN = 120  # rows kept for the picture of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")

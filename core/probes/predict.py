@@ -184,13 +184,13 @@ def view_sentence(
     """
     if not len(words) == len(heads) == len(keep) == len(vectors):
         raise ShapeError("Words, heads, mask and vectors of a sentence must be equally many.")
-    lengths = np.array([len(words)])
-    distances = predict_distances(distance_map[None], vectors[:, None], lengths)[0][0]
-    depths = None if depth_map is None else predict_depths(depth_map[None], vectors[:, None], lengths)[0][0]
+    projected = _project(distance_map, vectors)  # as `predict_distances`, without torch for one sentence
+    distances = ((projected[:, None] - projected[None]) ** 2).sum(-1)
+    depths = None if depth_map is None else (_project(depth_map, vectors) ** 2).sum(-1)
     gold_depths = tree_depths(heads)
     root = shallowest(gold_depths if depths is None else depths, keep)
     parse, predicted = set(tree_edges(heads, keep)), set(spanning_tree(distances, keep))
-    points, explained = _plane(vectors.astype(np.float64) @ distance_map.T.astype(np.float64))
+    points, explained = _plane(projected)
     return SentenceView(
         words=tuple(words),
         heads=tuple(heads),
@@ -206,6 +206,12 @@ def view_sentence(
         points=points,
         explained=explained,
     )
+
+
+def _project(one: Float[np.ndarray, "rank d_model"], vectors: Float[np.ndarray, "word d_model"]) -> np.ndarray:
+    if one.shape[1] != vectors.shape[1]:
+        raise ShapeError(f"A map of {one.shape[1]} values cannot read vectors of {vectors.shape[1]}.")
+    return vectors.astype(np.float64) @ one.T.astype(np.float64)
 
 
 def _plane(projected: Float[np.ndarray, "word rank"]) -> tuple[np.ndarray, np.ndarray]:

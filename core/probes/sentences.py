@@ -33,9 +33,10 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
         ModelError: If the parser is not there.
     """
     from core.text.conllu import Sentence, is_punctuation
-    from core.text.parsing import parse_sentences, tokenize
+    from core.text.parsing import parse_sentences, tokenize_lines
 
-    sentences = tokenize("".join(character if character.isprintable() else " " for character in text))
+    line = "".join(character if character.isprintable() else " " for character in text)
+    sentences = tokenize_lines([line])[0]
     if not sentences:
         raise CorpusError("There is no word to draw: type a sentence.")
     longest = max(map(len, sentences))

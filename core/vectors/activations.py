@@ -154,21 +154,21 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
     from core.runs.store import key_of
 
     reading = _reading(ref, "encoder", None, "float32", store)
-    prefix = key_of("fitting", VERSION, tokenizer_fingerprint(ref))
-    keys = [key_of(prefix, tuple(words)) for words in sentences]
-    counts = {key: value["subwords"] for key, value in reading.store.get_many(keys).items()}
-    absent = {key: words for key, words in zip(keys, sentences, strict=True) if key not in counts and words}
-    if absent:
+    texts = tuple(tuple(words) for words in sentences)
+
+    def count() -> Value:
         from core.vectors.forward import cut_sentences
 
-        cut = cut_sentences(load_tokenizer(ref), list(absent.values()))
-        made = {
-            key: {"subwords": len(one.ids) if max(one.words, default=-1) >= 0 else 0}
-            for key, one in zip(absent, cut, strict=True)
-        }
-        reading.store.put_many(made)
-        counts |= {key: value["subwords"] for key, value in made.items()}
-    return np.array([0 < counts.get(key, 0) <= reading.longest for key in keys], dtype=bool)
+        there = [place for place, words in enumerate(texts) if words]
+        cut = cut_sentences(load_tokenizer(ref), [texts[place] for place in there])
+        subwords = np.zeros(len(texts), dtype=np.int32)
+        subwords[there] = [len(one.ids) if max(one.words, default=-1) >= 0 else 0 for one in cut]
+        return {"subwords": subwords}
+
+    # Kept for all together: what is stored needs no tokenizer, whose import takes longer than its work.
+    counted, _ = reading.store.get_or_compute(key_of("fitting", VERSION, tokenizer_fingerprint(ref), texts), count)
+    fits: np.ndarray = (counted["subwords"] > 0) & (counted["subwords"] <= reading.longest)
+    return fits
 
 
 def _reading(

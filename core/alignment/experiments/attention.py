@@ -17,11 +17,9 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from torch import nn
 
 from core import options
 from core.alignment.charts import ERROR_TITLE, TALL, colour_of, with_labels
-from core.alignment.live import attend, batches
 from core.alignment.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
 from core.alignment.spec import methods_option
@@ -45,6 +43,7 @@ from core.vectors.pairs import Words
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
+    from torch import nn
 
 HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
@@ -148,6 +147,8 @@ def _read(
     model: nn.Module, tokenizer: Any, sentences: Words, is_test: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
     """Probabilities (train, test; layer, head, entry), outputs (layer, row, d_model), their sentences and subwords."""
+    from core.alignment.live import attend, batches
+
     entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     outputs, owners, subwords, done = [], [], [], 0
     for batch in batches(tokenizer, [list(words) for words in sentences], split=True):

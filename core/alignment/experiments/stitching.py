@@ -19,12 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from core import options
 from core.alignment.charts import TALL, colour_of, with_labels
 from core.alignment.linear import Aligner
-from core.alignment.live import batches, enter, states, subword_rows
 from core.alignment.protocol import part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
 from core.alignment.spec import methods_option
@@ -110,6 +108,8 @@ def stitch_pair(
         ModelError: If a model cannot be loaded, has no such head, or the tokenizers differ.
         ShapeError: If a label is unknown to the target.
     """
+    from core.alignment.live import subword_rows
+
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(f"{source} and {target} cut words differently, so one cannot go on where the other stops.")
     tokenizer = load_tokenizer(target)
@@ -146,6 +146,10 @@ def stitch_pair(
 
 def _stitched(lower: Any, upper: Any, tokenizer: Any, labelled: Labelled, aligner: Aligner, layers: int) -> np.ndarray:
     """Predicted label of every text by the stitch at every layer, (layer, text)."""
+    import torch
+
+    from core.alignment.live import batches, enter, states
+
     predicted = np.zeros((layers, len(labelled)), dtype=np.int64)
     done = 0
     for batch in batches(tokenizer, [text for text, _ in labelled], split=False):
@@ -163,6 +167,10 @@ def _stitched(lower: Any, upper: Any, tokenizer: Any, labelled: Labelled, aligne
 
 
 def _own(model: Any, tokenizer: Any, labelled: Labelled) -> np.ndarray:
+    import torch
+
+    from core.alignment.live import batches
+
     predicted = np.zeros(len(labelled), dtype=np.int64)
     for batch in batches(tokenizer, [text for text, _ in labelled], split=False):
         with torch.inference_mode():
