@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test load lint types zoo clean
+.PHONY: app test load lint types zoo answers clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
@@ -33,6 +33,10 @@ types: $(VENV)/dev.stamp
 ZOO_ARGS ?=
 zoo: $(VENV)/dev.stamp
 	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)
+
+# What the pages and the examples show at first, computed unless the store has it; a few minutes on two cores.
+answers: $(VENV)/app.stamp
+	$(BIN)/python -m core zoo answers
 
 # torch goes first and alone: the version named in requirements.txt, before anything asks for another. On Linux the
 # public index brings CUDA with it, several GB; TORCH_INDEX=https://download.pytorch.org/whl/cpu is without.

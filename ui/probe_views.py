@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.probes import charts, sentence_charts
 from core.probes.sentences import (
+    SENTENCE_SHOWN,
     SentenceSpec,
     conllu_block,
     draw_sentence,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from core.probes.spec import ProbeSpec
     from core.text.reading import Text
 
-SENTENCE = "The keys that the old captain left on the kitchen table were gone before breakfast."
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
 LEGENDS = 150  # pixels of legends and margins round the arcs
 BROWSED = 40  # worst and best sentences to choose among
@@ -142,7 +142,9 @@ def sentence_view(result: ProbeResult) -> None:
         )
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)
     if source == TYPED:
-        text = st.text_input("Sentence", SENTENCE, key="probe/sentence", max_chars=3_000, label_visibility="collapsed")
+        text = st.text_input(
+            "Sentence", SENTENCE_SHOWN, key="probe/sentence", max_chars=3_000, label_visibility="collapsed"
+        )
         read = _read(replace(spec, text=text or ""))
     else:
         tree = _browsed(result, model, layer, worst=source == WORST)

@@ -22,6 +22,7 @@ from core.runs.runner import Task, run
 from core.runs.tasks import pure
 
 SENTENCE = "sentence"  # role of the task that reads
+SENTENCE_SHOWN = "The keys that the old captain left on the kitchen table were gone before breakfast."  # at first
 LONGEST = 200  # words; beyond it neither arcs nor heatmaps can be read
 
 

@@ -27,7 +27,6 @@ __all__ = ["Outputs", "Progress", "Task", "open_executor", "run", "span", "tick"
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
-LOOK_SECONDS = 10.0  # that a first stage may take where only what is stored is wanted
 AGAIN = "Run again: what was finished is kept."
 
 
@@ -251,7 +250,7 @@ def _run_missing(
                 work.settle(futures[future], future)
             if work.ledger.stopped():
                 raise CancelledError("The run was cancelled; what was computed until then is kept.")
-            if signal.look_only and time.monotonic() - work.began > LOOK_SECONDS:
+            if signal.look_only and time.monotonic() - work.began > signal.patience:
                 raise NotStoredError("It cannot be said quickly whether everything is stored.")
             if signal.give_way.is_set():
                 begun = {future for future in pending if not future.cancel()}

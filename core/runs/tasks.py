@@ -129,12 +129,14 @@ class Signal(threading.Event):
     Attributes:
         give_way: Set it to stop the run at the next border of a task: what has begun is finished and kept.
         look_only: Whether the run is to bring only what is stored: it ends where something would be computed.
+        patience: Seconds that a first stage may then take.
     """
 
-    def __init__(self, look_only: bool = False) -> None:
+    def __init__(self, look_only: bool = False, patience: float = 10.0) -> None:
         super().__init__()
         self.give_way = threading.Event()
         self.look_only = look_only
+        self.patience = patience
 
 
 @dataclass

@@ -160,8 +160,8 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
         from core.vectors.forward import cut_sentences
 
         there = [place for place, words in enumerate(texts) if words]
-        cut = cut_sentences(load_tokenizer(ref), [texts[place] for place in there])
         subwords = np.zeros(len(texts), dtype=np.int32)
+        cut = cut_sentences(load_tokenizer(ref), [texts[place] for place in there]) if there else []
         subwords[there] = [len(one.ids) if max(one.words, default=-1) >= 0 else 0 for one in cut]
         return {"subwords": subwords}
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from core.commands.study import STUDIES
+
 ROOT = Path(__file__).parents[2]
 CORE = sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "core").rglob("*.py"))
 MODULES = [name.replace("/", ".").removesuffix(".__init__") for name in CORE if not name.endswith("__main__")]
@@ -33,6 +35,13 @@ def test_core_never_imports_streamlit() -> None:
 
 def test_that_test_can_fail() -> None:
     assert imported("json", ["json"])
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers", "spacy"])
+def test_no_study_imports_what_only_computing_needs(package: str) -> None:
+    """What a page imports: a study whose numbers are stored, or came with the box, is shown without these."""
+    studies = [module for module, _ in STUDIES.values()]
+    assert not imported(package, [*studies, "core.rsa.tokens", "core.probes.sentences", "core.commands.answers"])
 
 
 @pytest.mark.parametrize("package", ["torch", "transformers", "spacy", "altair"])

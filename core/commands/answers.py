@@ -1,0 +1,190 @@
+"""Making and checking the answers in the box: what each page shows at first, its cheap views, and the examples.
+
+`make answers` runs every study below, unless the store has it, and then once more from an empty store over a layer
+that notes what was asked of it: just that is written, whatever it is (outputs of tasks, words, parses, vectors).
+Checking walks the same way over the file itself: what is asked for and not there is missing, what nobody asks for is
+stale. Nothing is computed in a check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.commands.examples import EXAMPLES, Example
+from core.commands.study import study_module
+from core.errors import NotStoredError
+from core.options import Spec
+from core.probes.sentences import SENTENCE_SHOWN, SentenceSpec
+from core.probes.spec import ProbeSpec
+from core.rsa.spec import RsaSpec
+from core.rsa.tokens import TokenMapSpec
+from core.runs.answers import Answers, default_answers, write_answers
+from core.runs.store import Store, default_store, encode, using
+from core.runs.tasks import Signal
+from core.weights.spec import WeightsSpec
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+CARDS = "cards.json"
+OTHER_GENRES = ("legal", "technical")  # of the second text that the RSA page shows first
+PATIENCE = 600.0  # seconds; the machine may be busy
+
+
+class Recorder(Answers):
+    """Answers that note what was asked of them."""
+
+    def __init__(self, read: Callable[[Iterable[str]], dict[str, bytes]]) -> None:
+        """`read`: gives the values of the keys that are there, as bytes."""
+        super().__init__(Path())
+        self._read = read
+        self.found: dict[str, bytes] = {}
+        self.missing: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return bool(self._read([key]))
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """As `Answers.get_many`."""
+        wanted = list(keys)
+        found = self._read(wanted)
+        self.found |= found
+        self.missing |= {key for key in wanted if key not in found}
+        return found
+
+
+@dataclass(frozen=True)
+class Request:
+    """Something that a page shows: its name, and how its result is had, with options of a run."""
+
+    name: str
+    run: Callable[..., Result]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What came of asking for everything: keys asked for and missing, names of requests that could not be answered.
+
+    `values` are the bytes by key of what was found, `results` the results by request.
+    """
+
+    values: dict[str, bytes]
+    missing: set[str]
+    unanswered: tuple[str, ...]
+    results: dict[str, Any]
+
+
+def requests() -> list[Request]:
+    """Every result that comes with the box, each once."""
+    sentence = SentenceSpec(ProbeSpec().models[0], (), text=SENTENCE_SHOWN)
+    views: list[tuple[str, Any]] = [
+        ("rsa", RsaSpec()),
+        ("rsa", RsaSpec(grid=True)),
+        ("rsa", RsaSpec(against_genres=OTHER_GENRES)),
+        ("tokens", TokenMapSpec((RsaSpec().base, *RsaSpec().compare))),
+        ("probe", ProbeSpec()),
+        *(("sentence", SentenceSpec(model, tuple(range(7)), text=sentence.text)) for model in ProbeSpec().probed),
+        ("weights", WeightsSpec()),
+        ("weights", WeightsSpec(map="tsne")),
+        ("weights", WeightsSpec(map="umap")),
+        ("align", study_module("align").Spec()),
+    ]
+    views += [study for example in EXAMPLES for study in example.studies]
+    return [Request(name_of(command, spec), partial(_run, command, spec)) for command, spec in dict.fromkeys(views)]
+
+
+def name_of(command: str, spec: Any) -> str:
+    """What a request is called: the command and what is not the default."""
+    changed = spec.changed() if isinstance(spec, Spec) else {"model": spec.model}
+    return " ".join([command, *(f"{name}={value}" for name, value in changed.items())])
+
+
+def _run(command: str, spec: Any, **options: Any) -> Any:
+    if command == "sentence":
+        from core.probes.sentences import run_sentences
+
+        return run_sentences(spec, **options)
+    if command == "tokens":
+        from core.rsa.tokens import run_study
+
+        return run_study(spec, **options)
+    return study_module(command).run_study(spec, **options)
+
+
+def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
+    """Ask for everything from an empty store over `read`, computing no task that is not there."""
+    recorder, results, unanswered = Recorder(read), dict[str, Any](), []
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
+        store = Store(Path(folder), answers=recorder)
+        for request in requests():
+            try:
+                with using(store):
+                    results[request.name] = request.run(store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+            except NotStoredError:
+                unanswered.append(request.name)
+    return Walk(recorder.found, recorder.missing, tuple(unanswered), results)
+
+
+def make(say: Callable[[str], None]) -> Path:
+    """Compute what the store does not have, write the answers and the cards of the examples; returns the file.
+
+    Raises:
+        NotStoredError: If something is asked for that the store could not keep.
+    """
+    store = default_store().without_answers()
+    asked = requests()
+    for number, request in enumerate(asked, start=1):
+        say(f"{number} of {len(asked)}: {request.name}")
+        with using(store):
+            request.run(store=store)
+    say("reading them back")
+    walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
+    if walked.missing or walked.unanswered:
+        raise NotStoredError(f"The store did not keep all of it ({', '.join(walked.unanswered)}): make room for more.")
+    answers = default_answers()
+    path = (answers or Answers(Path("zoo/answers/answers.zip"))).path
+    write_answers(path, walked.values)
+    with using(store):
+        path.with_name(CARDS).write_text(cards_text(walked.results, Answers(path)), encoding="utf8")
+    return path
+
+
+def cards_text(results: dict[str, Any], answers: Answers) -> str:
+    """The findings of the examples as JSON, beside a hash of the keys of the answers that they were read from."""
+    found = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}
+    return json.dumps({"answers": mark(answers), "cards": found}, indent=1, ensure_ascii=False) + "\n"
+
+
+def results_of(example: Example, results: dict[str, Any]) -> list[Any]:
+    """The results that an example reads."""
+    return [results[name_of(command, spec)] for command, spec in example.studies]
+
+
+def mark(answers: Answers) -> str:
+    """sha256 over the keys."""
+    return hashlib.sha256("\n".join(answers.keys()).encode()).hexdigest()
+
+
+def read_cards() -> dict[str, dict[str, Any]]:
+    """The findings by the name of the example; none where they are missing, damaged or of other answers."""
+    answers = default_answers()
+    if answers is None:
+        return {}
+    try:
+        path = answers.path.with_name(CARDS)
+        return _cards(path, path.stat().st_mtime_ns, mark(answers))
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+@cache
+def _cards(path: Path, changed: int, expected: str) -> dict[str, dict[str, Any]]:
+    content = json.loads(path.read_text(encoding="utf8"))
+    return dict(content["cards"]) if content["answers"] == expected else {}

@@ -1,0 +1,301 @@
+"""Examples to start from: eight studies of the box, what each one finds, and a small figure of it.
+
+An example is a study that a page opens by a link; its finding is read from the numbers, never written here. Where the
+numbers tell a cause, what else could have caused them stands in the same sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.alignment.registry import METHODS
+from core.alignment.spec import AlignSpec
+from core.options import Spec
+from core.probes.spec import ProbeSpec
+from core.results.charts import GREY, ORANGE, colours_of
+from core.results.names import short_name
+from core.rsa.spec import RsaSpec
+from core.weights.members import EVERY
+from core.weights.spec import WeightsSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+INK = "#5B5446"
+WHOLE = 0.9999  # a similarity above is that of equal vectors, rounded to 16 bits
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, or one bar, of a small figure: its name, its colour, and points as pairs of x and y."""
+
+    name: str
+    colour: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an example shows.
+
+    Attributes:
+        sentence: Made from the numbers.
+        kind: "lines", "bars" or "arcs".
+        series: What is drawn, in order.
+        axis: What the values are.
+    """
+
+    sentence: str
+    kind: str
+    series: tuple[Series, ...]
+    axis: str
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A study to start from.
+
+    Attributes:
+        name: Its own.
+        title: A few words.
+        page: The page's file.
+        studies: Command and spec of each study that it reads; the first is what its link opens.
+        find: From their results, in order, to what is found.
+        view: What else the link says: the page's view.
+    """
+
+    name: str
+    title: str
+    page: str
+    studies: tuple[tuple[str, Spec], ...]
+    find: Callable[[Sequence[Result]], Finding]
+    view: Mapping[str, str]
+
+    def query(self) -> dict[str, list[str]]:
+        """The link's parameters: the options of the first study that are not the defaults, and the view."""
+        _, spec = self.studies[0]
+        changed, kinds = spec.changed(), {option.name: option for option in _options(spec)}
+        return {name: kinds[name].write(value) for name, value in changed.items()} | {
+            name: [value] for name, value in self.view.items()
+        }
+
+
+def _options(spec: Spec) -> Any:
+    from core.options import options_of
+
+    return options_of(type(spec))
+
+
+def _rewrites(results: Sequence[Result]) -> Finding:
+    table = results[0].tables["similarity"]
+    top = table[table["layer"] == table["layer"].max()].sort_values("similarity")
+    least, most = top.iloc[0], top.iloc[-1]
+    return Finding(
+        f"At layer {least['layer']} {short_name(least['model'])} is least like the base: {_of(least)}, its weights "
+        f"moved by {_share(least['relative_change'])}; {short_name(most['model'])} {_of(most)}, moved by "
+        f"{_share(most['relative_change'])}.",
+        "lines",
+        _lines(table, "model", "similarity"),
+        "similarity to the base by layer",
+    )
+
+
+def _rogue(results: Sequence[Result]) -> Finding:
+    without, with_it = (result.tables["similarity"] for result in results)
+    both = with_it.merge(without, on=["model", "layer"], suffixes=("", "_without"))
+    shift = both.loc[(both["similarity_without"] - both["similarity"]).abs().idxmax()]
+    dropped = int(results[0].spec["drop_rogue"])
+    named = "one dimension" if dropped == 1 else f"{dropped} dimensions"
+    model = short_name(shift["model"])
+    rows = both[both["model"] == shift["model"]]
+    return Finding(
+        f"Leave out {named}, and at layer {shift['layer']} {model} goes from {_share(shift['similarity'])} to "
+        f"{_share(shift['similarity_without'])}: how far fine-tuning reached was partly that one number.",
+        "lines",
+        (
+            Series("all dimensions", GREY, _points(rows, "similarity")),
+            Series(f"without {named}", ORANGE, _points(rows, "similarity_without")),
+        ),
+        f"similarity of {model} to the base by layer",
+    )
+
+
+def _unseen(results: Sequence[Result]) -> Finding:
+    table = results[0].tables["methods"]
+    table = table[table["group"] == "models"]
+    error = {(str(row.words), str(row.method)): float(row.nmse) for row in table.itertuples()}
+    series = []
+    for words, colour in (("seen", GREY), ("unseen", ORANGE)):
+        series += [
+            Series(f"{METHODS[name].label}, {words}", colour, ((number, error[words, name]),))
+            for number, name in enumerate(("lookup", "ridge"))
+        ]
+    return Finding(
+        f"On words that were fitted on, a table of mean vectors that reads no source leaves "
+        f"{_share(error['seen', 'lookup'])} of the variance and ridge {_share(error['seen', 'ridge'])}; on words never "
+        f"fitted on, {_share(error['unseen', 'lookup'])} and {_share(error['unseen', 'ridge'])}.",
+        "bars",
+        tuple(series),
+        "held-out error (share of the variance)",
+    )
+
+
+def _weights(results: Sequence[Result]) -> Finding:
+    result = results[0]
+    used, table = int(result.arrays["k"]), result.tables["vectors"]
+    rows = table[table["k"] == used].set_index("vector")
+    chosen = str(result.spec["vector"])
+    names = list(dict.fromkeys([chosen, "norms", *rows.index]))
+    bars = [
+        Series(name, ORANGE if name == chosen else GREY, ((0.0, float(rows.loc[name, "share"])),)) for name in names
+    ]
+    chance = float(rows.loc[chosen, "chance"])
+    return Finding(
+        f"The {used} nearest models share the task in {_percent(rows.loc[chosen, 'share'])} by the directions of the "
+        f"change, in {_percent(rows.loc['norms', 'share'])} by its size alone; chance is {_percent(chance)}.",
+        "bars",
+        (*bars, Series("chance", INK, ((0.0, chance),))),
+        "share of neighbours with the same task",
+    )
+
+
+def _seeds(results: Sequence[Result]) -> Finding:
+    table = results[0].tables["methods"]
+    rows = table[(table["group"] == "models") & (table["words"] == "unseen")].set_index("method")["nmse"]
+    maps = rows.drop([name for name in rows.index if METHODS[name].kind == "control"]).sort_values()
+    best, linear = str(maps.index[0]), float(rows["ridge"])
+    return Finding(
+        f"On words that no map was fitted on, {METHODS[best].label} carries {_percent(1 - maps.iloc[0])} of one seed's "
+        f"variance from the other's, ridge {_percent(1 - linear)}, and the invertible network "
+        f"{_percent(1 - float(rows['inn']))}: no bijection is shown.",
+        "bars",
+        tuple(
+            Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))
+            for name, value in maps.items()
+        ),
+        "held-out error (share of the variance)",
+    )
+
+
+def _tree(results: Sequence[Result]) -> Finding:
+    from core.probes.sentences import SENTENCE_SHOWN, SentenceSpec, draw_sentence, run_sentences
+
+    result: Any = results[0]
+    model = next(iter(result.probes))
+    layer = result.best_layer(model)
+    layers = result.probes[model].layers
+    read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
+    view = draw_sentence(result, model, layer, read.trees[0], read.vectors[0])
+    own = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
+    uuas = float(own[(own["metric"] == "uuas") & (own["probe"] == "distance")]["value"].iloc[0])
+    chain = result.table[(result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")]
+    beside = f"; joining neighbours finds {chain['value'].iloc[0]:.0f} %" if len(chain) else ""
+    arcs = [(edge, 1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
+    arcs += [(edge, -1.0, INK) for edge in (*view.agreed, *view.missed)]
+    return Finding(
+        f"{len(view.agreed)} of {len(view.agreed) + len(view.missed)} edges of “{' '.join(view.words[:5])} …” can be "
+        f"read off layer {layer}; on test sentences {uuas:.0f} %{beside}.",
+        "arcs",
+        tuple(
+            Series("predicted" if up > 0 else "parse", colour, ((float(edge[0]), up), (float(edge[1]), up)))
+            for edge, up, colour in arcs
+        ),
+        "predicted tree above, parse below",
+    )
+
+
+def _frozen(results: Sequence[Result]) -> Finding:
+    table = results[0].tables["similarity"]
+    parts = []
+    for model, rows in table.groupby("model", sort=False):
+        equal = rows[rows["similarity"] > WHOLE]["layer"]
+        after = rows[rows["layer"] == equal.max() + 1]
+        then = f", then {_share(after['similarity'].iloc[0])}" if len(after) else ""
+        parts.append(f"{short_name(str(model))} equals the base up to layer {equal.max()}{then}" if len(equal) else "")
+    return Finding(
+        f"{'; '.join(filter(None, parts))}: what was frozen in training is found to the layer.",
+        "lines",
+        _lines(table, "model", "similarity"),
+        "similarity to the base by layer",
+    )
+
+
+def _doses(results: Sequence[Result]) -> Finding:
+    table = results[0].tables["doses"]
+    by = {vector: rows.set_index("model")["lies_with"] for vector, rows in table.groupby("vector")}
+    task = {vector: int((lies == "task").sum()) for vector, lies in by.items()}
+    chosen, models = str(results[0].spec["vector"]), list(dict.fromkeys(table["model"]))
+    told = " and ".join(short_name(str(model)) for model in models)
+    return Finding(
+        f"By directions {task[chosen]} of {len(models)} models trained faster or slower ({told}) lie with their own "
+        f"task; by size alone {task['norms']} do, and {int((by['norms'] == 'dose').sum())} with whatever moved as far.",
+        "bars",
+        tuple(Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),)) for name, count in task.items()),
+        f"models of {len(models)} that lie with their task",
+    )
+
+
+QUICK = ("identity", "lookup", "procrustes", "ridge")
+ODD = ("zoo:sentiment-fast", "zoo:parse-slow")
+FROZEN = ("zoo:parse-frozen-2", "zoo:parse-frozen-4")
+RSA, PROBE, WEIGHTS, ALIGN = (
+    *("pages/rsa.py", "pages/probe_trees.py"),
+    *("pages/weight_clustering.py", "pages/seed_alignment.py"),
+)
+EXAMPLES = (
+    Example("rewritten", "Fine-tuning rewrites the upper layers", RSA, (("rsa", RsaSpec()),), _rewrites, {}),
+    Example(
+        "rogue", "A rogue dimension fools RSA", RSA,
+        (("rsa", RsaSpec(drop_rogue=1)), ("rsa", RsaSpec())), _rogue, {},
+    ),
+    Example(
+        "frozen", "Frozen layers are found", RSA, (("rsa", RsaSpec(compare=FROZEN)),), _frozen, {},
+    ),
+    Example(
+        "tree", "A tree of your own sentence", PROBE, (("probe", ProbeSpec()),), _tree, {"view": "Sentence"},
+    ),
+    Example(
+        "weights", "Weights name the task", WEIGHTS, (("weights", WeightsSpec()),), _weights, {"view": "Neighbours"},
+    ),
+    Example(
+        "doses", "Faster and slower lie with their task", WEIGHTS,
+        (("weights", WeightsSpec(models=(EVERY, *ODD))),), _doses, {},
+    ),
+    Example("seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), _seeds, {}),
+    Example(
+        "unseen", "Unseen words tell another story", ALIGN,
+        (("align", AlignSpec(methods=QUICK, split="sentence")),), _unseen, {},
+    ),
+)  # fmt: skip
+
+
+def _lines(table: pd.DataFrame, name: str, value: str) -> tuple[Series, ...]:
+    colours = colours_of(dict.fromkeys(table[name]))
+    return tuple(
+        Series(short_name(str(ref)), colours[str(ref)], _points(rows, value))
+        for ref, rows in table.groupby(name, sort=False)
+    )
+
+
+def _points(rows: pd.DataFrame, value: str) -> tuple[tuple[float, float], ...]:
+    return tuple((float(x), round(float(y), 4)) for x, y in zip(rows["layer"], rows[value], strict=True))
+
+
+def _of(row: pd.Series) -> str:
+    return f"RSA {_share(row['similarity'])} [{_share(row['low'])}, {_share(row['high'])}]"
+
+
+def _share(value: float) -> str:
+    return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f} %"
