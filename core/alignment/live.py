@@ -169,3 +169,13 @@ def _capture(captured: list[Tensor]) -> Callable[..., None]:
 
 def _first(output: Any) -> Tensor:
     return output if isinstance(output, Tensor) else output[0]
+
+
+def predict_labels(model: Any, tokenizer: Any, texts: Sequence[str]) -> np.ndarray:
+    """Number of the class that a model with a head gives each text, (text,)."""
+    predicted = np.zeros(len(texts), dtype=np.int64)
+    for batch in batches(tokenizer, texts, split=False):
+        with torch.inference_mode():
+            output = model(input_ids=batch.ids, attention_mask=batch.mask)
+        predicted[batch.sentences] = output.logits.argmax(-1).numpy()
+    return predicted

@@ -108,7 +108,7 @@ def stitch_pair(
         ModelError: If a model cannot be loaded, has no such head, or the tokenizers differ.
         ShapeError: If a label is unknown to the target.
     """
-    from core.alignment.live import subword_rows
+    from core.alignment.live import predict_labels, subword_rows
 
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(f"{source} and {target} cut words differently, so one cannot go on where the other stops.")
@@ -130,8 +130,8 @@ def stitch_pair(
     parts = parts_from(where, subwords, owner)
     truth = np.array([names.index(label) for _, label in labelled])
     value: Value = {"rows": len(parts.train)}
-    value["own_target"] = _own(upper, tokenizer, labelled) == truth
-    value["own_source"] = _own(lower, tokenizer, labelled) == truth
+    value["own_target"] = predict_labels(upper, tokenizer, [text for text, _ in labelled]) == truth
+    value["own_source"] = predict_labels(lower, tokenizer, [text for text, _ in labelled]) == truth
     for number, name in enumerate(methods):
         with span(0.2 + 0.8 * number / len(methods), 0.2 + 0.8 * (number + 1) / len(methods)):
             try:
@@ -163,19 +163,6 @@ def _stitched(lower: Any, upper: Any, tokenizer: Any, labelled: Labelled, aligne
             predicted[layer, batch.sentences] = logits.argmax(-1).numpy()
         done += len(batch.sentences)
         tick(done / len(labelled))
-    return predicted
-
-
-def _own(model: Any, tokenizer: Any, labelled: Labelled) -> np.ndarray:
-    import torch
-
-    from core.alignment.live import batches
-
-    predicted = np.zeros(len(labelled), dtype=np.int64)
-    for batch in batches(tokenizer, [text for text, _ in labelled], split=False):
-        with torch.inference_mode():
-            output = model(input_ids=batch.ids, attention_mask=batch.mask)
-        predicted[batch.sentences] = output.logits.argmax(-1).numpy()
     return predicted
 
 
