@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.weights.members import fine_tunes
 from core.weights.spec import WeightsSpec
 from core.weights.study import redraw, run_study
-from ui import shell, weights_hub, weights_views
+from ui import shell, weights_experiments, weights_hub, weights_views
 from ui.forms import Form
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
@@ -23,6 +23,7 @@ VIEWS = {
     NEIGHBOURS: "how often neighbours share a label",
     DISTANCES: "every distance, sorted by a tree",
     DEPTH: "rank by layer, family by family",
+    weights_experiments.INTRUDERS: "directions that the base does not have",
 }
 
 
@@ -39,7 +40,7 @@ shell.open_page(
     "Fine-tuning leaves a trace in the weights: the difference from the base. Models whose traces point the same way "
     "lie near each other; if neighbours share a task more often than chance, the weights alone give it away.",
 )
-form = Form("weights", WeightsSpec, display=options_of(Display))
+form = Form("weights", WeightsSpec, display=[*options_of(Display), *weights_experiments.EXPERIMENT_OPTIONS])
 with form.body():
     left, middle, right = st.columns([3, 6, 2])
     with left:
@@ -80,6 +81,9 @@ elif view == DISTANCES:
     weights_views.distances_view(result)
 elif view == DEPTH:
     weights_views.depth_view(result)
+elif view == weights_experiments.INTRUDERS:
+    weights_experiments.intruders_view(form, spec, identity)
+    st.stop()
 else:
     weights_views.map_view(
         form.address,

@@ -28,6 +28,10 @@ STUDIES = {
     "probe": ("core.probes.study", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
     "probe edges": ("core.probes.edges", "tags, labels and heads by layer: accuracy, code length, control labels"),
     "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),
+    "weights intruders": (
+        "core.weights.experiments.intruders",
+        "leading directions of the tuned weights that resemble none of the base's",
+    ),
     "align": ("core.alignment.study", "whether two models learn the same space: maps judged on held-out words"),
     "align check": ("core.alignment.experiments.check", "whether maps undo known bijections of a model's states"),
     "align stitch": (

@@ -237,3 +237,16 @@ def test_a_base_that_nobody_tuned_is_a_sentence(server: TreeServer) -> None:
 
 def test_a_listing_is_an_own_type() -> None:
     assert Listed("hub:a/b", ("x/squad", "glue"), 1, None, None, "", False).label == "glue + squad"
+
+
+def test_intruders_start_with_their_button() -> None:
+    link = {**LINK, "view": "Intruders", "intruder_models": "zoo:nli-0", "leading": "4", "draws": "20"}
+    app = open_page(PAGE, **link)
+    settle(app)
+    assert any("starts with its button" in info.value for info in app.info)
+    before = figures(app)
+    next(button for button in app.button if button.label.startswith("Run, about")).click().run()
+    settle(app)
+    assert not app.exception
+    assert "Gaussian change of its size" in sentences(app)
+    assert figures(app) > before

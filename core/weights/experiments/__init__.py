@@ -1,0 +1,1 @@
+"""Experiments beside the weights study, each whole in one file: intruder dimensions."""

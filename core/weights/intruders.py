@@ -1,0 +1,118 @@
+"""Intruder dimensions: leading directions of a tuned matrix that resemble none of the base's.
+
+A direction is a left singular vector, its resemblance the largest absolute cosine with any of the base's. Where two of
+the base's singular values nearly agree, any change at all turns their directions into mixtures that resemble neither:
+beside each matrix stands what a Gaussian change of the same norm does to it. Gaussian matrices look the same in every
+basis, so the null is drawn in the base's own, where its matrix is diagonal and the cosines are plain coordinates.
+
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: the null and its p-values are ours; the original
+counts directions below a threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ShapeError
+
+SMALL = 256  # sides up to which whole batches are decomposed at once
+BATCH = 2**21  # numbers of such a batch
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """How far the leading directions of a tuned matrix resemble the base's.
+
+    Attributes:
+        values: Their singular values in the tuned matrix, falling, shape (direction,).
+        cosines: Largest absolute cosine of each with any left singular vector of the base, shape (direction,).
+        null: The same after a Gaussian change of equal norm, shape (draw, direction).
+    """
+
+    values: Float[ndarray, " direction"]
+    cosines: Float[ndarray, " direction"]
+    null: Float[ndarray, "draw direction"]
+
+
+def compare_directions(
+    base: Float[ndarray, "row column"],
+    delta: Float[ndarray, "row column"],
+    leading: int,
+    draws: int,
+    rng: np.random.Generator,
+    tick: Callable[[float], None] = lambda fraction: None,
+) -> Resemblance:
+    """Hold the leading directions of base + delta against all of the base's, and against Gaussian changes.
+
+    Args:
+        base, delta: Matrices of one shape.
+        leading: Directions to look at; all where a matrix has fewer.
+        draws: Gaussian changes of the delta's norm.
+        tick: Told the share that is done, between draws.
+
+    Raises:
+        ShapeError: If the shapes differ, or `leading` is below 1.
+    """
+    if base.shape != delta.shape or base.ndim != 2 or leading < 1:
+        raise ShapeError(f"Two matrices of one shape are compared, got {base.shape} and {delta.shape}.")
+    left, values, _ = np.linalg.svd(np.asarray(base, np.float64), full_matrices=False)
+    kept = min(leading, len(values))
+    tuned, sizes = _leading(np.asarray(base + delta, np.float64)[None], kept)
+    cosines = np.abs(left.T @ tuned[0]).max(0)
+    null = np.empty((draws, kept))
+    scale = float(np.linalg.norm(delta)) / np.sqrt(base.size)
+    at_once = max(1, BATCH // base.size) if min(base.shape) <= SMALL else 1
+    places = np.arange(len(values))
+    for start in range(0, draws, at_once):
+        tick(start / draws)
+        moved = rng.normal(scale=scale, size=(min(at_once, draws - start), *base.shape))
+        moved[:, places, places] += values
+        # Beyond the base's columns a tall matrix has rows that no direction of the base reaches.
+        null[start : start + len(moved)] = np.abs(_leading(moved, kept)[0][:, : len(values)]).max(1)
+    return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
+
+
+def direction_p_values(
+    cosines: Float[ndarray, " direction"], null: Float[ndarray, "draw direction"]
+) -> Float[ndarray, " direction"]:
+    """How often a Gaussian change leaves any direction that resembles the base's as little.
+
+    The lowest cosine of each draw counts, so that the p-values of one matrix hold for all its directions together.
+    """
+    lowest = null.min(1)
+    reached: ndarray = (1 + (lowest[:, None] <= cosines).sum(0)) / (1 + len(null))
+    return reached
+
+
+def count_p_value(count: int, null: Float[ndarray, " draw"]) -> float:
+    """How often a Gaussian change makes as many intruders."""
+    return float((1 + np.count_nonzero(np.asarray(null) >= count)) / (1 + len(null)))
+
+
+def _leading(
+    matrices: Float[ndarray, "batch row column"], kept: int
+) -> tuple[Float[ndarray, "batch row direction"], Float[ndarray, "batch direction"]]:
+    """Leading left singular vectors and their values, through the Gram matrix on the smaller side."""
+    tall = matrices.shape[1] > matrices.shape[2]
+    short = matrices.transpose(0, 2, 1) if tall else matrices
+    gram = short @ short.transpose(0, 2, 1)
+    side = gram.shape[-1]
+    if side <= SMALL:
+        eigenvalues, vectors = np.linalg.eigh(gram)
+        eigenvalues, vectors = eigenvalues[:, ::-1][:, :kept], vectors[:, :, ::-1][:, :, :kept]
+    else:
+        from scipy.linalg import eigh
+
+        found = [eigh(each, subset_by_index=[side - kept, side - 1], overwrite_a=True) for each in gram]
+        eigenvalues = np.stack([each[0][::-1] for each in found])
+        vectors = np.stack([each[1][:, ::-1] for each in found])
+    values = np.sqrt(np.maximum(eigenvalues, 0.0))
+    if not tall:
+        return vectors, values
+    scale = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+    return matrices @ vectors * scale[:, None, :], values

@@ -1,0 +1,88 @@
+"""The part of the weight clustering page that is an experiment of its own: intruder dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.options import options_of
+from core.weights.experiments import intruders
+from core.weights.spec import WeightsSpec
+from ui.downloads import show_downloads
+from ui.forms import Form
+from ui.results import show_charts, show_headline, show_method, show_table
+from ui.run_panel import run_panel
+from ui.text import plain
+
+INTRUDERS = "Intruders"
+OWN = {"intruder_models": "models", "leading": "leading", "cosine": "threshold", "draws": "draws"}
+_KNOWN = {option.name: option for option in options_of(intruders.Spec)}
+EXPERIMENT_OPTIONS = [replace(_KNOWN[name], name=ours) for ours, name in OWN.items()]
+SECONDS = 8  # of one model of the box, on one core
+CAVEATS = """
+**What would mislead you here**
+
+- **A direction can be new without anything having been added.** Where two singular values of the base nearly agree,
+  any change mixes their directions, and the mixtures resemble neither. The dashed line is what a Gaussian change of
+  the same norm does; only what lies above it is more than that.
+- **The threshold is a choice.** With d directions a random one has a cosine of about the root of 2 log(d) / d with
+  the nearest: .28 for 128, .13 for 768. A threshold near that finds hardly any, one near 1 finds almost all.
+- **A Gaussian change spreads its norm over all directions,** a fine-tune puts most of it into few. That a fine-tune
+  has more intruders says that its change is concentrated, not what it is for.
+- **Left directions only,** those that a matrix writes to; what it reads from is not looked at.
+"""
+
+
+def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashable) -> None:
+    """The experiment's controls and the button that starts it, then its table and figure by family and depth.
+
+    Args:
+        form: The page's.
+        spec: The page's study, whose base and families are used.
+        identity: What the models of the box are known by.
+    """
+    address = form.address
+    with st.form(address.key(INTRUDERS), border=False):
+        for own in OWN:
+            form.control(own)
+        values = {field: address[ours] for ours, field in OWN.items()}
+        seconds = SECONDS * max(1, len(values["models"])) * values["draws"] // 100
+        pressed = st.form_submit_button(
+            f"Run, about {max(10, seconds)} seconds",
+            icon=":material/play_arrow:",
+            help="For models of the box, on two idle cores; BERT base takes about a hundred times as long a model.",
+        )
+    try:
+        asked = intruders.Spec(base=spec.base, families=spec.families, seed=spec.seed, **values)
+    except PalimpsestError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    started: set[intruders.Spec] = st.session_state.setdefault(address.key("intruders started"), set())
+    if pressed:
+        started.add(asked)
+    if asked not in started:
+        st.info("Leading directions that resemble none of the base's: starts with its button.", icon=":material/info:")
+        return
+    result = run_panel(
+        "intruders",
+        asked,
+        lambda progress, cancel: intruders.run_study(asked, progress=progress, cancel=cancel),
+        identity=identity,
+        again=pressed,
+    )
+    if result is None:
+        return
+    show_headline(result)
+    if not show_charts(
+        lambda: [*intruders.figures(result).values()], key="intruders", alt_text=result.headline, result=result
+    ):
+        return
+    show_downloads(
+        result, lambda: intruders.intruders_chart(result), lambda: intruders.figures(result), view="intruders"
+    )
+    for table in result.tables.values():
+        show_table(table)
+    show_method(result, CAVEATS)
