@@ -12,10 +12,10 @@ ADDRESS ?= localhost
 app: $(VENV)/app.stamp
 	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS)
 
-# Two workers; the modules of one, and everything that starts a server, stay together. WORKERS=0 is one after another.
+# Two workers, each with whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.
 WORKERS ?= 2
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 # Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory.
 load: $(VENV)/dev.stamp

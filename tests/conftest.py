@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+LONGEST = ("browser", "zoo", "pages", "load", "core/alignment", "core/weights", "core/probes", "core/rsa")
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +41,22 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where several workers share the tests, a module stays with one, and so do all that start a server."""
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            module = Path(item.path).relative_to(config.rootpath)
-            serving = module.parts[1] in ("browser", "load")
-            item.add_marker(pytest.mark.xdist_group("servers" if serving else str(module)))
+    """The folders that take longest come first, so that no worker is left with one of them at the end."""
+    order = {config.rootpath / "tests" / folder: place for place, folder in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.parent, len(order)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A folder's tests stay with one worker, in our order: they share models, studies, a server and a browser.
+
+    Marks would not do: `--dist loadgroup` writes them into a test's name, which pytest 9.2 no longer lets it change.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return str(super()._split_scope(nodeid)).rpartition("/")[0]
+
+    config.option.loadscopereorder = False
+    return ByFolder(config, log) if config.getoption("dist") == "loadfile" else None

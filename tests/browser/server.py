@@ -66,7 +66,7 @@ def started(command: list[str], folder: Path, **environment: str) -> Iterator[tu
             with suppress(ProcessLookupError):
                 os.killpg(server.pid, signal.SIGTERM)  # make and what it started
             try:
-                server.wait(20)
+                server.wait(3)
             except subprocess.TimeoutExpired:
                 os.killpg(server.pid, signal.SIGKILL)
 

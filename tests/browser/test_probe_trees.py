@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tests.browser.server import serve
 from tests.core.probes.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 
@@ -17,14 +15,13 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of its own on a tiny model and made-up trees; yields the link of the sentence view."""
+def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The link of the sentence view, on a tiny model and made-up trees."""
     folder = tmp_path_factory.mktemp("probe-browser")
     model, trees = save_tiny(folder / "bert", "bert"), write_trees(folder / "trees.conllu")
-    with serve(folder, OMP_NUM_THREADS="1") as app:
-        query = {"models": f"path:{model}", "corpus": str(trees), "sentences": 130, "rank": 8, "epochs": 1, "draws": 20}
-        query |= {"seeds": 1, "controls": 0, "untrained": "false", "view": "Sentence"}
-        yield f"{app}/probe_trees?{urlencode(query)}"
+    query = {"models": f"path:{model}", "corpus": str(trees), "sentences": 130, "rank": 8, "epochs": 1, "draws": 20}
+    query |= {"seeds": 1, "controls": 0, "untrained": "false", "view": "Sentence"}
+    return f"{app_url}/probe_trees?{urlencode(query)}"
 
 
 @pytest.mark.parametrize("width", [1280, 420])

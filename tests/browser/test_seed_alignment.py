@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tests.browser.server import serve
 from tests.core.alignment.conftest import WORDS, save_classifier
 from ui.alignment_views import SPACE, STUDY_VIEWS, TRAINING
 
@@ -19,22 +17,21 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of its own on two tiny models; yields a link to the page that lacks only its view."""
+def address(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A link to the page with two tiny models that lacks only its view."""
     folder = tmp_path_factory.mktemp("alignment-browser")
     models = [save_classifier(folder / f"model-{seed}", seed) for seed in (0, 1)]
     rng = np.random.default_rng(0)
     text = folder / "text.txt"
     text.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(80)))
-    with serve(folder, OMP_NUM_THREADS="1") as app:
-        query = {
-            "models": models,
-            "corpus": str(text),
-            "sentences": 80,
-            "split": "sentence",
-            "methods": ["procrustes", "ridge"],
-        }
-        yield f"{app}/seed_alignment?{urlencode(query, doseq=True)}"
+    query = {
+        "models": models,
+        "corpus": str(text),
+        "sentences": 80,
+        "split": "sentence",
+        "methods": ["procrustes", "ridge"],
+    }
+    return f"{app_url}/seed_alignment?{urlencode(query, doseq=True)}"
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (420, "light"), (420, "dark")])

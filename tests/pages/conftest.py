@@ -31,6 +31,18 @@ SMALL = {
 }
 
 
+@pytest.fixture(scope="session")
+def pages_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages-store")
+
+
+@pytest.fixture(autouse=True)
+def private_store(private_store: Path, pages_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One store for the tests of all pages: what one of them has computed the others read."""
+    monkeypatch.setenv("PALIMPSEST_STORE", str(pages_store))
+    return pages_store
+
+
 @pytest.fixture(autouse=True)
 def fresh_registry() -> Iterator[None]:
     """No study of one test is known to the next."""

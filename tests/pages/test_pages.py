@@ -10,11 +10,17 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import ROOT, SMALL, open_page, sentences
 from ui.shell import PAGES
 
+SETTINGS: dict[str, dict[str, str | list[str]]] = {
+    "pages/home.py": {},
+    "pages/seed_alignment.py": {"sentences": "60", "layers": "6", "methods": ["identity", "ridge"]},
+    "pages/weight_clustering.py": {"models": [f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1)]},
+}
+
 
 @pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.title)
 @pytest.mark.usefixtures("box")
-def test_every_page_runs(entry, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = open_page(entry.path, **(SMALL if entry.path != "pages/home.py" else {}))
+def test_every_page_runs(entry) -> None:
+    app = open_page(entry.path, **SETTINGS.get(entry.path, SMALL))
     assert not app.exception
     assert len(app.title) == 1
 

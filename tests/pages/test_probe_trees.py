@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -22,17 +20,6 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
     trees = write_trees(folder / "trees.conllu")
     small = {"rank": "8", "epochs": "1", "draws": "20", "seeds": "1", "controls": "1", "untrained": "false"}
     return {"models": models, "corpus": str(trees), "sentences": "130", **small}
-
-
-@pytest.fixture(scope="module")
-def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("probe-page-store")
-
-
-@pytest.fixture(autouse=True)
-def one_store(shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The probes are trained by the first test, and read by the others."""
-    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
 
 
 @pytest.fixture(autouse=True)

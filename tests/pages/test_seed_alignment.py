@@ -40,16 +40,9 @@ def small_box(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("alignment-page-store")
-
-
 @pytest.fixture(autouse=True)
-def surroundings(small_box: Path, shared_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The maps are fitted by the first test, and read by the others."""
+def surroundings(small_box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_ZOO", str(small_box))
-    monkeypatch.setenv("PALIMPSEST_STORE", str(shared_store))
 
 
 def charts(app: AppTest) -> int:

@@ -25,15 +25,13 @@ LINK = {"rank": "3", "permutations": "100"}
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return write_zoo(tmp_path_factory.mktemp("zoo")), tmp_path_factory.mktemp("store")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_zoo(tmp_path_factory.mktemp("zoo"))
 
 
 @pytest.fixture(autouse=True)
-def small_box(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The deltas are measured by the first test, and read by the others."""
-    monkeypatch.setenv("PALIMPSEST_ZOO", str(folders[0]))
-    monkeypatch.setenv("PALIMPSEST_STORE", str(folders[1]))
+def small_box(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(folder))
 
 
 def figures(app: AppTest) -> int:
@@ -102,8 +100,8 @@ def test_what_a_link_cannot_ask_for_is_left_out() -> None:
     assert "Neighbours share a task" in said
 
 
-def test_a_model_that_fails_is_named_and_the_rest_shown(folders: tuple[Path, Path]) -> None:
-    other = folders[0] / "models" / "seed-1"
+def test_a_model_that_fails_is_named_and_the_rest_shown(folder: Path) -> None:
+    other = folder / "models" / "seed-1"
     app = open_page(PAGE, **LINK, models=[EVERY, f"path:{other}"])
     assert not app.exception
     assert "does not look like a fine\\-tune" in sentences(app)

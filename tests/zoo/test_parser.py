@@ -14,7 +14,7 @@ from core.text.conllu import Sentence
 from core.text.parsing import parse_sentences
 from core.text.trees import validate_heads
 from zoo.recipe import parser
-from zoo.recipe.parser import QUICK, ParserTraining, read_treebank, train_parser, upos_table
+from zoo.recipe.parser import ParserTraining, read_treebank, train_parser, upos_table
 
 GOLD = Path(__file__).resolve().parents[2] / "zoo" / "corpus" / "demo-gold.conllu"
 TINY = ParserTraining(steps=6, width=16, depth=1, rows=(50, 50, 50, 50), evaluate_every=3, dev_sentences=10)
@@ -90,9 +90,3 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(parser, "_train", full)
     with pytest.raises(RecipeError, match="Free some space and run again"):
         train_parser(GOLD, GOLD, tmp_path / "w", tmp_path / "o", TINY)
-
-
-@pytest.mark.slow
-def test_the_quick_recipe_learns_something(tmp_path):
-    scores = train_parser(GOLD, GOLD, tmp_path / "work", tmp_path / "parser", QUICK)
-    assert scores["uas"] > 50

@@ -120,7 +120,8 @@ def test_a_quick_box_from_the_demo_alone_is_made_whole_and_not_made_twice(
     names = [entry["name"] for entry in read_manifest(tmp_path / "box")]
     assert names == ["seed-0", "seed-1", "seed-0@step-20", "pos-0", "pos-0-from-seed-1", "parse-0", "genre-0"]
     assert find_problems(tmp_path / "box", read_manifest(tmp_path / "box")) == []
-    assert (tmp_path / "box/parser/scores.json").is_file()
+    # Of ten sentences that it did not learn from; 32 after ten of its eighty steps.
+    assert json.loads((tmp_path / "box/parser/scores.json").read_text())["uas"] > 50
     assert (tmp_path / "box/models/seed-0/README.md").is_file()
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "box/models").rglob("model.safetensors")}
     monkeypatch.chdir(ROOT)
@@ -135,7 +136,7 @@ def test_a_killed_pretraining_goes_on_and_ends_the_same(tmp_path: Path, one_thre
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES) + "\n")
 
     def options(folder: str) -> list[str]:
-        given = ["--quick", "--text", str(tmp_path / "text.txt"), "--seeds", "1", "--steps", "500"]
+        given = ["--quick", "--text", str(tmp_path / "text.txt"), "--seeds", "1", "--steps", "400"]
         return ["--out", str(tmp_path / folder), *given, "--only", "text", "pretrain"]
 
     assert recipe.main(options("whole")[:-1]) == 2  # the text alone: there is no finished model yet

@@ -25,6 +25,7 @@ import pytest
 
 import core.runs.store
 from core.errors import StoreError
+from core.runs import flight
 from core.runs.flight import SingleFlight
 from core.runs.store import INLINE_BYTES, Store, StoreWarning, current_store, default_store, key_of, using
 
@@ -626,6 +627,25 @@ def test_a_lock_is_let_go_by_its_holder_alone(store: Store) -> None:
     assert max(most) == 1
     assert len(most) > 40
     assert list((store.folder / "locks").iterdir()) == []
+
+
+def test_who_could_not_take_a_lock_does_not_take_it_from_its_holder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError("no locks available")
+
+    def give_up() -> None:
+        raise InterruptedError
+
+    holder, careless, third = (SingleFlight(tmp_path / "locks", lambda line: None) for _ in range(3))
+    with holder.hold("key"):
+        with monkeypatch.context() as patch:
+            patch.setattr(flight.FileLock, "acquire", fail)
+            with careless.hold("key"):  # it goes on without a lock, and leaves the holder's where it is
+                pass
+        with pytest.raises(InterruptedError), third.hold("key", give_up):
+            pass
 
 
 def test_locks_that_do_not_work_cost_time_and_nothing_else(tmp_path: Path) -> None:
