@@ -1,15 +1,11 @@
-"""Running models by hand: all layers' states of the same subwords, and a model entered at any layer.
+"""What fitting maps needs of models that run by hand: batches of text, rows of all subwords, attention.
 
-Stitching needs what the store does not keep: states of every subword, special tokens included, and the upper half of
-a model fed with states that it did not make. Both are done by hooks on the model's own layers, so that no forward
-pass is written again here.
+How models are run and entered stands in `core.models.running`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,18 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.models.running import Batch, first_of, layer_list, states
 
 BATCH = 64
-LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.layers", "layers", "h")  # under the body, by architecture
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Padded ids and mask (sentence, subword), and which sentences these are."""
-
-    ids: Tensor
-    mask: Tensor
-    sentences: list[int]
 
 
 def batches(tokenizer: Any, texts: Sequence[Any], split: bool) -> Iterator[Batch]:
@@ -46,69 +33,6 @@ def batches(tokenizer: Any, texts: Sequence[Any], split: bool) -> Iterator[Batch
             ids[row, : len(encoded[number])] = torch.tensor(encoded[number])
             mask[row, : len(encoded[number])] = 1
         yield Batch(ids, mask, chosen)
-
-
-def layer_list(model: nn.Module) -> nn.ModuleList:
-    """The model's stack of layers.
-
-    Raises:
-        ModelError: If the architecture keeps them where we do not know.
-    """
-    body = getattr(model, str(getattr(model, "base_model_prefix", "")), model)
-    for name in LAYER_LISTS:
-        found: Any = body
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if isinstance(found, nn.ModuleList):
-            return found
-    raise ModelError(
-        f"{type(model).__name__} keeps its layers where stitching does not find them; use a BERT-like model."
-    )
-
-
-def states(model: nn.Module, batch: Batch) -> Tensor:
-    """Hidden states of all layers, (layer, sentence, subword, d_model); layer 0 enters the first layer."""
-    captured: list[Tensor] = []
-    layers = layer_list(model)
-    handles = [layer.register_forward_pre_hook(_capture(captured), with_kwargs=True) for layer in layers]
-    handles.append(layers[-1].register_forward_hook(lambda module, inputs, output: captured.append(_first(output))))
-    try:
-        with torch.inference_mode():
-            model(input_ids=batch.ids, attention_mask=batch.mask)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return torch.stack(captured)
-
-
-def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor) -> Any:
-    """The model's output when `hidden` (sentence, subword, d_model) stands in for its own state at `layer`."""
-    with _entered(layer_list(model), layer, hidden), torch.inference_mode():
-        return model(input_ids=batch.ids, attention_mask=batch.mask)
-
-
-@contextmanager
-def _entered(layers: nn.ModuleList, layer: int, hidden: Tensor) -> Iterator[None]:
-    def before(
-        module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if args:
-            return (hidden, *args[1:]), kwargs
-        return args, {**kwargs, "hidden_states": hidden}
-
-    def after(module: nn.Module, inputs: Any, output: Any) -> Any:
-        return hidden if isinstance(output, Tensor) else (hidden, *output[1:])
-
-    if not 0 <= layer <= len(layers):
-        raise ModelError(f"The model has layers 0 to {len(layers)}; it cannot be entered at {layer}.")
-    if layer < len(layers):
-        handle = layers[layer].register_forward_pre_hook(before, with_kwargs=True)
-    else:
-        handle = layers[-1].register_forward_hook(after)
-    try:
-        yield
-    finally:
-        handle.remove()
 
 
 def subword_rows(
@@ -139,7 +63,7 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     captured: list[Tensor] = []
 
     def hook(module: nn.Module, inputs: Any, output: Any) -> None:
-        captured.append(_first(output))
+        captured.append(first_of(output))
 
     handles = []
     for layer in layer_list(model):
@@ -158,17 +82,6 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     if not result.attentions or result.attentions[0] is None:
         raise ModelError(f"{type(model).__name__} does not return its attention probabilities.")
     return torch.stack(result.attentions), torch.stack(captured)
-
-
-def _capture(captured: list[Tensor]) -> Callable[..., None]:
-    def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        captured.append(args[0] if args else kwargs["hidden_states"])
-
-    return hook
-
-
-def _first(output: Any) -> Tensor:
-    return output if isinstance(output, Tensor) else output[0]
 
 
 def predict_labels(model: Any, tokenizer: Any, texts: Sequence[str]) -> np.ndarray:

@@ -11,11 +11,9 @@ the target's states and never trained on the task's loss, so that it cannot lear
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +26,8 @@ from core.alignment.registry import METHODS
 from core.alignment.spec import methods_option
 from core.alignment.study import CITATIONS
 from core.alignment.tasks import fit_method
-from core.errors import CorpusError, ModelError, ShapeError
-from core.limits import current_limits
-from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint, zoo_folder
+from core.errors import ModelError, ShapeError
+from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
 from core.results.charts import GREY, heading
 from core.results.export import Result, provenance
@@ -39,6 +36,7 @@ from core.runs.store import Value
 from core.runs.tasks import pure
 from core.statistics import interval, sentence_counts
 from core.text.corpora import Corpus
+from core.text.labelled import Labelled, read_labelled
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Words
 
@@ -48,9 +46,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
 DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge", "cca", "inn")
-LABELLED_FILE = "corpus/demo-sentiment.tsv"
-
-Labelled = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -148,7 +143,8 @@ def _stitched(lower: Any, upper: Any, tokenizer: Any, labelled: Labelled, aligne
     """Predicted label of every text by the stitch at every layer, (layer, text)."""
     import torch
 
-    from core.alignment.live import batches, enter, states
+    from core.alignment.live import batches
+    from core.models.running import enter, states
 
     predicted = np.zeros((layers, len(labelled)), dtype=np.int64)
     done = 0
@@ -178,31 +174,6 @@ def _labels(ref: str, config: Any) -> list[str]:
             f"{ref} has no head that labels sentences ({architecture}); choose a sentiment model of the box."
         )
     return [str(config.id2label[number]) for number in range(config.num_labels)]
-
-
-@pure("alignment.labelled")
-def read_labelled(path: str = "") -> Labelled:
-    """(text, label) pairs from a file of `label<TAB>text` lines; the box's own sentences without a path.
-
-    Raises:
-        CorpusError: If the file is missing, may not be read, or a line has no tab.
-    """
-    if path and current_limits().shared:
-        raise CorpusError("Files of the server cannot be read on a shared instance: leave labelled empty.")
-    file = Path(path) if path else zoo_folder() / LABELLED_FILE
-    if not file.is_file():
-        raise CorpusError(f"No labelled sentences at {file}; give a file of lines `label<TAB>sentence`.")
-    pairs = []
-    with file.open(encoding="utf8", newline="") as handle:
-        for number, row in enumerate(csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
-            if len(row) != 2:
-                raise CorpusError(
-                    f"{file.name}, line {number}: expected `label<TAB>sentence`, found {len(row)} columns."
-                )
-            pairs.append((row[1], row[0]))
-    if not pairs:
-        raise CorpusError(f"{file.name} holds no labelled sentence.")
-    return tuple(pairs)
 
 
 def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from core.alignment.experiments.stitching import read_labelled, stitch_pair
-from core.alignment.live import batches, enter, layer_list, states
-from core.errors import CorpusError, ModelError, ShapeError
+from core.alignment.experiments.stitching import stitch_pair
+from core.alignment.live import batches
+from core.errors import ModelError, ShapeError
+from core.models.running import enter, layer_list, states
 from tests.core.alignment.conftest import LABELLED, save_classifier
 
 
@@ -66,29 +65,8 @@ def test_a_model_without_a_list_of_layers_is_refused() -> None:
         layer_list(torch.nn.Linear(2, 2))
 
 
-@pytest.mark.parametrize(("text", "reason"), [("good film", "expected"), ("", "no labelled sentence")])
-def test_bad_labelled_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
-    (tmp_path / "labels.tsv").write_text(text)
-    with pytest.raises(CorpusError, match=reason):
-        read_labelled(str(tmp_path / "labels.tsv"))
-    with pytest.raises(CorpusError, match="No labelled sentences"):
-        read_labelled(str(tmp_path / "missing.tsv"))
-
-
-def test_labelled_lines_are_read(tmp_path: Path) -> None:
-    (tmp_path / "labels.tsv").write_text('good\tA "quoted" film.\nbad\tNo.\n')
-    assert read_labelled(str(tmp_path / "labels.tsv")) == (('A "quoted" film.', "good"), ("No.", "bad"))
-
-
 def test_the_lookup_reads_no_source(models, sentences) -> None:
     """From whichever model: the target's mean states of the subwords go on through the target, and decide alone."""
     one, other = (stitch(source, models[1], sentences, ("lookup",)) for source in models)
     assert (one["lookup/correct"] == other["lookup/correct"]).all()
     assert (one["lookup/correct"][0] == one["own_target"]).mean() > 0.9  # embeddings are a table
-
-
-def test_a_shared_instance_reads_no_file_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "labels.tsv").write_text("good\tA film.\n")
-    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
-    with pytest.raises(CorpusError, match="shared instance"):
-        read_labelled(str(tmp_path / "labels.tsv"))

@@ -1,0 +1,181 @@
+"""Running models by hand: all layers' states of the same subwords, a model entered at any layer, layers exchanged.
+
+Stitching and swapping need what the store does not keep: states of every subword, special tokens included, and the
+upper layers of a model fed with states that it did not make. Both are done by hooks on the model's own layers and by
+what stands in its list of layers, so that no forward pass is written again here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.errors import ModelError
+
+LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.layers", "layers", "h")  # under the body, by architecture
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids and mask (sentence, subword), and which sentences these are.
+
+    `starts` (sentence, word) is the place of each word's first subword, -1 where padded; None where words do not
+    matter.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    sentences: list[int]
+    starts: Tensor | None = None
+
+
+class Passing(nn.Module):
+    """Stands in a list of layers and hands on the state that it gets; what else it is asked, the layer answers."""
+
+    def __init__(self, layer: nn.Module, in_tuple: bool) -> None:
+        super().__init__()
+        object.__setattr__(self, "stands_for", layer)  # no submodule: it is not to be run or counted
+        self.in_tuple = in_tuple
+
+    def forward(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
+        """The state, in the form that the model expects of a layer."""
+        return (hidden_states,) if self.in_tuple else hidden_states
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(object.__getattribute__(self, "stands_for"), name)
+
+
+def layer_list(model: nn.Module) -> nn.ModuleList:
+    """The model's stack of layers.
+
+    Raises:
+        ModelError: If the architecture keeps them where we do not know.
+    """
+    body = getattr(model, "body", None)  # of an arc parser
+    body = body if isinstance(body, nn.Module) else getattr(model, str(getattr(model, "base_model_prefix", "")), model)
+    for name in LAYER_LISTS:
+        found: Any = body
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if isinstance(found, nn.ModuleList):
+            return found
+    raise ModelError(f"{type(model).__name__} keeps its layers where they are not found here; use a BERT-like model.")
+
+
+def run_model(model: nn.Module, batch: Batch) -> Any:
+    """The model's output on a batch; an arc parser is told where words start."""
+    given: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
+    if batch.starts is not None:
+        given["word_starts"] = batch.starts
+    with torch.inference_mode():
+        return model(**given)
+
+
+def state_list(model: nn.Module, batch: Batch) -> list[Tensor]:
+    """Hidden states of all layers, each (sentence, subword, d_model); the first one enters the lowest layer."""
+    captured: list[Tensor] = []
+    layers = layer_list(model)
+    handles = [layer.register_forward_pre_hook(_capture(captured), with_kwargs=True) for layer in layers]
+    handles.append(layers[-1].register_forward_hook(lambda module, inputs, output: captured.append(first_of(output))))
+    try:
+        run_model(model, batch)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return captured
+
+
+def states(model: nn.Module, batch: Batch) -> Tensor:
+    """`state_list` as one tensor, (layer, sentence, subword, d_model)."""
+    return torch.stack(state_list(model, batch))
+
+
+def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
+    """Whether this architecture's layers return their state in a tuple, or by itself."""
+    found: list[bool] = []
+    layer = layer_list(model)[0]
+    handle = layer.register_forward_hook(lambda module, inputs, output: found.append(isinstance(output, tuple)))
+    try:
+        run_model(model, batch)
+    finally:
+        handle.remove()
+    return found[0]
+
+
+def run_rebuilt(
+    model: nn.Module, batch: Batch, hidden: Tensor, layers: Sequence[nn.Module | None], *, in_tuple: bool
+) -> Any:
+    """The model's output when `hidden` enters its lowest layer and `layers` stand in the places of its own.
+
+    Args:
+        model: Its embeddings run and are not used; what stands above its layers, the head with it, is its own.
+        batch: The sentences.
+        hidden: The state that enters, (sentence, subword, d_model).
+        layers: One for each of the model's; None hands the state on as it is.
+        in_tuple: See `answers_in_tuples`.
+
+    Raises:
+        ModelError: If `layers` are not as many as the model has.
+    """
+    places = layer_list(model)
+    own = list(places)
+    if len(layers) != len(own):
+        raise ModelError(f"The model has {len(own)} layers, and {len(layers)} were given to stand in their places.")
+    try:
+        for number, layer in enumerate(layers):
+            places[number] = Passing(own[number], in_tuple) if layer is None else layer
+        with _entered(places, 0, hidden):
+            return run_model(model, batch)
+    finally:
+        for number, layer in enumerate(own):
+            places[number] = layer
+
+
+def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor) -> Any:
+    """The model's output when `hidden` (sentence, subword, d_model) stands in for its own state at `layer`."""
+    with _entered(layer_list(model), layer, hidden):
+        return run_model(model, batch)
+
+
+@contextmanager
+def _entered(layers: nn.ModuleList, layer: int, hidden: Tensor) -> Iterator[None]:
+    def before(
+        module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if args:
+            return (hidden, *args[1:]), kwargs
+        return args, {**kwargs, "hidden_states": hidden}
+
+    def after(module: nn.Module, inputs: Any, output: Any) -> Any:
+        return hidden if isinstance(output, Tensor) else (hidden, *output[1:])
+
+    if not 0 <= layer <= len(layers):
+        raise ModelError(f"The model has layers 0 to {len(layers)}; it cannot be entered at {layer}.")
+    if layer < len(layers):
+        handle = layers[layer].register_forward_pre_hook(before, with_kwargs=True)
+    else:
+        handle = layers[-1].register_forward_hook(after)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _capture(captured: list[Tensor]) -> Callable[..., None]:
+    def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        captured.append(args[0] if args else kwargs["hidden_states"])
+
+    return hook
+
+
+def first_of(output: Any) -> Tensor:
+    """A layer's state, whether it came in a tuple or by itself."""
+    return output if isinstance(output, Tensor) else output[0]

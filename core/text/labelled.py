@@ -1,0 +1,41 @@
+"""Labelled sentences: a file of lines `label<TAB>sentence`, or the sentiment sentences in the box."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from core.errors import CorpusError
+from core.limits import current_limits
+from core.models.zoo import zoo_folder
+from core.runs.tasks import pure
+
+LABELLED_FILE = "corpus/demo-sentiment.tsv"
+
+Labelled = tuple[tuple[str, str], ...]
+"""(sentence, label) pairs."""
+
+
+@pure("alignment.labelled")
+def read_labelled(path: str = "") -> Labelled:
+    """(text, label) pairs from a file of `label<TAB>text` lines; the box's own sentences without a path.
+
+    Raises:
+        CorpusError: If the file is missing, may not be read, or a line has no tab.
+    """
+    if path and current_limits().shared:
+        raise CorpusError("Files of the server cannot be read on a shared instance: leave labelled empty.")
+    file = Path(path) if path else zoo_folder() / LABELLED_FILE
+    if not file.is_file():
+        raise CorpusError(f"No labelled sentences at {file}; give a file of lines `label<TAB>sentence`.")
+    pairs = []
+    with file.open(encoding="utf8", newline="") as handle:
+        for number, row in enumerate(csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
+            if len(row) != 2:
+                raise CorpusError(
+                    f"{file.name}, line {number}: expected `label<TAB>sentence`, found {len(row)} columns."
+                )
+            pairs.append((row[1], row[0]))
+    if not pairs:
+        raise CorpusError(f"{file.name} holds no labelled sentence.")
+    return tuple(pairs)

@@ -1,0 +1,31 @@
+"""Labelled sentences: what is read, and every refusal a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import CorpusError
+from core.text.labelled import read_labelled
+
+
+@pytest.mark.parametrize(("text", "reason"), [("good film", "expected"), ("", "no labelled sentence")])
+def test_bad_labelled_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "labels.tsv").write_text(text)
+    with pytest.raises(CorpusError, match=reason):
+        read_labelled(str(tmp_path / "labels.tsv"))
+    with pytest.raises(CorpusError, match="No labelled sentences"):
+        read_labelled(str(tmp_path / "missing.tsv"))
+
+
+def test_labelled_lines_are_read(tmp_path: Path) -> None:
+    (tmp_path / "labels.tsv").write_text('good\tA "quoted" film.\nbad\tNo.\n')
+    assert read_labelled(str(tmp_path / "labels.tsv")) == (('A "quoted" film.', "good"), ("No.", "bad"))
+
+
+def test_a_shared_instance_reads_no_file_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "labels.tsv").write_text("good\tA film.\n")
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    with pytest.raises(CorpusError, match="shared instance"):
+        read_labelled(str(tmp_path / "labels.tsv"))
