@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.rsa.spec import RsaSpec
 from core.rsa.study import run_study
 from core.rsa.tokens import TokenMapSpec
-from ui import rsa_views, shell
+from ui import rsa_experiments, rsa_views, shell
 from ui.forms import Form
 from ui.models import fine_tune_finder
 from ui.results import show_headline, show_method
@@ -24,6 +24,7 @@ VIEWS = {
     GRID: "any layer of the base with any layer of the others",
     TEXTS: "the same on two texts",
     TOKENS: "the words of a passage through the layers",
+    **rsa_experiments.VIEWS,
 }
 
 
@@ -64,6 +65,9 @@ panel = st.container()
 view = form.view()
 if view == TOKENS:
     rsa_views.token_map(form, spec)
+    st.stop()
+if view in rsa_experiments.EXPERIMENTS:
+    rsa_experiments.EXPERIMENTS[view](form, spec)
     st.stop()
 study = replace(spec, grid=view == GRID)
 if view == TEXTS:

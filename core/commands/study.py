@@ -25,6 +25,7 @@ WIDTH = 30
 # command -> (module with Spec, run_study(spec, **options) and figures(result), one line of help)
 STUDIES = {
     "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
+    "swap": ("core.rsa.experiments.swap", "whether a task needs a layer: layers of base and fine-tune exchanged"),
     "probe": ("core.probes.study", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
     "probe edges": ("core.probes.edges", "tags, labels and heads by layer: accuracy, code length, control labels"),
     "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),

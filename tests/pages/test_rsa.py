@@ -122,3 +122,10 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
     settle(app.run())
     assert not app.exception
     assert "draws 3 to 200 words" in sentences(app).replace("\\", "")
+
+
+def test_layers_are_exchanged_where_the_task_can_be_scored() -> None:
+    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view="Layers exchanged")
+    assert len(charts(app)) == 2
+    assert any("parse-0 (UAS" in block.value for block in app.markdown)
+    assert any("it knows contradiction" in caption.value for caption in app.caption)

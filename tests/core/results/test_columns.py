@@ -14,6 +14,7 @@ from core.rsa import tokens
 
 SMALL: dict[str, dict[str, Any]] = {
     "rsa": {"sentences": 30, "words": 60, "draws": 20, "grid": True, "against_genres": ("legal",)},
+    "swap": {"compare": ("zoo:sentiment-0",), "noises": 2, "draws": 20},
     "probe": {"sentences": 120, "epochs": 1, "draws": 20, "seeds": 1, "controls": 1, "layers": (0, 6), "sweep": True},
     "probe edges": {"sentences": 80, "draws": 20, "controls": 1, "layers": (0,)},
     "weights": {"permutations": 100, "of": "both"},
@@ -34,7 +35,7 @@ def undescribed(tables: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_column_is_explained(study: str, tmp_path: Path) -> None:
     module, settings = study_module(study), dict(SMALL[study])
-    if study == "align stitch":  # every labelled sentence goes through every stitch
+    if study in ("align stitch", "swap"):  # every labelled sentence goes through every stitch
         labelled = (zoo_folder() / "corpus" / "demo-sentiment.tsv").read_text(encoding="utf8").splitlines()[:20]
         (tmp_path / "labelled.tsv").write_text("\n".join(labelled), encoding="utf8")
         settings["labelled"] = str(tmp_path / "labelled.tsv")

@@ -1,0 +1,20 @@
+"""The ways of exchanging layers, and what tables, charts and sentences call them."""
+
+from __future__ import annotations
+
+BASE_WAYS = ("below", "above", "layer", "only", "truncated", "removed")
+DONOR_WAYS = ("below", "layer")
+WAYS = {
+    "below": "layers 0 to l are the base's",
+    "above": "layers above l are the base's",
+    "truncated": "the head reads layer l",
+    "noise below": "layers 0 to l changed as much, at random",
+    "random below": "layers 0 to l have random weights",
+    "layer": "layer l alone is the base's",
+    "only": "layer l alone is the fine-tune's",
+    "removed": "layer l left out",
+    "noise layer": "layer l changed as much, at random",
+    "random layer": "layer l has random weights",
+}
+UP_TO_L = ("below", "noise below", "above", "truncated", "random below")
+ONE_LAYER = ("layer", "noise layer", "random layer", "removed", "only")
