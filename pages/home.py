@@ -18,6 +18,7 @@ shell.open_page(
     "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over pretraining, and a "
     "pretraining seed decides what the page looked like to begin with: Palimpsest shows what both do to a Transformer, "
     "in published experiments made interactive, each with the statistics that tell signal from noise.",
+    brief=False,
 )
 
 for number, entry in enumerate(shell.PAGES[1:]):

@@ -34,7 +34,7 @@ class Display(Spec):
     view: str = options.choice("View", SCORES, VIEWS, help="What is drawn.")
 
 
-shell.open_page(
+aside = shell.open_page(
     "Is syntax still in there?",
     "A linear map is trained so that distances between word vectors become distances in the dependency tree. Where "
     "that works, the tree can be read off the vectors: layer by layer, before and after fine-tuning.",
@@ -54,9 +54,9 @@ asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
 if asked is None:
     st.stop()
 spec = asked
-if form.address["view"] == edge_views.EDGES:
-    form.view()
-    edge_views.edge_view(form, spec)
+view = form.view()
+if view == edge_views.EDGES:
+    edge_views.edge_view(form, spec, aside)
     st.stop()
 texts, identity = form.texts, (form.identity, *contents(*spec.probed))
 result = run_panel(
@@ -65,17 +65,18 @@ result = run_panel(
     lambda progress, cancel: run_study(spec, texts, progress=progress, cancel=cancel),
     identity=identity,
     again=form.pressed,
+    told=aside,
 )
 if not isinstance(result, ProbeResult):
-    st.stop()
-show_headline(result)
+    form.without_result()
 if not result.probes:
+    show_headline(result, bar=form.bar)
+    form.unfold(spec)
     st.stop()
-view = form.view()
 if view == SCORES:
-    scores_view(result)
+    scores_view(form, result)
 elif view == SENTENCE:
-    sentence_view(result)
+    sentence_view(form, result)
 else:
     ranks_view(spec, result, texts, identity)
 show_method(result, CAVEATS, FORMULAS)

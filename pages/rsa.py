@@ -15,7 +15,7 @@ from ui import rsa_experiments, rsa_views, shell
 from ui.forms import Form
 from ui.models import fine_tune_finder
 from ui.results import show_headline, show_method
-from ui.rsa_views import CURVES, GRID, TEXTS, TOKENS
+from ui.rsa_views import CURVES, GRID, TEXTS, TOKENS, view_headline
 from ui.run_panel import run_panel
 from ui.studies import contents
 
@@ -38,7 +38,7 @@ class Display(Spec):
     )
 
 
-shell.open_page(
+aside = shell.open_page(
     "Which layers does fine-tuning change?",
     "The same words through two models, layer by layer: where the similarity falls, fine-tuning has written over "
     "what pretraining wrote.",
@@ -61,10 +61,9 @@ with form.body():
 spec = form.spec(against="", against_genres=(), grid=False)
 if spec is None:
     st.stop()
-panel = st.container()
 view = form.view()
 if view == TOKENS:
-    rsa_views.token_map(form, spec)
+    rsa_views.token_map(form, spec, aside)
     st.stop()
 if view in rsa_experiments.EXPERIMENTS:
     rsa_experiments.EXPERIMENTS[view](form, spec)
@@ -72,18 +71,21 @@ if view in rsa_experiments.EXPERIMENTS:
 study = replace(spec, grid=view == GRID)
 if view == TEXTS:
     study = rsa_views.second_text(form, study)
-with panel:
-    texts = form.texts
-    result = run_panel(
-        "RSA",
-        study,
-        lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
-        identity=(form.identity, contents(study.base, *study.compare)),
-        again=form.pressed,
-    )
-    if result is None:
-        st.stop()
-    show_headline(result)
-if len(result.table):
-    rsa_views.draw(result, view)
-    show_method(result, rsa_views.CAVEATS, rsa_views.FORMULAS)
+texts = form.texts
+found = run_panel(
+    "RSA",
+    study,
+    lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
+    identity=(form.identity, contents(study.base, *study.compare)),
+    again=form.pressed,
+    told=aside,
+)
+if found is None:
+    form.without_result()
+result = found
+show_headline(result, view_headline(result, view), form.bar)
+if not len(result.table):
+    form.unfold(spec)
+    st.stop()
+rsa_views.draw(form, result, view)
+show_method(result, rsa_views.CAVEATS, rsa_views.FORMULAS)

@@ -10,7 +10,7 @@ from core import options
 from core.alignment.spec import AlignSpec
 from core.alignment.study import run_study
 from ui import shell
-from ui.alignment_views import CAVEATS, EXPERIMENT_OPTIONS, EXPERIMENTS, FORMULAS, METHOD, VIEWS, show_view
+from ui.alignment_views import CAVEATS, EXPERIMENT_OPTIONS, EXPERIMENTS, FORMULAS, GROUPS, METHOD, VIEWS, show_view
 from ui.forms import Form
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
@@ -24,7 +24,7 @@ class Display(options.Spec):
     view: str = options.choice("View", METHOD, VIEWS, help="What is drawn.")
 
 
-shell.open_page(
+aside = shell.open_page(
     "Do two seeds learn the same space?",
     "The same words through models that differ in nothing but their random seed: if one space is the other one bent, "
     "a map fitted on some words should carry over to words that it has never seen.",
@@ -44,23 +44,25 @@ with form.body():
 spec = form.spec()
 if spec is None:
     st.stop()
-panel = st.container()
-view = form.view()
+view = form.view(GROUPS)
 if view in EXPERIMENTS:
-    EXPERIMENTS[view](form, spec)
+    EXPERIMENTS[view](form, spec, aside)
     st.stop()
-with panel:
-    study, texts = spec, form.texts
-    result = run_panel(
-        "alignment",
-        study,
-        lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
-        identity=(form.identity, contents(*study.models, *study.against)),
-        again=form.pressed,
-    )
-    if result is None:
-        st.stop()
-    show_headline(result)
-if len(result.table):
-    show_view(result, view)
-    show_method(result, CAVEATS, FORMULAS)
+study, texts = spec, form.texts
+found = run_panel(
+    "alignment",
+    study,
+    lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
+    identity=(form.identity, contents(*study.models, *study.against)),
+    again=form.pressed,
+    told=aside,
+)
+if found is None:
+    form.without_result()
+result = found
+if not len(result.table):
+    show_headline(result, bar=form.bar)
+    form.unfold(spec)
+    st.stop()
+show_view(form, result, view)
+show_method(result, CAVEATS, FORMULAS)

@@ -35,7 +35,7 @@ class Display(Spec):
     colour: str = options.choice("Colour", "label", weights_views.COLUMNS, help="What colours the map.")
 
 
-shell.open_page(
+aside = shell.open_page(
     "What was this model fine-tuned on?",
     "Fine-tuning leaves a trace in the weights: the difference from the base. Models whose traces point the same way "
     "lie near each other; if neighbours share a task more often than chance, the weights alone give it away.",
@@ -54,11 +54,13 @@ with form.body():
         form.rest()
         with st.popover("Labels", icon=":material/label:"):
             texts = weights_views.label_table(form)
-weights_hub.hub_panel(form.address)
+with form.fold:
+    weights_hub.hub_panel(form.address)
 asked = form.spec(map="pca")
 if asked is None:
     st.stop()
 spec = asked
+view = form.view()
 identity = (
     weights_views.identity_of(texts),
     contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())),
@@ -69,12 +71,14 @@ found = run_panel(
     lambda progress, cancel: run_study(spec, texts, progress=progress, cancel=cancel),
     identity=identity,
     again=form.pressed,
+    told=aside,
 )
 if found is None:
-    st.stop()
+    form.without_result()
 result = found
-show_headline(result)
-view = form.view()
+if not len(result.table):
+    form.unfold(spec)
+show_headline(result, weights_views.view_headline(result, view), form.bar)
 if view == NEIGHBOURS:
     weights_views.neighbours_view(result)
 elif view == DISTANCES:

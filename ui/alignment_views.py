@@ -27,6 +27,8 @@ from ui.studies import contents
 from ui.text import plain
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.results.export import Result
 
 FORMULAS = {
@@ -61,6 +63,11 @@ EXPERIMENT_VIEWS = {
     ATTENTION: "matched heads and mapped attention outputs",
 }
 VIEWS = STUDY_VIEWS | EXPERIMENT_VIEWS
+GROUPS = {
+    "Errors": (METHOD, LAYER, GRID, PAIRS),
+    "Maps": (SPACE, TRAINING),
+    "Experiments": (STITCHING, CHECK, ATTENTION),
+}
 OWN = {  # options of an experiment that are not the study's, by the name that they have in the address
     STITCHING: {"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
     CHECK: {"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
@@ -83,8 +90,9 @@ CAVEATS = f"""
 """
 
 
-def show_view(result: Result, view: str) -> None:
+def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
     """One view of the main study: its charts, its downloads and the table that they are drawn from."""
+    show_headline(result, bar=form.bar)
     table, parts = view_charts(result, view)
     if not parts:
         missing = "No network among the maps: add the invertible or the plain network above."
@@ -157,28 +165,38 @@ STUDIES: dict[str, ModuleType] = {STITCHING: stitching, CHECK: check, ATTENTION:
 EXPERIMENT_OPTIONS = [option for view, study in STUDIES.items() for option in _own_options(view, study)]
 
 
-def _experiment(view: str, form: Form[AlignSpec], spec: AlignSpec, given: dict[str, Any]) -> None:
+def _experiment(
+    view: str, form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator, given: dict[str, Any]
+) -> None:
     """An experiment's controls and the button that starts it, then its result.
 
     Args:
         given: The experiment's options that the study's form has.
     """
-    study, name = STUDIES[view], view.lower()
-    with st.form(form.address.key(view), border=False):
+    study, name, state = STUDIES[view], view.lower(), st.session_state
+    shared = {"corpus": spec.corpus, "genres": spec.genres, "sentences": spec.sentences, "seed": spec.seed}
+    own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
+    asked = _spec_of(study.Spec, shared | given | own_values)
+    started: set[Spec] = state.setdefault(form.address.key("started"), set())
+    pressed = bool(state.pop(form.address.key("pressed"), False))
+    if pressed and asked is not None:
+        started.add(asked)
+    place = st.container()
+    if asked in started:  # the figure gets the room
+        place = form.bar.popover("Settings", icon=":material/tune:", help="Options of this experiment alone.")
+    with place, st.form(form.address.key(view), border=False):
         for own in OWN[view]:
             form.control(own)
-        shared = {"corpus": spec.corpus, "genres": spec.genres, "sentences": spec.sentences, "seed": spec.seed}
-        own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
-        asked = _spec_of(study.Spec, shared | given | own_values)
         takes = _length(study.seconds(asked)) if asked is not None else "some time"
-        pressed = st.form_submit_button(
-            f"Run, {takes}", icon=":material/play_arrow:", help="On two idle cores; what was computed before is quick."
+        st.form_submit_button(
+            f"Run, {takes}",
+            icon=":material/play_arrow:",
+            help="On two idle cores; what was computed before is quick.",
+            on_click=state.__setitem__,
+            args=(form.address.key("pressed"), True),
         )
     if asked is None:
         return
-    started: set[Spec] = st.session_state.setdefault(form.address.key("started"), set())
-    if pressed:
-        started.add(asked)
     if asked not in started:
         st.info(f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button.")
         return
@@ -190,10 +208,11 @@ def _experiment(view: str, form: Form[AlignSpec], spec: AlignSpec, given: dict[s
         lambda progress, cancel: study.run_study(asked, texts, progress=progress, cancel=cancel),
         identity=(form.identity, contents(*refs)),
         again=pressed,
+        told=aside,
     )
     if result is None:
         return
-    show_headline(result)
+    show_headline(result, bar=form.bar)
     if not show_charts(lambda: [*study.figures(result).values()], key=name, alt_text=result.headline, result=result):
         return
     show_downloads(result, lambda: next(iter(study.figures(result).values())), lambda: study.figures(result), view=name)
@@ -225,24 +244,24 @@ def _of_subwords(view: str, spec: AlignSpec) -> bool:
     return spec.items == "words"
 
 
-def _stitching(form: Form[AlignSpec], spec: AlignSpec) -> None:
+def _stitching(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
     """Models with one task's head, stitched at every layer; the study's own models have no head for a task."""
     if _of_subwords(STITCHING, spec):
-        _experiment(STITCHING, form, spec, {})
+        _experiment(STITCHING, form, spec, aside, {})
 
 
-def _check(form: Form[AlignSpec], spec: AlignSpec) -> None:
+def _check(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
     """The bijection check of the first model."""
-    _experiment(CHECK, form, spec, {"model": spec.models[0], "items": spec.items, "split": spec.split})
+    _experiment(CHECK, form, spec, aside, {"model": spec.models[0], "items": spec.items, "split": spec.split})
 
 
-def _attention(form: Form[AlignSpec], spec: AlignSpec) -> None:
+def _attention(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
     """Matched heads and mapped attention outputs of the first group."""
     if _of_subwords(ATTENTION, spec):
-        _experiment(ATTENTION, form, spec, {"models": spec.models})
+        _experiment(ATTENTION, form, spec, aside, {"models": spec.models})
 
 
-EXPERIMENTS: dict[str, Callable[[Form[AlignSpec], AlignSpec], None]] = {
+EXPERIMENTS: dict[str, Callable[[Form[AlignSpec], AlignSpec, DeltaGenerator], None]] = {
     STITCHING: _stitching,
     CHECK: _check,
     ATTENTION: _attention,

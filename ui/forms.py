@@ -1,27 +1,30 @@
 """Controls made from options: the widget, its label, help, bounds and default are the option's.
 
 form = Form("rsa", RsaSpec, display=RsaDisplay)
-with form.body():
+with form.body():       # folded to a line that says the study, until somebody wants to change it
     form.control("base")
     form.rest("Options")
 spec = form.spec()      # None where something is no choice, which is then said below the form
+view = form.view()
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
 
 from core.errors import PalimpsestError
 from core.limits import MEGABYTE, current_limits
 from core.options import Option, Spec, options_of
+from core.options.summary import summary
 from ui.links import Address
 from ui.models import model_options
+from ui.run_panel import ENDED_WITHOUT
 from ui.text import plain
 
 TEXTS = ("demo", "demo-gold")
@@ -61,12 +64,62 @@ class Form(Generic[S]):
         self.address = Address(page, (*options_of(spec), *display))
         self.address.open()
         self.pressed = False
+        self.bar = self.fold = st.container()
 
     @contextmanager
     def body(self) -> Iterator[None]:
-        """The form itself; what is typed inside counts when its button is pressed."""
-        with st.form(self.address.key("form")):
+        """The form, folded to one line that says the study; what is typed inside counts when its button is pressed.
+
+        It is open while something in it is no choice, and where `unfold` was called.
+        """
+        state, key = st.session_state, self.address.key("fold")
+        study = self._study()
+        if study is None:
+            state[self._open] = True
+        state[key] = state.get(self._open, False)
+        line = plain(summary(study)) if study is not None else "What is asked for makes no study yet"
+        self.fold = st.expander(f"{line} :primary[**Change**]", key=key, on_change=self._folded)
+        with self.fold, st.form(self.address.key("form"), border=False):
             yield
+
+    def without_result(self) -> NoReturn:
+        """There is nothing to look at: a study that failed, was left or refused opens the form, one that runs does not.
+
+        Ends the page.
+        """
+        if st.session_state.get(ENDED_WITHOUT):
+            self.unfold(self._last())
+        st.stop()
+
+    def unfold(self, why: Hashable) -> None:
+        """Open the form, since there is no result to look at: once for each reason, then the reader decides."""
+        state, key = st.session_state, self.address.key("unfolded for")
+        if state.get(key) != why:
+            state[key] = why
+            if not state.get(self._open, False):
+                state[self._open] = True
+                st.rerun()
+
+    @property
+    def _open(self) -> str:
+        return self.address.key("form open")
+
+    def _folded(self) -> None:
+        """The reader opened or closed the form."""
+        st.session_state[self._open] = bool(st.session_state[self.address.key("fold")])
+
+    def _chosen(self) -> None:
+        """The button was pressed: what a link said is forgotten, and the figure gets the room."""
+        self.address.forget_refused()
+        st.session_state[self._open] = False
+        st.session_state.pop(self.address.key("unfolded for"), None)
+
+    def _study(self) -> S | None:
+        """The study that the controls hold, None where they hold none."""
+        try:
+            return self._spec(**{name: self.address[name] for name in self._names})
+        except PalimpsestError:
+            return None
 
     def control(self, name: str, **layout: Any) -> None:
         """Draw an option's control; below it a sentence where its value is none."""
@@ -100,7 +153,11 @@ class Form(Generic[S]):
     def button(self, label: str = "Run") -> None:
         """The form's button; whoever presses it has chosen, and what a link said is forgotten."""
         pressed = st.form_submit_button(
-            label, type="primary", icon=":material/play_arrow:", on_click=self.address.forget_refused
+            label,
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=self._chosen,
+            help="What was computed before is read from the store; only what is new is computed.",
         )
         self.pressed = self.pressed or pressed
 
@@ -124,6 +181,7 @@ class Form(Generic[S]):
             return self._last()
         if values.get("corpus", "").startswith(f"{UPLOAD}:") and self.upload is None:
             st.error("This study reads an upload: choose the file under “Upload”, or another text.", icon=WRONG)
+            self.unfold("upload")
             return self._last()
         try:
             spec = self._spec(**values)
@@ -137,17 +195,43 @@ class Form(Generic[S]):
         """The last study that made sense: its result stays on the page while something is mended."""
         return st.session_state.get(self.address.key("last"))
 
-    def view(self) -> str:
-        """The selector of views, an option of the page's display called `view`."""
+    def view(self, groups: Mapping[str, Sequence[str]] | None = None) -> str:
+        """The selector of views, an option of the page's display called `view`; `bar` is the row that it stands in.
+
+        Args:
+            groups: Views by the name of their group, where they are too many for one row.
+        """
         option = self.address.options["view"]
-        st.segmented_control(
-            option.label,
-            list(option.known),
-            required=True,
-            key=self.address.key("view"),
-            label_visibility="collapsed",
-        )
+        offered = list(option.known)
+        self.bar = st.container(horizontal=True, vertical_alignment="center", key=self.address.key("bar"))
+        with self.bar:
+            if groups:
+                offered = self._group(groups)
+            st.segmented_control(
+                option.label,
+                offered,
+                required=True,
+                key=self.address.key("view"),
+                label_visibility="collapsed",
+            )
+            meanings = [f"**{name}**: {option.known[name]}" for name in offered]
+            st.markdown("", help="  \n".join(meanings), width="content")
         return str(self.address["view"])
+
+    def _group(self, groups: Mapping[str, Sequence[str]]) -> list[str]:
+        """The selector of groups; the views of the chosen one. Each group remembers its view."""
+        state, key, view = st.session_state, self.address.key("group"), self.address.key("view")
+        current = next(name for name, views in groups.items() if state[view] in views)
+        state[key] = current
+        state[f"{key} {current}"] = state[view]
+
+        def changed() -> None:
+            state[view] = state.get(f"{key} {state[key]}", groups[state[key]][0])
+
+        st.segmented_control(
+            "Views", list(groups), required=True, key=key, label_visibility="collapsed", on_change=changed
+        )
+        return list(groups[current])
 
     @property
     def identity(self) -> str:

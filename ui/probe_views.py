@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from core.probes.sentences import SentencesRead
     from core.probes.spec import ProbeSpec
     from core.text.reading import Text
+    from ui.forms import Form
 
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
 LEGENDS = 150  # pixels of legends and margins round the arcs
@@ -75,11 +76,12 @@ CAVEATS = """
 """
 
 
-def scores_view(result: ProbeResult) -> None:
+def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     """Curves by layer in one metric, the difference from the base beside them, the table."""
+    show_headline(result, bar=form.bar)
     there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
     selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
-    with st.container(horizontal=True):
+    with form.bar:
         chosen = st.segmented_control(
             "Metric", there, default=there[0], required=True, key="probe/metric", format_func=NAMES.__getitem__,
             label_visibility="collapsed",
@@ -122,7 +124,7 @@ def scores_view(result: ProbeResult) -> None:
 
 
 @st.fragment
-def sentence_view(result: ProbeResult) -> None:
+def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     """One sentence: arcs, depths, distances and the probe's plane, at a layer that a slider chooses."""
     drawable = [model for model, probes in result.probes.items() if probes.distance_maps is not None]
     if not drawable:

@@ -6,22 +6,45 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.results.glossary import explained
 from ui.figures import show_charts
 from ui.text import plain
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
 
 __all__ = ["show_charts", "show_headline", "show_method", "show_table"]
 
 
-def show_headline(result: Result) -> None:
-    """The sentence that the numbers make, and below it what a reader of them must know."""
-    st.markdown(f"### {plain(result.headline)}", anchors=False)
-    for notice in result.notices:
-        st.caption(f":material/info: {plain(notice)}")
+def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None = None) -> None:
+    """The sentence that the numbers make, with its terms explained, and what else a reader of them must know.
+
+    Args:
+        result: What the study returned.
+        sentence: What this view shows; the study's headline where it is empty.
+        bar: The row of the page's views, which takes the notices behind one button; below the sentence without it.
+    """
+    st.markdown(f"### {with_terms(sentence or result.headline)}", unsafe_allow_html=True, anchors=False)
+    notices = result.notices
+    if notices:
+        label = f"{len(notices)} note{'s' if len(notices) > 1 else ''}"
+        with bar or st.container(), st.popover(label, icon=":material/info:", type="tertiary"):
+            for notice in notices:
+                st.markdown(f"- {plain(notice)}")
+
+
+def with_terms(sentence: str) -> str:
+    """The sentence as markdown with HTML in it: a term is dotted, and its meaning shows when it is pointed at."""
+    return "".join(
+        f'<span class="term" tabindex="0">{plain(piece)}<span class="meaning" role="tooltip">{plain(meaning)}</span>'
+        "</span>"
+        if meaning
+        else plain(piece)
+        for piece, meaning in explained(sentence)
+    )
 
 
 def show_table(table: pd.DataFrame, digits: int = 3) -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.results.names import short_names
 from core.rsa import charts
+from core.rsa.sentences import curves_sentence, grid_sentence, texts_sentence
 from core.rsa.spec import RsaSpec
 from core.rsa.tokens import TokenMapSpec
 from core.rsa.tokens import run_study as run_tokens
@@ -24,6 +25,7 @@ from ui.text import plain
 
 if TYPE_CHECKING:
     import altair as alt
+    from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
 
@@ -65,27 +67,36 @@ def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
     """Controls of the text to show beside the first; the spec with it."""
     if not (form.address["against"] or form.address["against_genres"]):
         form.address.set("against_genres", list(OTHER_GENRES))
-    with st.form(form.address.key("second text"), border=False):
-        source, genres, button = st.columns([2, 4, 1], vertical_alignment="bottom")
-        with source:
-            form.control("against", format_func=lambda ref: ref or SAME)
-        with genres:
-            form.control("against_genres")
-        button.form_submit_button("Show", width="stretch")
+    with (
+        form.bar,
+        st.popover("Second text", icon=":material/text_compare:", help="Choose what stands beside the first text."),
+        st.form(form.address.key("second text"), border=False),
+    ):
+        form.control("against", format_func=lambda ref: ref or SAME)
+        form.control("against_genres")
+        st.form_submit_button("Show", type="primary")
     found = form.spec(grid=False)
     if found is None:
         st.stop()
     return replace(spec, against=found.against, against_genres=found.against_genres)
 
 
-def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
-    """The words of a passage through the layers, the base beside the compared models."""
-    with st.form(form.address.key("token map"), border=False):
+def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
+    """The words of a passage through the layers, the base beside the compared models.
+
+    Args:
+        form: The page's.
+        spec: The study on the page, whose models are shown.
+        aside: Where the line stands that says how it was computed.
+    """
+    with (
+        form.bar,
+        st.popover("Passage", icon=":material/edit_note:", help="Choose the sentences and the words to follow."),
+        st.form(form.address.key("token map"), border=False),
+    ):
         form.control("passage")
-        left, button = st.columns([6, 1], vertical_alignment="bottom")
-        with left:
-            form.control("highlight")
-        again = button.form_submit_button("Draw", width="stretch")
+        form.control("highlight")
+        again = st.form_submit_button("Draw", type="primary")
     try:
         tokens = TokenMapSpec((spec.base, *spec.compare), form.address["passage"], tuple(form.address["highlight"]))
     except PalimpsestError as error:
@@ -97,16 +108,22 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         lambda progress, cancel: run_tokens(tokens, progress=progress, cancel=cancel),
         identity=contents(*tokens.models),
         again=again,
+        told=aside,
     )
     if result is None:
         return
-    show_headline(result)
+    show_headline(result, bar=form.bar)
     if len(result.table):
         _draw_layer(form.address, result)
     show_method(result, "Distances in two dimensions are not the distances of the whole space: see the shares above.")
 
 
-def draw(result: Result, view: str) -> None:
+def view_headline(result: Result, view: str) -> str:
+    """What the view shows, in a sentence; "" where the study's own headline says it."""
+    return {GRID: grid_sentence, TEXTS: texts_sentence}.get(view, curves_sentence)(result)
+
+
+def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     """The view's charts, the downloads of just these, and their table."""
     table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
     chart: Callable[..., alt.TopLevelMixin] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,6 +26,8 @@ from ui.studylog import logged
 from ui.text import plain
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.results.export import Result
     from core.runs.runner import Progress
     from core.runs.tasks import Signal
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 EVERY = 0.5  # seconds between two looks at a running job
 PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
 CANCELLED = "Cancelled. What was already computed is in the store."
+ENDED_WITHOUT = "study_ended_without_result"  # in the session's state: the last study asked for failed or was left
 ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
 
 
@@ -42,7 +46,14 @@ def jobs() -> Jobs:
 
 
 def run_panel(
-    study_name: str, spec: Any, run: Work, *, identity: Hashable = "", again: bool = False, quiet: bool = False
+    study_name: str,
+    spec: Any,
+    run: Work,
+    *,
+    identity: Hashable = "",
+    again: bool = False,
+    quiet: bool = False,
+    told: DeltaGenerator | None = None,
 ) -> Result | None:
     """Run a study, or join it, or find it done.
 
@@ -53,6 +64,7 @@ def run_panel(
         identity: What makes the study another one although the spec is the same (fingerprints, an uploaded text).
         again: The user pressed the button: a study that failed is tried again.
         quiet: Leave out the line that says how long it took (the home page's figure).
+        told: Where that line stands; here, where it is left out.
 
     Returns:
         The result, or None while there is none: the panel then shows why.
@@ -64,7 +76,9 @@ def run_panel(
     asked, left = st.session_state.setdefault(ASKED, set()), st.session_state.setdefault(LEFT, set())
     if again:
         left.discard(key)
+    st.session_state[ENDED_WITHOUT] = False
     if key in left:
+        st.session_state[ENDED_WITHOUT] = True
         _offer_again(CANCELLED, key)
         return None
     try:
@@ -78,6 +92,7 @@ def run_panel(
             most=current_limits().max_queue,
         )
     except QueueFullError as error:
+        st.session_state[ENDED_WITHOUT] = True
         _offer_again(plain(str(error)), key)
         return None
     asked.add(key)
@@ -88,11 +103,14 @@ def run_panel(
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
-            _show_origin(job, waited=key in waited)
+            with told or nullcontext():
+                _show_origin(job, waited=key in waited)
         return _with_failures(job.result)
     elif job.state == State.CANCELLED:
+        st.session_state[ENDED_WITHOUT] = True
         _offer_again(CANCELLED, key)
     else:
+        st.session_state[ENDED_WITHOUT] = True
         show_error(job.error or RuntimeError("the study ended without a result"))
         _offer_again("", key)
     return None

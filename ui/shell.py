@@ -6,6 +6,7 @@ import platform
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.navigation.page import Page
@@ -13,7 +14,11 @@ from streamlit.navigation.page import Page
 from core.limits import current_limits
 from core.runs.cores import available_cores
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
 IMAGES = Path(__file__).parent / "images"
+STYLE = Path(__file__).parent / "page.css"
 PROSE = 720  # pixels: lines of some ninety letters
 ROUTED = "routed"
 WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow enough to read
@@ -60,8 +65,16 @@ def _with_hyphens(entry: PageEntry) -> Page:
     return st.Page(lead, title=entry.title, url_path=url_path, visibility="hidden")
 
 
-def open_page(title: str, lead: str) -> None:
-    """A page's first lines: its title and, in a sentence or two, what it shows.
+def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
+    """A page's first line: its title, what it shows behind a question mark, and room for a few words at the right.
+
+    Args:
+        title: One line.
+        lead: What the page shows, in a sentence or two.
+        brief: Whether the lead stands behind the question mark; else below the title.
+
+    Returns:
+        The room at the right.
 
     A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its first link
     without the frame; calling st.navigation ends that, and the second run goes through app.py.
@@ -71,9 +84,21 @@ def open_page(title: str, lead: str) -> None:
         st.set_page_config(page_icon=str(IMAGES / "mark-light.svg"))
         navigation()
         st.rerun()
-    st.title(title)
-    with st.container(width=PROSE):
-        st.markdown(lead)
+    st.html(_style("dark" if st.context.theme.type == "dark" else "light"))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.title(title, anchor=False, help=lead if brief else None, width="content")
+        aside = st.container(width="content")
+    if not brief:
+        with st.container(width=PROSE):
+            st.markdown(lead)
+    return aside
+
+
+@st.cache_data(show_spinner=False)
+def _style(theme: str) -> str:
+    """The pages' own rules, with the theme's background for what lies above the page."""
+    background = st.get_option(f"theme.{theme}.secondaryBackgroundColor")
+    return f"<style>:root {{ --term-background: {background}; }}\n{STYLE.read_text(encoding='utf8')}</style>"
 
 
 def show_logo() -> None:

@@ -19,7 +19,7 @@ LISTED = 200  # fine-tunes that the hub is asked for
 def hub_panel(address: Address) -> None:
     """Fine-tunes of the base on the hub: listed, filtered, chosen, put into the form."""
     base = str(address["base"])
-    with st.expander("Fine-tunes on the hub", icon=":material/travel_explore:"):
+    with st.popover("Fine-tunes on the hub", icon=":material/travel_explore:"):
         if not base.startswith("hub:"):
             st.caption("Choose a base from the hub, such as `hub:bert-base-uncased`, to list what was made of it.")
             return

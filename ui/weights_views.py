@@ -110,6 +110,11 @@ def identity_of(texts: dict[str, bytes]) -> str:
     return hashlib.sha256(b"".join(texts.values())).hexdigest() if texts else ""
 
 
+def view_headline(result: Result, view: str) -> str:
+    """What the view shows, in a sentence; "" where the study's own headline says it."""
+    return ""
+
+
 def map_view(address: Address, result: Result, redrawn: Callable[[str], Result | None]) -> None:
     """The map, and below it the spectra of the model that was clicked and where to look at it next.
 

@@ -25,7 +25,7 @@ GROUPS = ("models", "against")
 
 def split_option() -> str:
     """The option `split`, the same in the study and its experiments."""
-    split: str = options.choice("Held out", "word", SPLITS, help="What is kept from fitting.")
+    split: str = options.choice("Held out", "word", SPLITS, said="; split by {}", help="What is kept from fitting.")
     return split
 
 
@@ -36,6 +36,7 @@ def methods_option(default: tuple[str, ...], help: str) -> tuple[str, ...]:
         default,
         lambda: {name: method.label for name, method in METHODS.items()},  # a method may be registered later
         titled=True,
+        said="; {}",
         help=help,
     )
     return methods

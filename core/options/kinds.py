@@ -11,9 +11,9 @@ from core.options.option import OPTION, Choices, Kind, Option
 LARGEST_SEED = 2**31 - 1
 
 
-def whole(label: str, default: int, *, low: int, high: int, help: str, shown: bool = True) -> Any:
+def whole(label: str, default: int, *, low: int, high: int, help: str, shown: bool = True, said: str = "") -> Any:
     """A whole number from `low` to `high`."""
-    return _field("whole", label, default, help, low=low, high=high, shown=shown)
+    return _field("whole", label, default, help, low=low, high=high, shown=shown, said=said)
 
 
 def number(label: str, default: float, *, low: float, high: float, help: str, shown: bool = True) -> Any:
@@ -31,33 +31,56 @@ def flag(label: str, default: bool, *, help: str, shown: bool = True) -> Any:
     return _field("flag", label, default, help, shown=shown)
 
 
-def choice(label: str, default: str, choices: Choices, *, help: str, shown: bool = True, titled: bool = False) -> Any:
+def choice(
+    label: str,
+    default: str,
+    choices: Choices,
+    *,
+    help: str,
+    shown: bool = True,
+    titled: bool = False,
+    said: str = "",
+) -> Any:
     """One of `choices`, name -> what it means (its title, where `titled`)."""
-    return _field("choice", label, default, help, choices=choices, shown=shown, titled=titled)
+    return _field("choice", label, default, help, choices=choices, shown=shown, titled=titled, said=said)
 
 
 def choices(
-    label: str, default: Iterable[str], known: Choices, *, help: str, least: int = 1, titled: bool = False
+    label: str,
+    default: Iterable[str],
+    known: Choices,
+    *,
+    help: str,
+    least: int = 1,
+    titled: bool = False,
+    said: str = "",
 ) -> Any:
     """Any of `known`, `least` or more, in its order."""
-    return _field("choices", label, tuple(default), help, choices=known, low=least, titled=titled)
+    return _field("choices", label, tuple(default), help, choices=known, low=least, titled=titled, said=said)
 
 
-def model(label: str, default: str, *, help: str) -> Any:
+def model(label: str, default: str, *, help: str, said: str = "; {}") -> Any:
     """A model's reference."""
-    return _field("model", label, default, help)
+    return _field("model", label, default, help, said=said)
 
 
 def models(
-    label: str, default: Iterable[str], *, help: str, least: int = 1, most: int = 12, patterns: bool = False
+    label: str,
+    default: Iterable[str],
+    *,
+    help: str,
+    least: int = 1,
+    most: int = 12,
+    patterns: bool = False,
+    said: str = "; {}",
 ) -> Any:
     """References, each once, `least` to `most`; with `patterns`, also such as zoo:parse-* and path:/runs/*."""
-    return _field("models", label, tuple(default), help, low=least, high=most, patterns=patterns)
+    return _field("models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said)
 
 
 def corpus(default: str = "demo", *, label: str = "Text", help: str = "", shown: bool = True) -> Any:
     """A CorpusRef; may be empty where the default is."""
-    return _field("corpus", label, default, help or CORPUS_HELP, shown=shown)
+    return _field("corpus", label, default, help or CORPUS_HELP, shown=shown, said="; {}")
 
 
 def genres(
@@ -68,12 +91,15 @@ def genres(
     shown: bool = True,
 ) -> Any:
     """Genres of the demo to keep; all where empty."""
-    return _field("genres", label, tuple(default), help, choices=_genres, placeholder="All ten", shown=shown)
+    return _field(
+        "genres", label, tuple(default), help, choices=_genres, placeholder="All ten", shown=shown, said=" ({})"
+    )
 
 
 def sentences(default: int, *, low: int = 20) -> Any:
     """How many sentences of the text are read."""
-    return whole("Sentences", default, low=low, high=100_000, help="Sentences read, from the front of the text.")
+    help = "Sentences read, from the front of the text."
+    return whole("Sentences", default, low=low, high=100_000, help=help, said=", {} sentences")
 
 
 def layers(label: str = "Layers", *, help: str = "0 is the embedding output.", shown: bool = False) -> Any:

@@ -54,6 +54,8 @@ class Option:
         shown: Whether it has a control on the page; a flag it always has.
         titled: Whether `choices` gives a title for people rather than a meaning.
         patterns: Whether a model may be a pattern with * and ?, for models of the box and folders.
+        said: How a study in one line says the value, joint included, such as ", {} sentences"; where it is empty the
+            line has the option only when it is not at its default. See `core.options.summary`.
     """
 
     kind: Kind
@@ -68,6 +70,7 @@ class Option:
     shown: bool = True
     titled: bool = False
     patterns: bool = False
+    said: str = ""
 
     @property
     def many(self) -> bool:

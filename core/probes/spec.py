@@ -41,7 +41,7 @@ class ProbeSpec(Spec):
         "Models (the first is the base)", ("zoo:seed-0", "zoo:parse-0"), help="The first is the base of comparisons."
     )
     rank: int = options.whole(
-        "Rank", 64, low=1, high=8_192, help="Rows of B; a smaller model gets a probe of full rank."
+        "Rank", 64, low=1, high=8_192, help="Rows of B; a smaller model gets a probe of full rank.", said="; rank {}"
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()

@@ -29,6 +29,7 @@ class RsaSpec(Spec):
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
         most=60,
         patterns=True,
+        said=" against {}",
         help="Models compared with the base, layer by layer; patterns such as zoo:parse-* too.",
     )
     pool_runs: bool = options.flag(
@@ -47,6 +48,7 @@ class RsaSpec(Spec):
         "rsa",
         lambda: {name: measure.label for name, measure in MEASURES.items()},
         titled=True,
+        said="; {}",
         help="How two spaces of the same words are compared.",
     )
     corpus: str = options.corpus()

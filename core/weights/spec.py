@@ -32,6 +32,7 @@ class WeightsSpec(Spec):
         (EVERY,),
         most=MOST_MODELS,
         patterns=True,
+        said=" and its fine-tunes {}",
         help=f"{EVERY} is every fine-tune in the box that started from the base and was trained like the others; "
         "path:/runs/* is every model in a folder.",
     )
@@ -48,15 +49,21 @@ class WeightsSpec(Spec):
         "projector",
         lambda: {name: vector.title for name, vector in VECTORS.items()},
         titled=True,
+        said="; {}",
         help="How a fine-tune becomes a vector.",
     )
     rank: int = options.whole(
-        "Rank", 8, low=1, high=KEPT_RANKS[-1], help="Leading directions of projectors, factors and the original vector."
+        "Rank",
+        8,
+        low=1,
+        high=KEPT_RANKS[-1],
+        said=" of rank {}",
+        help="Leading directions of projectors, factors and the original vector.",
     )
     families: tuple[str, ...] = options.words(
         "Families", help="Families of matrices to keep, such as query, ff1 or decoder key; all where empty."
     )
-    label: str = options.choice("Label by", "task", BY, help="What neighbours are to share.")
+    label: str = options.choice("Label by", "task", BY, said="; label: {}", help="What neighbours are to share.")
     labels: str = options.line(
         "Label table",
         shown=False,
