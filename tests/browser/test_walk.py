@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.form import line, unfold
 from tests.browser.server import serve
 from ui.shell import PAGES
 
@@ -34,7 +35,7 @@ def go(page: Page, title: str) -> None:
 def at_its_defaults(page: Page, address: str, title: str) -> None:
     """The address says nothing, nothing is refused, and the form holds what the page begins with."""
     expect(page.locator("h1")).to_be_visible()
-    expect(page.get_by_role("button", name="Run", exact=True).first).to_be_visible()
+    expect(line(page)).to_be_visible()
     expect(page).to_have_url(f"{address}/{PATHS[title]}")
     assert page.get_by_test_id("stException").count() == 0
     assert page.get_by_test_id("stAlertContentError").count() == 0
@@ -42,11 +43,12 @@ def at_its_defaults(page: Page, address: str, title: str) -> None:
 
 
 def values(page: Page) -> list[str]:
-    """What the form's controls hold once the page's script has come to its end, as a reader sees them."""
+    """What the form's controls hold once the page's script has come to its end, and the line that says the study."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     form = page.get_by_test_id("stForm").first
     typed = [field.input_value() for field in form.locator("input[type=number]").all()]
-    return [*typed, *form.locator("[data-tag]").all_inner_texts(), *form.get_by_role("combobox").all_inner_texts()]
+    texts = [*form.locator("[data-tag]").all_text_contents(), *form.locator("[role=combobox]").all_text_contents()]
+    return [line(page).inner_text(), *typed, *texts]
 
 
 def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(chromium: BrowserContext, fresh: str) -> None:
@@ -56,7 +58,7 @@ def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(chromium
     for title in TITLES:
         tab = chromium.new_page()
         tab.goto(f"{fresh}/{PATHS[title]}")
-        expect(tab.get_by_role("button", name="Run", exact=True).first).to_be_visible()
+        expect(line(tab)).to_be_visible()
         tab.wait_for_timeout(500)
         expected[title] = values(tab)
         tab.close()
@@ -88,6 +90,7 @@ def test_a_hyphen_in_the_address_leads_to_the_page(chromium: BrowserContext, fre
 def test_typing_a_model_adds_that_model_alone(chromium: BrowserContext, fresh: str) -> None:
     tab = chromium.new_page()
     tab.goto(f"{fresh}/rsa")
+    unfold(tab)
     field = tab.get_by_role("combobox", name="Compared with")
     field.click()
     field.press_sequentially("pos-1")
@@ -103,11 +106,12 @@ def test_typing_a_model_adds_that_model_alone(chromium: BrowserContext, fresh: s
 def test_the_back_button_leads_back_to_the_study(chromium: BrowserContext, fresh: str) -> None:
     tab = chromium.new_page()
     tab.goto(f"{fresh}/rsa?draws=50")
-    expect(tab.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    expect(line(tab)).to_be_visible()
     go(tab, "Home")
     tab.go_back()
     expect(tab).to_have_url(f"{fresh}/rsa?draws=50")
     expect(tab.get_by_role("heading", name="Which layers")).to_be_visible()
+    unfold(tab)
     tab.get_by_role("button", name="Options").click()
     expect(tab.get_by_role("spinbutton", name="Bootstrap draws")).to_have_value("50")
     tab.close()

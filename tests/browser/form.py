@@ -1,0 +1,16 @@
+"""The form of a page: one line until somebody wants to change it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page
+
+
+def line(page: Page) -> Locator:
+    """The line that says the study and opens the form."""
+    return page.locator("[data-testid=stMain] summary").filter(has_text="Change").first
+
+
+def unfold(page: Page) -> None:
+    """Open the form."""
+    line(page).click()
+    page.get_by_role("button", name="Run", exact=True).first.wait_for()
