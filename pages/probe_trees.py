@@ -47,9 +47,9 @@ with form.body():
     with right:
         form.control("rank")
     form.text()
+    form.rest()
     with st.container(horizontal=True):
         form.button()
-        form.rest()
 asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
 if asked is None:
     st.stop()

@@ -54,9 +54,9 @@ with form.body():
     with right:
         form.control("measure")
     form.text()
+    form.rest()
     with st.container(horizontal=True):
         form.button()
-        form.rest()
         fine_tune_finder(form.address.key("base"))
 spec = form.spec(against="", against_genres=(), grid=False)
 if spec is None:

@@ -38,9 +38,9 @@ with form.body():
     with right:
         form.control("methods")
     form.text()
+    form.rest()
     with st.container(horizontal=True):
         form.button()
-        form.rest()
 spec = form.spec()
 if spec is None:
     st.stop()

@@ -49,9 +49,9 @@ with form.body():
         form.control("models")
     with right:
         form.control("vector", help=weights_views.VECTORS_HELP)
+    form.rest()
     with st.container(horizontal=True):
         form.button()
-        form.rest()
         with st.popover("Labels", icon=":material/label:"):
             texts = weights_views.label_table(form)
 with form.fold:

@@ -186,7 +186,7 @@ def _experiment(
         place = form.bar.popover("Settings", icon=":material/tune:", help="Options of this experiment alone.")
     with place, st.form(form.address.key(view), border=False):
         for own in OWN[view]:
-            form.control(own)
+            form.control(own, anew=True)
         takes = _length(study.seconds(asked)) if asked is not None else "some time"
         st.form_submit_button(
             f"Run, {takes}",

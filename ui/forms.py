@@ -30,6 +30,7 @@ from ui.text import plain
 TEXTS = ("demo", "demo-gold")
 UPLOAD = "upload"
 WRONG = ":material/error:"
+ACROSS = 3  # controls beside each other among the options
 UPLOAD_MEGABYTES = 20  # as in .streamlit/config.toml
 S = TypeVar("S", bound=Spec)
 
@@ -121,9 +122,18 @@ class Form(Generic[S]):
         except PalimpsestError:
             return None
 
-    def control(self, name: str, **layout: Any) -> None:
-        """Draw an option's control; below it a sentence where its value is none."""
+    def control(self, name: str, *, anew: bool = False, **layout: Any) -> None:
+        """Draw an option's control; below it a sentence where its value is none.
+
+        Args:
+            name: The option's.
+            anew: Tell the browser the value in every run: for a control in a popover, which the browser makes when the
+                popover is opened, and gives its lowest value if an earlier run has told it.
+            layout: For the control.
+        """
         self._drawn.add(name)
+        if anew:
+            self.address.tell(name)
         draw_control(self.address, name, **layout)
         try:
             self.address.options[name].check(self.address[name])
@@ -143,12 +153,16 @@ class Form(Generic[S]):
             self.control("sentences")
 
     def rest(self, label: str = "Options") -> None:
-        """All options that have no control yet, in a popover."""
+        """All options that have no control yet, folded: what a popover holds is not there before it is opened, and
+        would then show lowest values instead of the study's.
+        """
         left = [name for name in self._names if name not in self._drawn and self.address.options[name].shown]
         if left:
-            with st.popover(label, icon=":material/tune:"):
-                for name in left:
-                    self.control(name)
+            with st.expander(label, icon=":material/tune:"):
+                places = st.columns(ACROSS, gap="medium")
+                for number, name in enumerate(left):
+                    with places[number * ACROSS // len(left)]:
+                        self.control(name)
 
     def button(self, label: str = "Run") -> None:
         """The form's button; whoever presses it has chosen, and what a link said is forgotten."""

@@ -60,6 +60,10 @@ class Address:
         kept = st.session_state[self._own("values")]
         self._write({name: st.session_state.get(self.key(name), kept[name]) for name in self.options})
 
+    def tell(self, name: str) -> None:
+        """Have the browser told the option's value again, before its widget is drawn."""
+        st.session_state[self.key(name)] = st.session_state[self.key(name)]
+
     def set(self, name: str, value: Any) -> None:
         """Give an option another value, before its widget is drawn."""
         st.session_state[self.key(name)] = value

@@ -72,8 +72,8 @@ def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
         st.popover("Second text", icon=":material/text_compare:", help="Choose what stands beside the first text."),
         st.form(form.address.key("second text"), border=False),
     ):
-        form.control("against", format_func=lambda ref: ref or SAME)
-        form.control("against_genres")
+        form.control("against", anew=True, format_func=lambda ref: ref or SAME)
+        form.control("against_genres", anew=True)
         st.form_submit_button("Show", type="primary")
     found = form.spec(grid=False)
     if found is None:
@@ -94,8 +94,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
         st.popover("Passage", icon=":material/edit_note:", help="Choose the sentences and the words to follow."),
         st.form(form.address.key("token map"), border=False),
     ):
-        form.control("passage")
-        form.control("highlight")
+        form.control("passage", anew=True)
+        form.control("highlight", anew=True)
         again = st.form_submit_button("Draw", type="primary")
     try:
         tokens = TokenMapSpec((spec.base, *spec.compare), form.address["passage"], tuple(form.address["highlight"]))

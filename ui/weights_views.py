@@ -101,6 +101,7 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
         return {}
     if address["column"] not in columns:
         address.set("column", columns[0])
+    address.tell("column")  # it stands in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
     return {f"{UPLOAD}{upload.name}": content}
 

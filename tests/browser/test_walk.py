@@ -112,6 +112,6 @@ def test_the_back_button_leads_back_to_the_study(chromium: BrowserContext, fresh
     expect(tab).to_have_url(f"{fresh}/rsa?draws=50")
     expect(tab.get_by_role("heading", name="Which layers")).to_be_visible()
     unfold(tab)
-    tab.get_by_role("button", name="Options").click()
+    tab.get_by_text("Options", exact=True).click()
     expect(tab.get_by_role("spinbutton", name="Bootstrap draws")).to_have_value("50")
     tab.close()
