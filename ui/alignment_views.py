@@ -20,6 +20,7 @@ from core.alignment.study import METHOD_NOTE
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from ui.downloads import show_downloads
+from ui.experiments import started
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
@@ -173,31 +174,15 @@ def _experiment(
     Args:
         given: The experiment's options that the study's form has.
     """
-    study, name, state = STUDIES[view], view.lower(), st.session_state
+    study, name = STUDIES[view], view.lower()
     shared = {"corpus": spec.corpus, "genres": spec.genres, "sentences": spec.sentences, "seed": spec.seed}
     own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
     asked = _spec_of(study.Spec, shared | given | own_values)
-    started: set[Spec] = state.setdefault(form.address.key("started"), set())
-    pressed = bool(state.pop(form.address.key("pressed"), False))
-    if pressed and asked is not None:
-        started.add(asked)
-    place = st.container()
-    if asked in started:  # the figure gets the room
-        place = form.bar.popover("Settings", icon=":material/tune:", help="Options of this experiment alone.")
-    with place, st.form(form.address.key(view), border=False):
-        for own in OWN[view]:
-            form.control(own, anew=True)
-        takes = _length(study.seconds(asked)) if asked is not None else "some time"
-        st.form_submit_button(
-            f"Run, {takes}",
-            icon=":material/play_arrow:",
-            help="On two idle cores; what was computed before is quick.",
-            on_click=state.__setitem__,
-            args=(form.address.key("pressed"), True),
-        )
+    takes = _length(study.seconds(asked)) if asked is not None else "some time"
+    pressed = started(form, view, OWN[view], asked, takes)
     if asked is None:
         return
-    if asked not in started:
+    if pressed is None:
         st.info(f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button.")
         return
     texts = form.texts

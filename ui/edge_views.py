@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.options import Option, Spec, options_of
+from core.options import Option, options_of
 from core.probes import edge_charts
 from core.probes.edge_spec import EdgeSpec
 from core.probes.edge_tables import ACCURACY
@@ -15,11 +16,15 @@ from core.probes.edges import run_study, seconds
 from core.probes.spec import ProbeSpec
 from core.results.export import Result
 from ui.downloads import show_downloads
+from ui.experiments import started
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
 from ui.studies import contents
 from ui.text import plain
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 EDGES = "Tags and labels"
 MEANING = "parts of speech, dependency labels, head distances: accuracy and code length"
@@ -67,25 +72,14 @@ def _own_options() -> list[Option]:
 OPTIONS = _own_options()
 
 
-def edge_view(form: Form[ProbeSpec], spec: ProbeSpec) -> None:
+def edge_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> None:
     """Controls and the button that starts the study, then its result."""
-    with st.form(form.address.key(EDGES), border=False):
-        left, middle, right, last = st.columns([6, 2, 2, 3], vertical_alignment="bottom")
-        for place, name in zip((left, middle, right), OWN, strict=True):
-            with place:
-                form.control(name)
-        asked = _asked(form, spec)
-        takes = f", about {max(10, 10 * round(seconds(asked) / 10))} s" if asked is not None else ""
-        pressed = last.form_submit_button(
-            f"Run{takes}", icon=":material/play_arrow:", width="stretch",
-            help="On two idle cores; what was computed before is quick.",
-        )  # fmt: skip
+    asked = _asked(form, spec)
+    takes = f"about {max(10, 10 * round(seconds(asked) / 10))} s" if asked is not None else "some time"
+    pressed = started(form, EDGES, OWN, asked, takes)
     if asked is None:
         return
-    started: set[Spec] = st.session_state.setdefault(form.address.key("edges started"), set())
-    if pressed:
-        started.add(asked)
-    if asked not in started:
+    if pressed is None:
         st.info(f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button.")
         return
     texts = form.texts
@@ -95,10 +89,11 @@ def edge_view(form: Form[ProbeSpec], spec: ProbeSpec) -> None:
         lambda progress, cancel: run_study(asked, texts, progress=progress, cancel=cancel),
         identity=(form.identity, *contents(*asked.probed)),
         again=pressed,
+        told=aside,
     )
     if result is None:
         return
-    show_headline(result)
+    show_headline(result, bar=form.bar)
     if len(result.table):
         _draw(form, result)
         show_method(result, CAVEATS, FORMULAS)

@@ -43,6 +43,15 @@ if TYPE_CHECKING:
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
 LEGENDS = 150  # pixels of legends and margins round the arcs
 BROWSED = 40  # worst and best sentences to choose among
+METRICS_HELP = "  \n".join(
+    (
+        "**UUAS**: edges of the tree that are found, in per cent.",
+        "**DSpr.**: rank correlation of predicted and true distances between words.",
+        "**root accuracy**: sentences whose root is found, in per cent.",
+        "**NSpr.**: rank correlation of predicted and true depths.",
+        "**Selectivity**: the score less that on trees that mean nothing.",
+    )
+)
 FORMULAS = {
     "Distance probe: the squared distance after a linear map is the number of edges between two words": (
         r"d_B(h_i, h_j)^2 = \lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j), \qquad B \in \mathbb{R}^{k \times d}"
@@ -81,7 +90,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     show_headline(result, bar=form.bar)
     there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
     selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
-    with form.bar:
+    with form.bar, st.popover("Metric", icon=":material/tune:", help=METRICS_HELP):
         chosen = st.segmented_control(
             "Metric", there, default=there[0], required=True, key="probe/metric", format_func=NAMES.__getitem__,
             label_visibility="collapsed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -27,7 +28,7 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
         sentence: What this view shows; the study's headline where it is empty.
         bar: The row of the page's views, which takes the notices behind one button; below the sentence without it.
     """
-    st.markdown(f"### {with_terms(sentence or result.headline)}", unsafe_allow_html=True, anchors=False)
+    st.html(f'<h3 class="headline">{with_terms(sentence or result.headline)}</h3>')
     notices = result.notices
     if notices:
         label = f"{len(notices)} note{'s' if len(notices) > 1 else ''}"
@@ -37,12 +38,12 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
 
 
 def with_terms(sentence: str) -> str:
-    """The sentence as markdown with HTML in it: a term is dotted, and its meaning shows when it is pointed at."""
+    """The sentence as HTML: a term is dotted, and its meaning shows when it is pointed at, tapped, or has the focus."""
     return "".join(
-        f'<span class="term" tabindex="0">{plain(piece)}<span class="meaning" role="tooltip">{plain(meaning)}</span>'
+        f'<span class="term" tabindex="0">{escape(piece)}<span class="meaning" role="tooltip">{escape(meaning)}</span>'
         "</span>"
         if meaning
-        else plain(piece)
+        else escape(piece)
         for piece, meaning in explained(sentence)
     )
 

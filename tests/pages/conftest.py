@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -122,4 +124,11 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def sentences(app: AppTest) -> str:
     """Everything that the page says."""
     kinds = (app.title, app.header, app.markdown, app.caption, app.error, app.warning, app.info)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
+    return "\n".join([headline(app), *(str(element.value) for kind in kinds for element in kind)])
+
+
+def headline(app: AppTest) -> str:
+    """The sentence above the figure, without its terms' meanings; "" where there is none yet."""
+    bodies = [element.proto.body for element in app.get("html") if 'class="headline"' in element.proto.body]
+    bare = re.sub(r"<span class=\"meaning\".*?</span>", "", "".join(bodies))
+    return html.unescape(re.sub(r"<[^>]+>", "", bare))

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.core.probes.test_study import write_trees
 from tests.core.tiny_models import save_tiny
-from tests.pages.conftest import open_page, sentences, settle
+from tests.pages.conftest import headline, open_page, sentences, settle
 from ui import forms
 
 PAGE = "pages/probe_trees.py"
@@ -37,7 +37,7 @@ def test_curves_differences_table_and_headline(link: dict[str, str | list[str]])
     app = open_page(PAGE, **link)
     assert not app.exception
     assert figures(app) == 2
-    assert "UUAS" in app.markdown[1].value
+    assert "UUAS" in headline(app)
     assert app.dataframe
     for metric in ("dspr", "root", "nspr"):
         app.segmented_control(key="probe/metric").set_value(metric)

@@ -18,7 +18,7 @@ from core.weights.maps import ModelMap
 from core.weights.members import EVERY
 from tests.core.weights.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
 from tests.core.weights.tree_server import TreeServer, as_files
-from tests.pages.conftest import ROOT, open_page, sentences, settle
+from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 
 PAGE = "pages/weight_clustering.py"
 LINK = {"rank": "3", "permutations": "100"}
@@ -150,7 +150,7 @@ def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> No
     app.query_params.update({**LINK, "map": "tsne", "seed": "3"})
     app.switch_page(PAGE).run()
     until = time.monotonic() + 60
-    while not any("Neighbours share a task" in str(text.value) for text in app.markdown):
+    while "Neighbours share a task" not in headline(app):
         assert time.monotonic() < until
         app.run()
     assert any(button.label == "Cancel" for button in app.button)
