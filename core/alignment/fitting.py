@@ -24,11 +24,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from core.runs.runner import tick
+from core.runs.runner import checkpoint, tick
+from core.runs.store import Value
 
 IMPROVED = 1e-3  # of the error: a smaller gain is none
 WARM_UP = 20  # steps over which the rate rises to its first value
 BETAS, EPSILON = (0.9, 0.999), 1e-8
+FORM = "alignment.bank/1"  # of the state that is kept; raised with what `_Bank.state` holds
 PROCESSOR = Path("/proc/cpuinfo")
 
 
@@ -73,6 +75,10 @@ class Curve:
     converged: Float[np.ndarray, " network"]
 
 
+STATE = ("places", "rate", "best", "stale", "left", "running")
+MOMENTS = ("first", "second", "kept")
+
+
 class _Bank:
     """The stacked parameters of the networks still in training, their moments and their rates."""
 
@@ -83,7 +89,7 @@ class _Bank:
         self.fixed = buffers | {name: weight for name, weight in stacked.items() if not weight.requires_grad}
         self.weights = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
         self.first, self.second = ({name: torch.zeros_like(w) for name, w in weights.items()} for _ in range(2))
-        count = len(networks)
+        self.count = count = len(networks)
         self.places = torch.arange(count)  # of each network in the whole bank
         self.rate = torch.full((count,), schedule.learning_rate)
         self.best = torch.full((count,), float("inf"))
@@ -148,6 +154,33 @@ class _Bank:
         for name in ("places", "rate", "best", "stale", "left", "running"):
             setattr(self, name, getattr(self, name)[stay])
 
+    def state(self) -> Value:
+        """Everything that training goes on from; of networks that have left, their best parameters."""
+        gone = self._gone()
+        kept = {name: getattr(self, name).numpy() for name in STATE}
+        for name, weight in self.weights.items():
+            kept |= {f"weights/{name}": weight.detach().numpy(), f"done/{name}": self.done[name][gone].numpy()}
+            for part in MOMENTS:
+                kept[f"{part}/{name}"] = getattr(self, part)[name].numpy()
+        return kept
+
+    def restore(self, state: Value) -> None:
+        """Go on from what `state` gave, in a bank that was just made of the same networks."""
+        for name in STATE:  # copied: what torch allocates lies as it would have lain
+            setattr(self, name, torch.tensor(state[name]))
+        gone = self._gone()
+        for name in self.weights:
+            self.weights[name] = torch.tensor(state[f"weights/{name}"]).requires_grad_()
+            self.done[name][gone] = torch.tensor(state[f"done/{name}"])
+            for part in MOMENTS:
+                getattr(self, part)[name] = torch.tensor(state[f"{part}/{name}"])
+        self.fixed = {name: tensor[self.places] for name, tensor in self.fixed.items()}
+
+    def _gone(self) -> Tensor:
+        gone = torch.ones(self.count, dtype=torch.bool)
+        gone[self.places] = False
+        return gone
+
     def settle(self) -> None:
         """Write the best parameters of the networks in training into those of the whole bank."""
         for name, weight in self.kept.items():
@@ -165,7 +198,7 @@ def train_bank(
     """Train `networks[n]` to map `x[n]` to `y[n]`, in place; returns the training curves.
 
     Args:
-        networks: All of one shape; each maps rows to rows.
+        networks: All of one shape; each maps rows to rows. In a run, where they stand is kept now and then.
         x, y: Paired training rows, already centred and scaled to a target variance of about 1.
         held_x, held_y: Validation rows, the same way.
     """
@@ -174,8 +207,19 @@ def train_bank(
     count, rows = x.shape[:2]
     steps: list[int] = []
     training, validation = [], []
-    for step in range(schedule.steps + 1):
-        if step % schedule.check_every == 0:
+    kept, begun = checkpoint(FORM), 0
+    if (found := kept.find()) is not None:
+        bank.restore(found)
+        generator.set_state(torch.tensor(found["generator"]))
+        steps, training, validation = list(found["steps"]), list(found["training"]), list(found["validation"])
+        begun = int(steps[-1])
+
+    def state() -> Value:
+        curves = {"steps": np.asarray(steps), "training": np.stack(training), "validation": np.stack(validation)}
+        return bank.state() | curves | {"generator": generator.get_state().numpy()}
+
+    for step in range(begun, schedule.steps + 1):
+        if step % schedule.check_every == 0 and not (steps and step == begun):
             places = bank.places
             with torch.no_grad():
                 errors = bank.errors(held_x[places], held_y[places])
@@ -188,14 +232,18 @@ def train_bank(
             validation.append(seen[1].numpy())
             bank.check(errors)
             tick(1 - float(bank.left.sum()) / (count * schedule.rates))
-            if not len(bank.places) or step == schedule.steps:
-                break
+            if kept.due:
+                kept.keep(state())
+        if not len(bank.places) or steps[-1] == schedule.steps:
+            break
         chosen = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
         drawn, targets = x[bank.places][:, chosen], y[bank.places][:, chosen]
         if schedule.noise:
             falling = schedule.noise * (bank.rate / schedule.learning_rate)[:, None, None]
             drawn = drawn + falling * torch.randn(drawn.shape[1:], generator=generator)
         bank.step(bank.errors(drawn, targets), step)
+    if kept.long:
+        kept.keep(state())
     converged = np.ones(count, dtype=bool)
     converged[bank.places.numpy()] = False
     bank.settle()

@@ -17,13 +17,14 @@ import numpy as np
 from jaxtyping import Float
 
 from core.alignment.linear import Aligner, Rows, check_pairs, hold_out
-from core.runs.runner import tick
+from core.runs.runner import checkpoint, tick
 
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)  # of the median squared distance
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
 FINER = (0.3, 1.0, 3.0)  # times the chosen penalty, on all rows
 SEARCHED = 800  # training rows that width and penalty are chosen on
 MOST_ROWS = 4_000  # 64 MB of kernel
+FORM = "alignment.kernel/1"  # of the state that is kept
 CHUNK = 500  # rows at once, where float64 would take room
 
 Single = Float[np.ndarray, "row d"]
@@ -53,9 +54,19 @@ class KernelRidge(Aligner):
         self.left_out = count - len(kept)
         self.layers = []
         stacks = [rows[None] if self.flat else rows for rows in (x, y, held_x, held_y)]
+        keeper = checkpoint(FORM)
+        state = keeper.find() or {}
         for number, (a, b, c, d) in enumerate(zip(*stacks, strict=True)):
             tick(number / len(stacks[0]), "kernel ridge")
-            self.layers.append(_Layer(a[kept], b[kept], c[checked], d[checked], searched))
+            layer = _Layer(a[kept], b[kept])
+            if f"{number}/weights" in state:
+                layer.restore(state[f"{number}/weights"], *state[f"{number}/chosen"])
+            else:
+                layer.fit(b[kept], c[checked], d[checked], searched)
+                state |= {f"{number}/weights": layer.weights, f"{number}/chosen": layer.chosen}
+            self.layers.append(layer)
+            if keeper.due:
+                keeper.keep(state)
         return self
 
     def transform(self, x: Rows) -> Rows:
@@ -68,9 +79,21 @@ class KernelRidge(Aligner):
 class _Layer:
     """The map of one layer: training rows, their weights, the width and the penalty."""
 
-    def __init__(self, x: Single, y: Single, held_x: Single, held_y: Single, searched: np.ndarray) -> None:
+    def __init__(self, x: Single, y: Single) -> None:
         self.mean_x, self.mean_y = x.mean(0, dtype=np.float64), y.mean(0, dtype=np.float64)
         self.rows = self._centred(x)
+
+    @property
+    def chosen(self) -> list[float]:
+        """Median squared distance, width and penalty."""
+        return [self.unit, self.width, self.penalty]
+
+    def restore(self, weights: np.ndarray, unit: float, width: float, penalty: float) -> None:
+        """What `fit` found before."""
+        self.weights, self.unit, self.width, self.penalty = np.array(weights), unit, width, penalty
+
+    def fit(self, y: Single, held_x: Single, held_y: Single, searched: np.ndarray) -> None:
+        """Choose width and penalty on the validation rows, and solve."""
         targets = (y - self.mean_y).astype(np.float32)
         held, wanted = self._centred(held_x), (held_y - self.mean_y).astype(np.float32)
         some = self.rows[searched]

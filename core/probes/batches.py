@@ -105,10 +105,10 @@ class Packer:
         """Batches an epoch."""
         return -(-len(self.lengths) // self.size)
 
-    def epoch(self, rng: np.random.Generator | None = None) -> Iterator[Batch]:
-        """All sentences once, in an order drawn from `rng`; shortest first without one."""
+    def epoch(self, rng: np.random.Generator | None = None, skip: int = 0) -> Iterator[Batch]:
+        """All sentences once, in an order drawn from `rng`; shortest first without one. `skip`: batches left out."""
         order = np.argsort(self.lengths, kind="stable") if rng is None else rng.permutation(len(self.lengths))
-        for start in range(0, len(order), self.size):
+        for start in range(skip * self.size, len(order), self.size):
             yield self.pack(order[start : start + self.size])
 
     def pack(self, chosen: Int[np.ndarray, " sentence"]) -> Batch:

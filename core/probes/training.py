@@ -45,8 +45,11 @@ from core.probes.structural import (
     squared_distances,
     squared_norms,
 )
+from core.runs.runner import checkpoint
+from core.runs.store import Value
 
 KINDS = ("distance", "depth")
+FORM = "probes.bank/1"  # of the state that is kept; raised with what `_Run.state` holds
 DEV_BATCH = 100  # sentences of the development set that are read at once
 
 
@@ -95,7 +98,7 @@ def train_bank(
     device: str = "cpu",
     report: Callable[[float, str], None] | None = None,
 ) -> TrainedBank:
-    """Train probes until each has halted.
+    """Train probes until each has halted; in a run, where they stand is kept now and then.
 
     Args:
         train: Sentences to learn from.
@@ -123,18 +126,35 @@ def train_bank(
     rng, packer, held = np.random.default_rng(seed), Packer(train, batch, device), Packer(dev, DEV_BATCH, device)
     vectors, dev_vectors, dev_batches = train.vectors.to(device), dev.vectors.to(device), list(held.epoch())
     history: list[np.ndarray] = []
+    kept, begun, skip = checkpoint(FORM), 0, 0
     with torch.inference_mode():
-        for epoch in range(epochs):
-            for step, one in enumerate(packer.epoch(rng)):
+        if (found := kept.find()) is not None:
+            run.restore(found)
+            history, begun, skip = list(found["history"]), int(found["epoch"]), int(found["step"])
+            rng.bit_generator.state = found["drawn"]
+        for epoch in range(begun, epochs if run.active else 0):
+            drawn = rng.bit_generator.state
+            for step, one in enumerate(packer.epoch(rng, skip), start=skip):
+                if kept.due:
+                    done = np.stack(history) if history else np.zeros((0, len(probes)))
+                    kept.keep(run.state() | {"history": done, "epoch": epoch, "step": step, "drawn": drawn})
                 run.step(vectors, one)
                 if report is not None and step % 10 == 0:
                     report((epoch + step / len(packer)) / epochs, f"{kind} probes, epoch {epoch + 1}")
+            skip = 0
             history.append(run.end_epoch(epoch, run.mean_loss(dev_vectors, dev_batches)))
             if not run.active:
                 break
+        if kept.long:
+            ended = {"epoch": epochs, "step": 0, "drawn": rng.bit_generator.state}
+            kept.keep(run.state() | {"history": np.stack(history)} | ended)
     back = np.argsort(order)
     best, losses = run.best.cpu().numpy(), np.array(history, dtype=np.float64)
     return TrainedBank(best[back], losses[:, back], np.array(run.best_epoch)[back])
+
+
+STATE = ("best", "maps", "first", "second", "steps", "rate", "targets")
+LISTS = ("rows", "active", "best_epoch")
 
 
 class _Run:
@@ -149,6 +169,19 @@ class _Run:
         self.first, self.second = torch.zeros_like(maps), torch.zeros_like(maps)
         self.steps = torch.zeros(len(maps), 1, 1, device=maps.device)
         self.rate = torch.full((len(maps), 1, 1), LEARNING_RATE, device=maps.device)
+
+    def state(self) -> Value:
+        """Everything that training goes on from."""
+        tensors = {name: getattr(self, name).cpu().numpy() for name in STATE}
+        return tensors | {"minimum": self.minimum, **{name: getattr(self, name) for name in LISTS}}
+
+    def restore(self, state: Value) -> None:
+        """Go on from what `state` gave, in a run that was just made of the same probes."""
+        for name in STATE:  # copied: what torch allocates lies as it would have lain
+            setattr(self, name, torch.tensor(state[name], device=self.maps.device))
+        self.minimum = np.array(state["minimum"])
+        for name in LISTS:
+            setattr(self, name, list(state[name]))
 
     def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
         """One step of Adam for each probe; the probes share no parameter."""

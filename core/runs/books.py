@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,12 @@ def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
             rowids = ",".join(str(rowid) for rowid, _, _ in found)
             cache._sql(f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),))
     return [(key, payload) for _, key, payload in found]
+
+
+def drop(cache: Any, keys: Iterable[str]) -> None:
+    """Forget these keys."""
+    for key in keys:
+        cache.delete(key)
 
 
 def trim(cache: Any) -> None:

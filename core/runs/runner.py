@@ -21,9 +21,9 @@ from core.errors import CancelledError, GaveWayError, NotStoredError, Palimpsest
 from core.runs.cluster import ClusterExecutor, cluster
 from core.runs.cores import TASKS_AT_ONCE, limit_threads
 from core.runs.store import Store, current_store, decode
-from core.runs.tasks import Ledger, Outcome, Signal, Task, opened_ledger, perform, span, tick
+from core.runs.tasks import Ledger, Outcome, Signal, Task, checkpoint, opened_ledger, perform, span, tick
 
-__all__ = ["Outputs", "Progress", "Task", "open_executor", "run", "span", "tick"]
+__all__ = ["Outputs", "Progress", "Task", "checkpoint", "open_executor", "run", "span", "tick"]
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway

@@ -16,7 +16,6 @@ import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
@@ -134,10 +133,8 @@ class Store:
         """
         self.folder = Path(folder)
         self._values_folder = self.folder / "values"
-        self.size_limit = size_limit
-        self.answers = answers
-        self.notices: list[str] = []
-        self._guard = threading.Lock()
+        self.size_limit, self.answers = size_limit, answers
+        self.notices, self._guard = list[str](), threading.Lock()
         self._open_values()
         locks = self.folder / "locks"
         with contextlib.suppress(OSError):  # said when a lock is wanted
@@ -198,7 +195,12 @@ class Store:
                 batch, size = [], 0
         return self._write(batch) and kept
 
-    def lock(self, key: str, waiting: Callable[[], None] | None = None) -> AbstractContextManager[Flight]:
+    def drop(self, keys: Iterable[str]) -> None:
+        """Forget what lies under these keys, if anything does."""
+        with contextlib.suppress(*TROUBLE):  # what stays goes when its room is needed
+            books.drop(self._values, keys)
+
+    def lock(self, key: str, waiting: Callable[[], None] | None = None) -> contextlib.AbstractContextManager[Flight]:
         """Hold `key` alone among all threads and processes of this store. See core.runs.flight.SingleFlight.hold."""
         return self._flights.hold(key, waiting)
 
@@ -300,13 +302,11 @@ class Store:
                 self._open_values()
 
     def _open_values(self) -> None:
-        self._values = self._open("values", eviction_policy="least-recently-used", size_limit=self.size_limit)
-        self._books = files.identity(self._values_folder)
-
-    def _open(self, name: str, **settings: Any) -> _Cache:
         # No memory map: books that are cut short under it end the process (SIGBUS).
-        settings |= {"disk": _Disk, "cull_limit": 1, "disk_min_file_size": INLINE_BYTES, "sqlite_mmap_size": 0}
-        return files.open_books(self.folder / name, lambda folder: _Cache(str(folder), **settings), self._say)
+        settings = {"disk": _Disk, "cull_limit": 1, "disk_min_file_size": INLINE_BYTES, "sqlite_mmap_size": 0}
+        settings |= {"eviction_policy": "least-recently-used", "size_limit": self.size_limit}
+        self._values = files.open_books(self._values_folder, lambda folder: _Cache(str(folder), **settings), self._say)
+        self._books = files.identity(self._values_folder)
 
 
 def default_store() -> Store:

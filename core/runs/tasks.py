@@ -19,7 +19,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from core.errors import CancelledError, PalimpsestError
-from core.runs.store import Store, default_store, encode, key_of, using
+from core.runs.checkpoints import Checkpoint, checkpoint_key
+from core.runs.store import Store, current_store, default_store, encode, key_of, using
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK = "__palimpsest_identity__"
@@ -165,6 +166,7 @@ class _Place:
     task: Task
     low: float = 0.0
     high: float = 1.0
+    checkpoints: list[str] = field(default_factory=list)  # keys, in the order in which the task asked for them
 
     def check(self) -> None:
         """Raise if the run was cancelled."""
@@ -216,6 +218,21 @@ def span(low: float, high: float) -> Iterator[None]:
         _PLACE.reset(token)
 
 
+def checkpoint(form: str) -> Checkpoint:
+    """Where the current task keeps the state of a computation that takes longer than some seconds, and finds it again.
+
+    A task asks for its checkpoints in the same order whenever it runs. Outside a run nothing is kept.
+
+    Args:
+        form: What the state holds, with a version, such as "probes.bank/1"; another form is not found.
+    """
+    place = _PLACE.get()
+    if place is None or place.task.fleeting:
+        return Checkpoint()
+    place.checkpoints.append(checkpoint_key(place.task.key, len(place.checkpoints), form))
+    return Checkpoint(current_store(), place.checkpoints[-1])
+
+
 def perform(task: Task, identifier: str) -> Outcome:
     """Carry out one task of the run `identifier`, in whatever thread or process this is.
 
@@ -233,6 +250,7 @@ def perform(task: Task, identifier: str) -> Outcome:
             if task.fleeting:
                 return Outcome(task.compute())
             value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
+            store.drop(place.checkpoints)
         return Outcome(value if ledger else encode(value), stored)
     except CancelledError:
         return Outcome()

@@ -1,0 +1,55 @@
+"""A long task's state, kept in the store while it runs: whoever kills the process loses seconds, not minutes.
+
+The state lies under a key of its own, made of the task's, so that nothing but the same task ever finds it; it goes
+when the task has its value, and what a crash leaves behind goes like everything that is no longer used. A task that
+begins from a state that it finds gives the same value, to the last bit, as one that was never interrupted: the state
+holds everything that the rest depends on, generators of random numbers included.
+"""
+
+from __future__ import annotations
+
+import time
+
+from core.runs.encoding import Value, key_of
+from core.runs.store import Store
+
+SHORTEST, LONGEST = 10.0, 30.0  # seconds between two times of keeping
+SHARE = 0.03  # of the time, at most, that keeping takes where `LONGEST` allows
+
+
+class Checkpoint:
+    """What one long computation keeps of itself."""
+
+    def __init__(self, store: Store | None = None, key: str = "") -> None:
+        """`store`: where to keep; without one nothing is kept and nothing found."""
+        self._store, self._key = store, key
+        self._began = self._last = time.monotonic()
+        self._took = 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to keep the state again."""
+        pause = min(max(SHORTEST, self._took / SHARE), LONGEST)
+        return self._store is not None and time.monotonic() - self._last >= pause
+
+    @property
+    def long(self) -> bool:
+        """Whether the computation has lasted so long that its end is worth keeping, while its task goes on."""
+        return self._store is not None and time.monotonic() - self._began >= SHORTEST
+
+    def find(self) -> Value | None:
+        """The state that an earlier run of the same task left; None where there is none."""
+        return None if self._store is None else self._store.get(self._key)
+
+    def keep(self, state: Value) -> None:
+        """Keep `state` in place of the one before; where the disk is full the store says so, and the work goes on."""
+        if self._store is not None:
+            began = time.monotonic()
+            self._store.put(self._key, state)
+            self._last = time.monotonic()
+            self._took = self._last - began
+
+
+def checkpoint_key(task_key: str, number: int, form: str) -> str:
+    """Key of the state of a task's computation of this number; `form` names what the state holds, and its version."""
+    return key_of("checkpoint", task_key, number, form)
