@@ -8,7 +8,8 @@ from core.limits import current_limits, share_beyond_loopback
 from core.runs.cores import share_cores
 from ui.errors import errors_shown
 from ui.jobs import freeze_heavy_imports
-from ui.shell import WIDTH, navigation, show_logo, show_sidebar
+from ui.recent import show_links
+from ui.shell import WIDTH, entry_of, navigation, show_logo, show_sidebar
 
 
 @st.cache_resource(show_spinner=False)
@@ -27,5 +28,6 @@ _start()
 page = navigation()
 show_logo()
 show_sidebar()
+show_links(entry_of(page))
 with st.container(horizontal_alignment="center"), st.container(width=WIDTH), errors_shown():
     page.run()

@@ -9,6 +9,7 @@ from core.rsa.charts import similarity_chart
 from core.rsa.study import run_study
 from ui import shell
 from ui.box import box_table
+from ui.examples import show_examples
 from ui.results import show_charts, show_headline
 from ui.run_panel import run_panel
 from ui.studies import contents, first_study
@@ -21,12 +22,14 @@ shell.open_page(
     brief=False,
 )
 
-for number, entry in enumerate(shell.PAGES[1:]):
-    if number % 2 == 0:
-        places = st.columns(2, gap="medium")
-    with places[number % 2].container(border=True):
+for place, entry in zip(st.columns(len(shell.PAGES) - 1, gap="small"), shell.PAGES[1:], strict=True):
+    with place.container(gap="xxsmall"):
         st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
         st.caption(entry.question)
+
+if zoo_models():
+    st.header("Start from an example", anchor=False)
+    show_examples()
 
 st.header("A first look", anchor=False)
 if zoo_models():

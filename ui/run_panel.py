@@ -22,6 +22,7 @@ from core.limits import current_limits
 from core.runs.store import default_store, key_of, using
 from ui.errors import show_error
 from ui.jobs import Job, Jobs, QueueFullError, State, Work
+from ui.recent import note_study
 from ui.studylog import logged
 from ui.text import plain
 
@@ -103,6 +104,7 @@ def run_panel(
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
+            note_study(spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
         return _with_failures(job.result)

@@ -55,6 +55,11 @@ def navigation() -> Page:
     return st.navigation(pages + [_with_hyphens(entry) for entry in PAGES if "_" in entry.path])
 
 
+def entry_of(page: Page) -> str:
+    """The file of a page that `navigation` returned; "" for one that only leads to another."""
+    return next((entry.path for entry in PAGES if entry.title == page.title and page.visibility != "hidden"), "")
+
+
 def _with_hyphens(entry: PageEntry) -> Page:
     """The page's other address, `/probe-trees` for `/probe_trees`: it leads to the page with what its link says."""
 
