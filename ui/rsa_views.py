@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.errors import PalimpsestError
+from core.options import options_of
 from core.results.names import short_names
 from core.rsa import charts
 from core.rsa.sentences import curves_sentence, grid_sentence, texts_sentence
@@ -91,14 +92,17 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
     """
     with (
         form.bar,
-        st.popover("Passage", icon=":material/edit_note:", help="Choose the sentences and the words to follow."),
+        st.popover(
+            "Passage", icon=":material/edit_note:", help="The question, its passage and answer, or words to follow."
+        ),
         st.form(form.address.key("token map"), border=False),
     ):
-        form.control("passage", anew=True)
-        form.control("highlight", anew=True)
+        for name in ("question", "passage", "answer", "supporting", "highlight"):
+            form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
     try:
-        tokens = TokenMapSpec((spec.base, *spec.compare), form.address["passage"], tuple(form.address["highlight"]))
+        own = {option.name: form.address[option.name] for option in options_of(TokenMapSpec) if option.name != "models"}
+        tokens = TokenMapSpec((spec.base, *spec.compare), **own)
     except PalimpsestError as error:
         st.info(plain(str(error)), icon=":material/info:")
         return
@@ -115,6 +119,9 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
     show_headline(result, bar=form.bar)
     if len(result.table):
         _draw_layer(form.address, result)
+        if len(result.tables.get("spans", ())):
+            st.caption("What each model with a head for spans answers, layer by layer:")
+            show_table(result.tables["spans"])
     show_method(result, "Distances in two dimensions are not the distances of the whole space: see the shares above.")
 
 

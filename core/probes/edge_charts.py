@@ -70,7 +70,7 @@ def edges_chart(result: Result, target: str, view: str = ACCURACY) -> alt.TopLev
         curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
         curves.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
     ]
-    subtitle = "band: 95 %, over sentences" + ("" if control.empty else "; dotted: on control labels")
+    subtitle = ["band: 95 %, over sentences", *([] if control.empty else ["dotted: on control labels"])]
     return cast(
         "alt.TopLevelMixin",
         alt.layer(*layers)
@@ -119,9 +119,12 @@ def _rules(alt: Any, rows: pd.DataFrame) -> list[Any]:
         alt.Tooltip("model:N", title="Rival"),
         *(alt.Tooltip(f"{name}:Q", title=title, format=".2f") for name, title in _SHOWN.items()),
     ]
-    names = base.mark_text(align="right", baseline="bottom", dy=-3, fontSize=11, color=GREY)
+    names = {"baseline": "bottom", "dy": -3, "fontSize": 11, "color": GREY}
+    left = base.transform_filter(alt.datum.model == PLACES).mark_text(align="left", **names)
+    right = base.transform_filter(alt.datum.model != PLACES).mark_text(align="right", **names)
     dash = alt.StrokeDash("model:N", scale=scale, legend=None)
     return [
         base.mark_rule(color=GREY, strokeWidth=1.5).encode(y="value:Q", strokeDash=dash, tooltip=tooltip),
-        names.encode(x=alt.value("width"), y="value:Q", text="model:N"),
+        left.encode(x=alt.value(0), y="value:Q", text="model:N"),
+        right.encode(x=alt.value("width"), y="value:Q", text="model:N"),
     ]

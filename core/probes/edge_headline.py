@@ -46,16 +46,16 @@ def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
     base = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
     names = short_names(best)
     clauses = [
-        f"{NAMES[target]} best in layer {int(row['layer'])} ({row['value']:.0f} %{_margin(tables, base, row)})"
+        f"{NAMES[target]} {row['value']:.0f} % (layer {int(row['layer'])}{_margin(tables, base, row)})"
         for target, row in best[base].items()
     ]
-    sentences = [f"A linear classifier reads from {names[base]} {_listed(clauses)}."]
+    sentences = [f"Read from {names[base]} by a linear classifier: {_listed(clauses)}."]
     for ref, rows in best.items():
         clauses = [
             f"{NAMES[target]} {found}" for target, row in rows.items() if (found := _against(tables, ref, base, row))
         ]
         if clauses and not parse_ref(ref).random:
-            sentences.append(f"{names[ref]} against it, each in its best layer: {_listed(clauses)}.")
+            sentences.append(f"{names[ref]} against it, in points: {_listed(clauses)}.")
     return " ".join(sentences)
 
 
@@ -127,7 +127,7 @@ def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
 
 
 def _margin(tables: Mapping[str, pd.DataFrame], model: str, row: pd.Series) -> str:
-    """The margin over the best of the rivals."""
+    """The best of the rivals, and whether the margin over it is clear."""
     margins = tables["edge_margins"]
     here = margins[
         (margins["model"] == model) & (margins["probe"] == row["probe"]) & (margins["layer"] == row["layer"])
@@ -137,10 +137,7 @@ def _margin(tables: Mapping[str, pd.DataFrame], model: str, row: pd.Series) -> s
         return ""
     found = here.loc[here["rival_value"].idxmax()]
     sure = "" if found["low"] > 0 or found["high"] < 0 else ", no clear margin"
-    return (
-        f", {found['margin']:+.1f} [{found['low']:+.1f}, {found['high']:+.1f}] points from {_rival(found['rival'])}"
-        f"{sure}"
-    )
+    return f"; {_rival(found['rival'])} {found['rival_value']:.0f} %{sure}"
 
 
 def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.Series) -> str:
@@ -153,9 +150,8 @@ def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.
     if here.empty:
         return ""
     found = here.iloc[0]
-    sure = "" if found["low"] > 0 or found["high"] < 0 else ", no clear difference"
-    band = f"[{found['low']:+.1f}, {found['high']:+.1f}]"
-    return f"{found['difference']:+.1f} points {band} (layer {int(row['layer'])}{sure})"
+    sure = "" if found["low"] > 0 or found["high"] < 0 else ", unclear"
+    return f"{found['difference']:+.1f} [{found['low']:+.1f}, {found['high']:+.1f}] (layer {int(row['layer'])}{sure})"
 
 
 def _rival(name: str) -> str:

@@ -34,7 +34,7 @@ class EdgeSpec(Spec):
         "Penalty", 30.0, low=0.01, high=1e6, help="Ridge penalty of the classifiers; 1 is scikit-learn's C = 1."
     )
     controls: int = options.whole(
-        "Draws of control labels", 3, low=0, high=20, help="A random label for each word type; 0 for none."
+        "Control draws", 3, low=0, high=20, help="A random label for each word type; 0 for none."
     )
     untrained: bool = options.flag(
         "Untrained model", True, help="Add the first model with random weights, where no random: model is listed."

@@ -8,10 +8,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import SpecError
-from core.results.charts import DASHES, GREY, ORANGE, colours_of, gradient, heading, layer_axis, legend, shapes_of
+from core.results.charts import (
+    BLUE,
+    DASHES,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    colours_of,
+    gradient,
+    heading,
+    layer_axis,
+    legend,
+    shapes_of,
+)
 from core.results.names import short_names
 from core.rsa.headline import number
 from core.rsa.measures import MEASURES
+from core.rsa.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
 
 if TYPE_CHECKING:
     import altair as alt
@@ -21,6 +35,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 320
 MAP = 400  # height of a token map, whose words need room
+ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 PANEL = 300  # width of a panel where several stand beside each other
 
 
@@ -254,25 +269,35 @@ def _map(result: Result, table: pd.DataFrame, layer: int, model: str, width: int
     scale = alt.Scale(domain=[-reach, reach], nice=False)
     x = alt.X("x:Q", scale=scale, title=f"PC 1 ({shares[0]:.0%} of variance)", axis=alt.Axis(grid=False, tickCount=5))
     y = alt.Y("y:Q", scale=scale, title=f"PC 2 ({shares[1]:.0%})", axis=alt.Axis(grid=False, tickCount=5))
+    kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
     colour = alt.Color(
-        "kind:N",
+        "role:N",
         title=None,
-        scale=alt.Scale(domain=["highlighted", "other words"], range=[ORANGE, GREY]),
+        scale=alt.Scale(domain=kinds, range=[ROLE_COLOURS[kind] for kind in kinds]),
         legend=legend() if table["highlighted"].any() else None,
     )
-    marked = rows.assign(kind=rows["highlighted"].map({True: "highlighted", False: "other words"}))
-    marks = alt.Chart(marked).encode(
+    marks = alt.Chart(rows).encode(
         x=x,
         y=y,
         color=colour,
-        tooltip=[alt.Tooltip("word:N", title="Word"), alt.Tooltip("position:Q", title="Position")],
+        tooltip=[
+            alt.Tooltip("word:N", title="Word"),
+            alt.Tooltip("role:N", title="Role"),
+            alt.Tooltip("position:Q", title="Position"),
+        ],
     )
-    sizes = alt.Size("kind:N", scale=alt.Scale(domain=["highlighted", "other words"], range=[90, 25]), legend=None)
+    sizes = alt.condition("datum.highlighted", alt.value(90), alt.value(25))
     points = marks.mark_point(filled=True, opacity=0.85).encode(size=sizes)
     words = marks.transform_filter("!datum.highlighted").mark_text(dy=-7, fontSize=10).encode(text="word:N")
     chosen = marks.transform_filter("datum.highlighted").mark_text(dy=-10, fontSize=13, fontWeight="bold")
-    title = heading(f"{names[model]}, layer {layer}")
-    chart = alt.layer(words, points, chosen.encode(text="word:N")).properties(width=width, height=MAP, title=title)
+    chosen = chosen.encode(text="word:N")
+    parts = [words, points, chosen]
+    if rows["predicted"].any():  # a ring round each word of the model's own answer
+        ring = alt.Chart(rows).transform_filter("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)
+        parts.append(ring.encode(x=x, y=y))
+    subtitle = "rings: the model's answer at this layer" if table["predicted"].any() else ""
+    title = heading(f"{names[model]}, layer {layer}", subtitle)
+    chart = alt.layer(*parts).properties(width=width, height=MAP, title=title)
     return cast("alt.LayerChart", chart)
 
 

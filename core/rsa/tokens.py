@@ -26,6 +26,7 @@ from core.options import Spec
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.rsa.preparing import centred
+from core.rsa.questions import HIGHLIGHTED, OTHER, Passage, answer_table, answers_sentence, read_question, roles
 from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 200
 LEAST_WORDS = 3
+QUESTION = "Where did the captain hide the letter?"
 PASSAGE = (
-    "Where did the captain hide the letter? The captain read the letter twice, folded it and hid it under a loose "
-    "board in the kitchen, because the soldiers were already at the gate."
+    "It was raining when the riders came. The captain read the letter twice, folded it and hid it under a loose board "
+    "in the kitchen. The soldiers were already at the gate."
 )
+ANSWER = "under a loose board in the kitchen"
 HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
 CITATION = (
     "van Aken, Winter, Löser & Gers 2019. How Does BERT Answer Questions? A Layer-Wise Analysis of Transformer "
@@ -52,7 +55,16 @@ class TokenMapSpec(Spec):
 
     models: tuple[str, ...] = options.models("Models", ("zoo:seed-0",), most=60, help="The base first.")
     passage: str = options.passage("Sentence or short passage", PASSAGE, help="Read by the models as one sequence.")
-    highlight: tuple[str, ...] = options.words("Words to highlight", HIGHLIGHT, help="Upper and lower case alike.")
+    highlight: tuple[str, ...] = options.words(
+        "Words to highlight", HIGHLIGHT, help="Where there is no question. Upper and lower case alike."
+    )
+    question: str = options.line(
+        "Question", QUESTION, help="Read with the passage as a pair; empty for a passage alone."
+    )
+    answer: str = options.line("Answer", ANSWER, help="As it stands in the passage.")
+    supporting: str = options.line(
+        "Supporting sentence", help="As it stands in the passage; where empty, the sentence that holds the answer."
+    )
 
     def check(self) -> None:
         if not self.passage.strip():
@@ -117,9 +129,18 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Val
     return {"vectors": found.vectors}
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A token map's words: question and passage, and the words of the answer and of what supports it."""
+
+    passage: Passage
+    answer: tuple[str, ...]
+    supporting: tuple[str, ...]
+
+
 @pure("rsa.passage")
-def read_passage(passage: str) -> tuple[str, ...]:
-    """The passage's words, as one sequence.
+def read_passage(passage: str, question: str, answer: str, supporting: str) -> Asked:
+    """The passage's words, as one sequence, and those of the question and its answer.
 
     Raises:
         CorpusError: If there are too few or too many.
@@ -127,15 +148,27 @@ def read_passage(passage: str) -> tuple[str, ...]:
     from core.text.parsing import tokenize_lines
 
     lines = [line for line in passage.splitlines() if line.strip()]
-    words = tuple(word for sentences in tokenize_lines(lines, split=False) for words in sentences for word in words)
-    if not LEAST_WORDS <= len(words) <= MOST_WORDS:
-        raise CorpusError(f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, and the passage has {len(words)}.")
-    return words
+    sentences = [words for line in tokenize_lines(lines) for words in line]
+    asked, replied, held = (
+        tuple(word for line in tokenize_lines([text], split=False) for words in line for word in words)
+        for text in (question, answer, supporting)
+    )
+    words = tuple(word for sentence in sentences for word in sentence)
+    number = tuple(place for place, sentence in enumerate(sentences) for _ in sentence)
+    if not LEAST_WORDS <= len(words) <= MOST_WORDS - len(asked):
+        raise CorpusError(
+            f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, and the passage has {len(words)}"
+            f"{f', the question {len(asked)}' if asked else ''}."
+        )
+    return Asked(Passage(asked, words, number), replied, held)
 
 
 def prepare(spec: TokenMapSpec) -> list[Task]:
     """The first stage: cut the passage into words, ask what the models are."""
-    passage = Task.of("passage", read_passage, fleeting=True, passage=spec.passage)
+    passage = Task.of(
+        "passage", read_passage, fleeting=True, passage=spec.passage, question=spec.question, answer=spec.answer,
+        supporting=spec.supporting,
+    )  # fmt: skip
     return [passage, *identity_tasks(spec.models)]
 
 
@@ -145,39 +178,52 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the passage has too few or too many words.
     """
-    words = ready.need("passage")
-    return [
-        Task.of(ref, word_vectors, group=ref, model=ref, model_identity=known.content, words=words)
-        for ref, known in identities(ready).items()
-    ]
+    passage = ready.need("passage").passage
+    tasks = []
+    for ref, known in identities(ready).items():
+        own = {"model": ref, "model_identity": known.content, "words": passage.words}
+        if passage.question:
+            tasks.append(Task.of(ref, read_question, role=ref, group=ref, question=passage.question, **own))
+        else:
+            tasks.append(Task.of(ref, word_vectors, role=ref, group=ref, **own))
+    return tasks
 
 
 def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Project and tabulate.
 
     Returns:
-        A result with the tables `tokens` (model, layer, word, position, highlighted, x, y) and `axes` (axis,
-        explained).
+        A result with the tables `tokens` (model, layer, word, position, role, highlighted, predicted, x, y), `axes`
+        (axis, explained) and, where a question was asked, `spans` (SPANS of `questions`).
 
     Raises:
         SpecError: If the models differ in d_model or depth.
     """
     import pandas as pd
 
-    words = ready.values["passage"]
-    models = [ref for ref in spec.models if ref in outputs.values]
-    arrays = {ref: np.asarray(outputs.values[ref]["vectors"]) for ref in models}
+    asked: Asked = ready.values["passage"]
+    words = asked.passage.together
+    values = {ref: outputs.values[ref] for ref in spec.models if ref in outputs.values}
+    models = list(values)
+    arrays = {ref: np.asarray(values[ref]["vectors"]) for ref in models}
     if len({array.shape for array in arrays.values()}) > 1:
         sizes = ", ".join(f"{ref}: {array.shape[0] - 1} layers of {array.shape[2]}" for ref, array in arrays.items())
         raise SpecError(f"One token map holds models with the same layers and d_model, and these differ ({sizes}).")
-    wanted = {word.casefold() for word in spec.highlight}
+    given, notices = _roles(spec, asked)
+    spans = answer_table(values, asked.passage, asked.answer)
     frames, explained = [], np.zeros(2)
     if models:
         projection = project(np.stack([arrays[ref] for ref in models]))
         explained = projection.explained
         for ref, layers in zip(models, projection.points, strict=True):
-            frames += [_layer_rows(ref, layer, words, points, wanted) for layer, points in enumerate(layers)]
-    table = pd.concat(frames, ignore_index=True) if frames else _layer_rows("", 0, (), np.zeros((0, 2)), wanted)
+            for layer, points in enumerate(layers):
+                frame = _layer_rows(ref, layer, words, points, given)
+                answered = spans[(spans["model"] == ref) & (spans["layer"] == layer)]
+                for first, last in zip(answered["first"], answered["last"], strict=True):
+                    shift = len(asked.passage.question)
+                    frame["predicted"] |= frame["position"].between(first + shift, last + shift)
+                frames.append(frame)
+    table = pd.concat(frames, ignore_index=True) if frames else _layer_rows("", 0, (), np.zeros((0, 2)), [])
     names = short_names(tuple(models))
     headline = (
         f"The two axes hold {explained.sum():.0%} of the variance of {len(words)} words in "
@@ -185,20 +231,18 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         if models
         else "No model could read the passage; the reasons are below."
     )
-    missing = sorted(wanted - {word.casefold() for word in words})
+    why = [str(value["why"]) for value in values.values() if value.get("why")]
+    said = answers_sentence(spans, names) + headline + _gathering(table, names, bool(asked.passage.question))
     return Result(
         study="tokens",
         spec=spec.plain(),
-        headline=headline + _gathering(table, names),
-        tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})},
-        notices=(f"Not among the words: {', '.join(missing)}.",) if missing else (),
+        headline=said,
+        tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
+        | ({"spans": spans} if asked.passage.question else {}),
+        notices=tuple(dict.fromkeys((*notices, *why))),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models)),
-        methods=(
-            "Each layer of each model was centred and scaled to unit root mean square over the words of the passage; "
-            "one principal component analysis was fitted to all layers and models together. Points are words (means "
-            "of their subwords)."
-        ),
+        methods=_methods(bool(asked.passage.question)),
         citations=(CITATION,),
     )
 
@@ -210,7 +254,7 @@ def run_study(spec: TokenMapSpec, **options: Any) -> Result:
 
 
 def _layer_rows(
-    ref: str, layer: int, words: tuple[str, ...], points: NDArray[np.float64], wanted: set[str]
+    ref: str, layer: int, words: tuple[str, ...], points: NDArray[np.float64], given: list[str]
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -220,15 +264,47 @@ def _layer_rows(
             "layer": layer,
             "word": list(words),
             "position": np.arange(len(words)),
-            "highlighted": [word.casefold() in wanted for word in words],
+            "role": given,
+            "highlighted": [role != OTHER for role in given],
+            "predicted": np.zeros(len(words), dtype=bool),
             "x": points[:, 0],
             "y": points[:, 1],
         }
     )
 
 
-def _gathering(table: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Where the highlighted words lie closest together, against all words of the same layer; "" with fewer than two."""
+def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
+    """What each word is, and what is not among them: parts of the question, or the words to highlight."""
+    if asked.passage.question:
+        return roles(asked.passage, asked.answer, asked.supporting)
+    wanted = {word.casefold() for word in spec.highlight}
+    words = [word.casefold() for word in asked.passage.words]
+    missing = sorted(wanted - set(words))
+    notices = [f"Not among the words: {', '.join(missing)}."] if missing else []
+    return [HIGHLIGHTED if word in wanted else OTHER for word in words], notices
+
+
+def _methods(question: bool) -> str:
+    """A methods paragraph, ready to paste."""
+    text = (
+        "Each layer of each model was centred and scaled to unit root mean square over the words of the passage; "
+        "one principal component analysis was fitted to all layers and models together. Points are words (means "
+        "of their subwords)."
+    )
+    if question:
+        text += (
+            " Question and passage were read as one pair. Where a model has a head for spans, it was put on every "
+            "layer's states, at the top checked against the model's own scores; the likeliest span of the passage "
+            "is shown, with the probability of its first and last subword among those of the passage."
+        )
+    return text
+
+
+def _gathering(table: pd.DataFrame, names: Mapping[str, str], question: bool) -> str:
+    """Where chosen words lie closest together, against all words of the same layer; "" with fewer than two.
+
+    Chosen are the highlighted ones; with a question, its words and those of the answer and what supports it.
+    """
     closest: dict[str, tuple[float, int]] = {}
     for (model, layer), rows in table.groupby(["model", "layer"], sort=False):
         chosen = rows[rows["highlighted"]]
@@ -240,7 +316,8 @@ def _gathering(table: pd.DataFrame, names: Mapping[str, str]) -> str:
     parts = [f"layer {layer} of {names[model]} ({ratio:.2f})" for model, (ratio, layer) in closest.items()]
     if not parts:
         return ""
-    closest_at = f" The highlighted words lie closest together at {', '.join(parts)}"
+    what = "Question, answer and supporting sentence" if question else "The highlighted words"
+    closest_at = f" {what} lie closest together at {', '.join(parts)}"
     return f"{closest_at}: their mean distance over that of all words."
 
 

@@ -76,6 +76,23 @@ def cut_sentences(tokenizer: Any, sentences: Sequence[Sequence[str]]) -> list[Su
     ]
 
 
+def cut_pair(tokenizer: Any, first: Sequence[str], second: Sequence[str]) -> tuple[Subwords, list[int] | None]:
+    """Two texts as one sequence, the way the tokenizer joins a pair; the second's words are counted on from the first.
+
+    Returns:
+        The subwords, and the segment of each, 0 or 1; None where the tokenizer knows no segments.
+    """
+    space = " " if _needs_space(tokenizer) else ""
+    texts = [[space + word if word else "" for word in words] for words in (first, second)]
+    encoded = tokenizer(*texts, is_split_into_words=True, add_special_tokens=True, return_attention_mask=False)
+    shift = {0: 0, 1: len(first)}
+    words = [
+        -1 if word is None or side is None else word + shift[side]
+        for word, side in zip(encoded.word_ids(), encoded.sequence_ids(), strict=True)
+    ]
+    return Subwords(encoded["input_ids"], words, len(first) + len(second)), encoded.get("token_type_ids")
+
+
 def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Indices of sentences by batch: sorted by length, and at most `budget` tokens with the padding.
 
