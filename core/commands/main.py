@@ -16,6 +16,10 @@ from core.errors import PalimpsestError
 
 # command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are in study.STUDIES
 COMMANDS = {
+    "diff": (
+        "core.commands.diff",
+        "one base and one model: every study that fits them, one page that says what it shows",
+    ),
     "zoo": ("core.commands.zoo", "the models in the box: list them, verify them"),
     "store": ("core.commands.store", "the store of computed results: where it is, what it holds, clear it"),
 }

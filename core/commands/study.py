@@ -7,6 +7,7 @@ defaults stand in `--help`, and a value that makes no sense is refused with the 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -115,6 +116,20 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     print(f"{seen.stored} of {seen.total} tasks were stored{came}; {seconds:.1f} s.", file=sys.stderr)
     print(f"Written: {', '.join(str(path) for path in files)}")
     return 1 if result.failures else 0
+
+
+def command_line(command: str, spec: Spec) -> str:
+    """The command that runs this study again: the options that are not the defaults."""
+    parts = ["python", "-m", "core", *command.split()]
+    for option in options_of(type(spec)):
+        if option.name not in spec.changed():
+            continue
+        value, flag = spec.changed()[option.name], f"--{option.name.replace('_', '-')}"
+        if option.kind == "flag":
+            parts.append(flag if value else f"--no-{flag[2:]}")
+        else:
+            parts += [flag, *option.write(value)]
+    return shlex.join([*parts, "--out", "out"])
 
 
 def study_module(command: str) -> Any:

@@ -1,0 +1,87 @@
+"""`python -m core diff BASE MODEL --out DIR`: everything that fits one pair, and one page that says what it shows."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from core.commands.pair import Part, check_pair, run_pair
+from core.models import parse_ref
+
+PAGE = "report.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument("base", metavar="BASE", help="the model that the other started from, such as zoo:seed-0")
+    parser.add_argument("model", metavar="MODEL", help="the other model, or a LoRA adapter")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the page and the numbers")
+    parser.add_argument("--check", action="store_true", help="only look at the pair and say what a run would cost")
+    parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
+    parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Look at the pair, run what fits it, write the page; 0 if any part could be run.
+
+    Raises:
+        PalimpsestError: If a model cannot be read, or the folder cannot be written.
+    """
+    from core.runs.runner import open_executor
+    from core.runs.store import default_store
+
+    began = time.monotonic()
+    base, model = (str(parse_ref(ref)) for ref in (arguments.base, arguments.model))
+    store = default_store().without_answers() if arguments.fresh else default_store()
+    with open_executor(arguments.scheduler) as executor:
+        check = check_pair(base, model, store=store, executor=executor)
+        print(check.sentence)
+        print(check.price, file=sys.stderr)
+        if arguments.check:
+            return 0
+        parts = run_pair(check, _say, store=store, executor=executor)
+    command = shlex.join(["python", "-m", "core", "diff", base, model, "--out", str(arguments.out)])
+    files = write_pair(check, parts, arguments.out, command)
+    for part in parts:
+        if part.result is None:
+            print(f"note: {part.name} was not run: {part.reason}", file=sys.stderr)
+    print(f"Written: {files[0]} and {len(files) - 1} files beside it; {time.monotonic() - began:.1f} s.")
+    return 0 if any(part.result is not None for part in parts) else 1
+
+
+def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[Path]:
+    """Write the page, its figures, and each study's numbers in a folder of its own.
+
+    Returns:
+        The files written, the page first.
+
+    Raises:
+        ExportError: If the folder cannot be made or written.
+    """
+    from core.commands.pair_page import draw, make_figures, make_page
+    from core.results.export import ExportError, result_json, table_csv
+
+    figures = draw(make_figures(parts))
+    files = {PAGE: make_page(check, parts, figures, command)}
+    files |= {f"{name}.svg": content for name, content in figures.items()}
+    for part in parts:
+        if part.result is not None:
+            files[f"{part.name}/result.json"] = result_json(part.result)
+            files |= {f"{part.name}/{name}.csv": table_csv(table) for name, table in part.result.tables.items()}
+    try:
+        for name, content in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_bytes(content)
+    except OSError as error:
+        raise ExportError(
+            f"The report could not be written to {out}: {error.strerror}. Choose another --out."
+        ) from error
+    return [out / name for name in files]
+
+
+def _say(name: str) -> None:
+    print(f"running: {name}", file=sys.stderr)

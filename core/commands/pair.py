@@ -1,0 +1,204 @@
+"""One pair, a base and what was made of it: looked at before anything starts, then every study that fits it.
+
+Each study is the room's own, at a moderate size. One that cannot be run leaves its reason; the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from core.commands.study import STUDIES, command_line
+from core.errors import CancelledError, PalimpsestError
+from core.models import zoo_models
+from core.options import Spec
+from core.results.names import short_name
+from core.runs.runner import Task, run
+from core.weights.opening import identify
+from core.weights.relation import is_related, measure_relation
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+SIMILARITY, WEIGHTS, INTRUDERS, PROBES, SWAP = "similarity", "weights", "intruders", "probes", "swap"
+PARTS = {SIMILARITY: "rsa", WEIGHTS: "weights", INTRUDERS: "weights intruders", PROBES: "probe", SWAP: "swap"}
+OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # say nothing of two models that have no base in common
+# Processor seconds of each part for a model of the box, and what they grow with.
+SECONDS = {SIMILARITY: 12.0, WEIGHTS: 3.0, INTRUDERS: 9.0, PROBES: 20.0, SWAP: 25.0}
+BOX_PARAMETERS, BOX_SIDE, BOX_MATRICES = 2e6, 128, 36
+BYTES_A_NUMBER = 4
+LIBRARIES = 0.8  # gigabytes of memory before any model
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is seen of a pair before anything starts.
+
+    Attributes:
+        base, model: References.
+        related: Whether one may have been made of the other.
+        found: What `measure_relation` returned.
+        others: Distance of two models of the box that share no base, of this shape; None where it has none.
+        seconds: Expected on one core.
+        gigabytes: Memory that is expected to be needed.
+    """
+
+    base: str
+    model: str
+    related: bool
+    found: Mapping[str, Any]
+    others: float | None
+    seconds: float
+    gigabytes: float
+
+    @property
+    def sentence(self) -> str:
+        """What the pair is, with the numbers that say so."""
+        base, model = short_name(self.base), short_name(self.model)
+        if self.found["adapter"]:
+            return f"{model} is a LoRA adapter, which changes {base} by the product of its factors."
+        if self.found["reason"]:
+            return f"{model} does not fit {base}: {self.found['reason']}; what needs one shape is left out."
+        beside = f", two seeds of the box {_percent(self.others)}" if self.others is not None else ""
+        words = self.found["vocabularies"]
+        more = "" if words[0] == words[1] else f"; they have vocabularies of {words[0]:,} and {words[1]:,}"
+        numbers = (
+            f"their weights differ by {_percent(self.found['distance'])} of the base's norm, where unrelated weights "
+            f"differ by {_percent(self.found['unrelated'])}{beside}"
+        )
+        if self.found["distance"] == 0:
+            return f"{model} and {base} have the same weights, so there is no difference to report."
+        if self.related:
+            return f"{model} may well have been made of {base}: {numbers}{more}."
+        return (
+            f"{model} was not made of {base}: {numbers}{more}, so this compares two models that share no base and says "
+            "nothing of fine-tuning."
+        )
+
+    @property
+    def price(self) -> str:
+        """What it is expected to cost."""
+        return f"Expected: about {_length(self.seconds)} on two cores, {self.gigabytes:.1f} GB of memory."
+
+
+@dataclass(frozen=True)
+class Part:
+    """One study of the pair: its result, or the sentence that says why there is none."""
+
+    name: str
+    command: str
+    result: Result | None = None
+    reason: str = ""
+
+
+def check_pair(base: str, model: str, **options: Any) -> Check:
+    """Look at a pair: same architecture and vocabulary, plausibly the same base, what it will cost.
+
+    Args:
+        base, model: References.
+        options: For `core.runs.runner.run`.
+
+    Raises:
+        ModelError: If one cannot be read.
+    """
+    other = _unrelated(base)
+    pairs = {"pair": (base, model)} | ({"others": (base, other)} if other and other != model else {})
+    tasks = [
+        Task.of(
+            f"{short_name(first)} and {short_name(second)}", measure_relation, role=role,
+            base=first, other=second, base_identity=identify(first), other_identity=identify(second),
+        )
+        for role, (first, second) in pairs.items()
+    ]  # fmt: skip
+    outputs = run(tasks, **options)
+    found = outputs.need("pair")
+    beside = outputs.values.get("others")
+    comparable = beside is not None and not beside["reason"]
+    scale = max(found["parameters"] / BOX_PARAMETERS, 0.2)
+    cubed = max(found["widest"] / BOX_SIDE, 0.2) ** 3 * max(found["depths"][0] * 6, 1) / BOX_MATRICES
+    grows = {WEIGHTS: cubed, INTRUDERS: cubed}
+    related = not found["reason"] and is_related(found)
+    seconds = sum(cost * grows.get(name, scale) for name, cost in SECONDS.items() if related or name not in OF_A_CHANGE)
+    memory = LIBRARIES + 2 * BYTES_A_NUMBER * found["parameters"] / 1e9
+    return Check(base, model, related, found, beside["distance"] if comparable else None, seconds / 2, memory)
+
+
+def specs_of(check: Check) -> dict[str, Spec]:
+    """The study of each part, at a moderate size."""
+    base, model = check.base, check.model
+    asked: dict[str, dict[str, Any]] = {
+        SIMILARITY: {"base": base, "compare": (model,)},
+        WEIGHTS: {"base": base, "models": (model,)},
+        INTRUDERS: {"base": base, "models": (model,)},
+        PROBES: {
+            "models": (base, model), "probes": ("distance",), "sentences": 400, "seeds": 1, "controls": 1,
+            "epochs": 20, "draws": 500,
+        },
+        SWAP: {"base": base, "compare": (model,), "frozen": False},
+    }  # fmt: skip
+    return {
+        name: import_module(STUDIES[PARTS[name]][0]).Spec(**values)
+        for name, values in asked.items()
+        if PARTS[name] in STUDIES
+    }
+
+
+def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **options: Any) -> list[Part]:
+    """Every study that fits the pair; one that cannot be run says why.
+
+    Args:
+        check: Of the pair.
+        said: Told what is being done, a line for each part.
+        options: For the studies' `run_study`.
+    """
+    parts = []
+    for name, spec in specs_of(check).items():
+        command = command_line(PARTS[name], spec)
+        why = _unfit(check, name)
+        if why:
+            parts.append(Part(name, command, reason=why))
+            continue
+        said(name)
+        study = import_module(STUDIES[PARTS[name]][0])
+        try:
+            result = study.run_study(spec, **options)
+        except CancelledError:
+            raise
+        except PalimpsestError as error:
+            parts.append(Part(name, command, reason=str(error)))
+            continue
+        ran = not result.failures or len(result.table)
+        reason = "" if ran else next(iter(result.failures.values()))
+        parts.append(Part(name, command, result if ran else None, reason))
+    return parts
+
+
+def _unfit(check: Check, name: str) -> str:
+    if check.found["adapter"] and name not in (WEIGHTS, INTRUDERS):
+        return "an adapter has no model of its own to run; merge it into its base for this part."
+    if name in OF_A_CHANGE and not check.related:
+        return check.found["reason"] or "the two share no base, so their difference is no change of one."
+    return ""
+
+
+def _unrelated(base: str) -> str:
+    """A model of the box that was pretrained from other random weights than the base; "" where there is none."""
+    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    if base not in entries:
+        return ""
+    root = str(entries[base].get("base") or base)
+    seed = entries.get(root, {}).get("seed")
+    others = (ref for ref, entry in entries.items() if not entry.get("base") and "@" not in ref)
+    return next((ref for ref in others if entries[ref].get("seed") != seed), "")
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.0f} %"
+
+
+def _length(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(10, 10 * round(seconds / 10))} seconds"
+    return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,216 @@
+"""The page of one pair: five sentences made from the numbers, a figure for each study, caveats, the commands.
+
+One HTML file that loads nothing: figures are embedded as SVG images, every text is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
+from core.commands.study import STUDIES
+from core.probes.tables import CHAIN
+from core.results.export import Result, chart_svg, provenance
+from core.results.names import short_name
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+TITLES = {
+    SIMILARITY: "Which layers look different",
+    WEIGHTS: "Which matrices moved, and how many directions they took",
+    INTRUDERS: "Directions that the base does not have",
+    PROBES: "Whether syntax is still in the vectors",
+    SWAP: "Whether the task needs the layer",
+}
+NO_SCORE = "No score: "  # one model has no neighbours, and nobody asked for them here
+CAVEATS = {
+    SIMILARITY: "Similarity says how different two spaces are, not that the difference matters; it falls with the size "
+    "of the weight change, so a longer training looks like a stronger effect.",
+    WEIGHTS: "Size and rank of a change depend on learning rate and steps as much as on the task; weights stored in 16 "
+    "bits add rounding of full rank.",
+    INTRUDERS: "A direction can be new because two of the base's were nearly tied; only what exceeds a Gaussian change "
+    "of the same size is more than that.",
+    PROBES: "A probe's score says what can be read off linearly, not what the model uses; trees of plain text are a "
+    "parser's. Probes here are smaller than the probe page's: one a layer, on fewer sentences.",
+    SWAP: "A layer that can be exchanged without loss is one that this task's head does not need, on these sentences.",
+}
+
+
+def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
+    """What the pair is, then one sentence for each study that ran, made from its numbers."""
+    results = {part.name: part.result for part in parts if part.result is not None}
+    said = {
+        SIMILARITY: _similarity,
+        WEIGHTS: _weights,
+        INTRUDERS: _intruders,
+        PROBES: _probes,
+        SWAP: lambda result: _first(result.headline),
+    }
+    return [check.sentence, *(said[name](results[name]) for name in said if name in results)]
+
+
+def make_figures(parts: Sequence[Part]) -> dict[str, alt.TopLevelMixin]:
+    """The figures of the page, by file name."""
+    from core.weights.pair_charts import change_chart
+
+    charts: dict[str, alt.TopLevelMixin] = {}
+    for part in parts:
+        if part.result is None:
+            continue
+        if part.name == WEIGHTS:
+            charts["size"] = change_chart(part.result, "relative_norm")
+            charts["rank"] = change_chart(part.result, "rank")
+            continue
+        drawn = import_module(STUDIES[PARTS[part.name]][0]).figures(part.result)
+        if drawn:
+            charts[part.name] = next(iter(drawn.values()))
+    return charts
+
+
+def make_page(check: Check, parts: Sequence[Part], figures: Mapping[str, bytes], command: str) -> bytes:
+    """The page.
+
+    Args:
+        check: Of the pair.
+        parts: What was run, and what was not.
+        figures: SVG by name, see `make_figures`.
+        command: The command that makes this page again.
+    """
+    sentences = make_sentences(check, parts)
+    base, model = short_name(check.base), short_name(check.model)
+    body = [f"<h1>{html.escape(model)} and {html.escape(base)}</h1>", f"<p class=lead>{_text(' '.join(sentences))}</p>"]
+    for part in parts:
+        body.append(f"<h2>{TITLES[part.name]}</h2>")
+        if part.result is None:
+            body.append(f"<p class=notice>Not run: {_text(part.reason)}</p>")
+            continue
+        names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
+        body += [_figure(name, figures[name], part.result) for name in names if name in figures]
+        body.append(f"<p class=small>{_text(part.result.headline)}</p>")
+        notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
+        notices += part.result.failures.values()
+        body.append(f"<p class=small>{_text(CAVEATS[part.name])}</p>")
+        if notices:
+            lines = "".join(f"<li>{_text(notice)}</li>" for notice in notices)
+            body.append(f"<details><summary>Notes of this study: {len(notices)}</summary><ul>{lines}</ul></details>")
+        body.append(f"<details><summary>Method</summary><p>{_text(part.result.methods)}</p></details>")
+    body += ["<h2>Again</h2>", f"<pre>{html.escape(command)}</pre>", "<p class=small>Each part alone:</p>"]
+    body.append(f"<pre>{html.escape(chr(10).join(part.command for part in parts))}</pre>")
+    cited = dict.fromkeys(line for part in parts if part.result is not None for line in part.result.citations)
+    body.append("<h2>References</h2><ul>" + "".join(f"<li>{_text(line)}</li>" for line in cited) + "</ul>")
+    prints = {key: value for part in parts if part.result for key, value in _fingerprints(part.result).items()}
+    known = json.dumps(provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str)
+    body.append(f"<details><summary>Versions and fingerprints</summary><pre>{html.escape(known)}</pre></details>")
+    head = f'<meta charset="utf-8"><title>{html.escape(model)} and {html.escape(base)}</title>{_STYLE}'
+    return (f'<!doctype html><html lang="en"><head>{head}</head><body>' + "\n".join(body) + "</body></html>\n").encode()
+
+
+def draw(figures: Mapping[str, alt.TopLevelMixin]) -> dict[str, bytes]:
+    """SVG of each figure."""
+    return {name: chart_svg(chart) for name, chart in figures.items()}
+
+
+def _figure(name: str, svg: bytes, result: Result) -> str:
+    image = base64.b64encode(svg).decode("ascii")
+    alt = html.escape(f"{name}: {result.headline}", quote=True)
+    return f'<figure><img alt="{alt}" src="data:image/svg+xml;base64,{image}"></figure>'
+
+
+def _fingerprints(result: Result) -> dict[str, str]:
+    found = result.provenance.get("fingerprints", {})
+    return {str(key): str(value) for key, value in found.items()}
+
+
+def _similarity(result: Result) -> str:
+    rows = result.table.sort_values("layer")
+    low, high = rows.loc[rows["similarity"].idxmin()], rows.loc[rows["similarity"].idxmax()]
+    return (
+        f"Their representations differ most in layer {int(low['layer'])} (similarity {_number(low['similarity'])}, 95 "
+        f"% band {_number(low['low'])} to {_number(low['high'])}) and least in layer {int(high['layer'])} "
+        f"({_number(high['similarity'])})."
+    )
+
+
+def _weights(result: Result) -> str:
+    ranks = result.tables["ranks"]
+    rows = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
+    moved = rows[rows["relative_norm"] > 0]
+    most, whole = rows.loc[rows["relative_norm"].idxmax()], float(result.table["relative_delta"].iloc[0])
+    still = f" {len(rows) - len(moved)} of {len(rows)} matrices did not move;" if len(moved) < len(rows) else ""
+    return (
+        f"The weights moved by {100 * whole:.0f} % of their norm, most in {most['family']} of layer "
+        f"{int(most['layer'])} ({100 * most['relative_norm']:.0f} %);{still} the median change needs "
+        f"{moved['rank'].median():.0f} directions for {100 * result.spec['threshold']:.4g} % of its energy, where "
+        f"noise of that shape needs {moved['null_rank'].median():.0f}."
+    )
+
+
+def _intruders(result: Result) -> str:
+    row = result.table[result.table["family"] == "all"].iloc[0]
+    more = "more than" if row["p_value"] < 0.01 else "no more than"
+    return (
+        f"Of {int(row['looked'])} leading directions {int(row['intruders'])} "
+        f"{'resembles' if row['intruders'] == 1 else 'resemble'} none of the base's, {more} a "
+        f"Gaussian change of that size explains ({row['null_mean']:.2g} on average, p = {_number(row['p_value'], 2)})."
+    )
+
+
+def _probes(result: Result) -> str:
+    first, second = result.spec["models"][:2]
+    scores = result.tables.get("scores", result.table)
+    rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
+    parts = [
+        f"{_per_cent_of(best)} in layer {int(best['layer'])} of {short_name(ref)}"
+        for ref in (first, second)
+        if (best := _best(rows[rows["model"] == ref])) is not None
+    ]
+    randoms = [ref for ref in dict.fromkeys(rows["model"]) if str(ref).startswith("random:")]
+    control = _best(rows[rows["model"] == randoms[0]]) if randoms else None
+    chain = rows.loc[rows["model"] == CHAIN, "value"]
+    rivals = [f"{control['value']:.0f} % in an untrained model"] if control is not None else []
+    rivals += [f"joining neighbours finds {chain.iloc[0]:.0f} %"] if len(chain) else []
+    beside = f"; {', '.join(rivals)}" if rivals else ""
+    return f"Of the trees' edges a distance probe finds {', '.join(parts)}{beside}."
+
+
+def _best(rows: pd.DataFrame) -> pd.Series | None:
+    """The layer that was best on the development sentences."""
+    if rows.empty:
+        return None
+    return rows.loc[rows["dev"].idxmax()] if rows["dev"].notna().any() else rows.loc[rows["value"].idxmax()]
+
+
+def _per_cent_of(row: pd.Series) -> str:
+    return f"{row['value']:.0f} % ({row['low']:.0f} to {row['high']:.0f})"
+
+
+def _number(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}".replace("0.", ".", 1) if 0 <= value < 1 else f"{value:.{digits}f}"
+
+
+def _first(text: str) -> str:
+    """The first sentence."""
+    end = text.find(". ")
+    return text if end < 0 else text[: end + 1]
+
+
+def _text(text: str) -> str:
+    return html.escape(text)
+
+
+_STYLE = """<style>
+body { font: 17px/1.55 "Source Serif 4", "Source Serif Pro", Georgia, serif; max-width: 46rem; margin: 2rem auto;
+  padding: 0 1rem; color: #23201b; background: #fff; }
+h1, h2, summary, .small { font-family: "Source Sans 3", "Source Sans Pro", system-ui, sans-serif; }
+h2 { font-size: 1.1rem; margin-top: 2rem; } .lead { font-size: 1.12rem; } .small { font-size: .85rem; color: #5b5446; }
+.notice { border-left: 4px solid #d55e00; padding-left: .75rem; } figure { margin: 1rem 0; } img { max-width: 100%; }
+pre { background: #f4f2ec; padding: .75rem; overflow-x: auto; font-size: .8rem; } summary { cursor: pointer; }
+details { font-size: .9rem; margin: .4rem 0; }
+</style>"""

@@ -1,0 +1,113 @@
+"""One pair, one page: what fits is run, what does not is said, and two seeds are told so first."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.commands import main as cli
+from core.commands.pair import INTRUDERS, PROBES, SIMILARITY, WEIGHTS, check_pair, run_pair, specs_of
+from core.commands.pair_page import draw, make_figures, make_page, make_sentences
+from core.commands.study import STUDIES
+from core.models import zoo_models
+from tests.core.weights.small_zoo import CONFIG, base_tensors, write_model, write_zoo
+from tests.core.weights.test_adapters import QUERY, factors_of, write_adapter
+
+
+@pytest.fixture(scope="module")
+def zoo_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models with weights and without tokenizers: only the weights can be read."""
+    return write_zoo(tmp_path_factory.mktemp("zoo"), runs=1)
+
+
+@pytest.fixture
+def zoo(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
+    return zoo_on_disk
+
+
+def test_a_fine_tune_is_taken_for_one_and_another_seed_is_not(zoo: Path) -> None:
+    tuned, seed = check_pair("zoo:seed-0", "zoo:nli-0"), check_pair("zoo:seed-0", "zoo:seed-1")
+    assert tuned.related
+    assert not seed.related
+    assert tuned.sentence.startswith("nli-0 may well have been made of seed-0: their weights differ by ")
+    assert seed.sentence.startswith("seed-1 was not made of seed-0: their weights differ by 1")
+    assert seed.found["distance"] == pytest.approx(seed.found["unrelated"], rel=0.05)
+    assert seed.seconds < tuned.seconds
+    same = check_pair("zoo:seed-0", "zoo:seed-0")
+    assert same.sentence == "seed-0 and seed-0 have the same weights, so there is no difference to report."
+
+
+def test_two_seeds_of_the_box_are_told_so_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    if not {"zoo:seed-0", "zoo:seed-1"} <= {entry["ref"] for entry in zoo_models()}:
+        pytest.skip("the box has no models yet: make zoo")
+    assert cli.main(["diff", "zoo:seed-0", "zoo:seed-1", "--check", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("seed-1 was not made of seed-0: ")
+    assert "Expected: about" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_run_is_said_and_the_rest_is_there(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = zoo.parent / "pair"
+    assert cli.main(["diff", "zoo:seed-0", "zoo:nli-0", "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert "note: similarity was not run: " in said.err
+    page = (out / "report.html").read_text(encoding="utf8")
+    lead = re.search("<p class=lead>(.*?)</p>", page)
+    assert lead
+    assert lead[1].startswith("nli-0 may well have been made of seed-0")
+    assert "The weights moved by" in lead[1]
+    assert "leading directions" in lead[1]
+    assert page.count("<img ") == 3  # size, rank, intruders
+    assert page.count("Not run: ") == len(specs_of(check_pair("zoo:seed-0", "zoo:nli-0"))) - 2
+    assert f"python -m core diff zoo:seed-0 zoo:nli-0 --out {out}" in page
+    assert "<script" not in page
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
+    assert {path.name for path in out.iterdir()} >= {"size.svg", "rank.svg", "intruders.svg", "weights"}
+
+
+def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:
+    check = check_pair("zoo:seed-0", "zoo:nli-0")
+    parts = {part.name: part for part in run_pair(check)}
+    weights, intruders = parts[WEIGHTS].result, parts[INTRUDERS].result
+    assert weights is not None
+    assert intruders is not None
+    said = " ".join(make_sentences(check, list(parts.values())))
+    assert f"moved by {100 * weights.table['relative_delta'].iloc[0]:.0f} % of their norm" in said
+    whole = intruders.table.query("family == 'all'").iloc[0]
+    assert f"Of {whole['looked']} leading directions {whole['intruders']} " in said
+    for name in (SIMILARITY, PROBES):
+        assert parts[name].result is None
+        assert parts[name].reason
+
+
+def test_two_seeds_have_no_change_to_measure(zoo: Path) -> None:
+    parts = {part.name: part for part in run_pair(check_pair("zoo:seed-0", "zoo:seed-1"))}
+    assert "share no base" in parts[WEIGHTS].reason
+    assert "share no base" in parts[INTRUDERS].reason
+
+
+def test_another_architecture_and_an_adapter_are_said(zoo: Path, tmp_path: Path) -> None:
+    other = write_model(tmp_path / "other", base_tensors(), {**CONFIG, "num_hidden_layers": 3, "model_type": "roberta"})
+    check = check_pair("zoo:seed-0", f"path:{other}")
+    assert not check.related
+    assert check.sentence.startswith("other does not fit seed-0: one is a bert, the other a roberta")
+    adapter = write_adapter(tmp_path / "lora", factors_of(QUERY, (32, 32), 4, 0))
+    check = check_pair("zoo:seed-0", f"path:{adapter}")
+    assert check.sentence.startswith("lora is a LoRA adapter")
+    parts = {part.name: part for part in run_pair(check)}
+    assert "merge it into its base" in parts[SIMILARITY].reason
+    assert parts[WEIGHTS].result is not None
+    assert parts[INTRUDERS].result is not None
+    page = make_page(check, list(parts.values()), draw(make_figures(list(parts.values()))), "the command").decode()
+    assert "35 of 36" not in page
+    assert "17 of 18 matrices did not move" in page
+
+
+def test_every_part_that_there_is_has_its_study() -> None:
+    from core.commands.pair import PARTS
+
+    assert {PARTS[name] for name in (SIMILARITY, WEIGHTS, INTRUDERS, PROBES)} <= set(STUDIES)
