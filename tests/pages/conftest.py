@@ -90,7 +90,6 @@ def box() -> None:
 def open_page(path: str, **link: str | list[str]) -> AppTest:
     """The app at a page, as if its link had been opened; studies have ended."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
-    app.run()
     app.query_params.update(link)
     if path != "pages/home.py":
         app.switch_page(path)

@@ -19,8 +19,8 @@ import numpy as np
 from core.runs.store import Store
 
 ITEMS = {
-    **{f"small-{n}": {"words": ["a", "b", str(n)], "n": n} for n in range(12)},
-    **{f"large-{n}": {"v": np.random.default_rng(n).standard_normal((40, 30)).astype(np.float32)} for n in range(6)},
+    **{f"small-{n}": {"words": ["a", "b", str(n)], "n": n} for n in range(6)},
+    **{f"large-{n}": {"v": np.random.default_rng(n).standard_normal((40, 30)).astype(np.float32)} for n in range(3)},
 }
 
 

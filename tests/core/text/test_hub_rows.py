@@ -14,7 +14,7 @@ import pytest
 from core.errors import CancelledError, CorpusError
 from core.text import hub_rows
 from core.text.corpora import read_corpus
-from core.text.datasets import HubText
+from core.text.datasets import HubText, read_rows
 from core.text.hub_rows import rows_apart, stream_rows, usable_rows
 
 
@@ -28,17 +28,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(path: Path, part: bytes, times: int) -> None:
-    """A gzip file of many megabytes, quickly."""
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for _ in range(times):
-            file.write(part)
+    """A gzip file of many megabytes, quickly: the same member again and again."""
+    path.write_bytes(gzip.compress(part, 1) * times)
 
 
 def test_rows_come_as_they_are(folder: Path) -> None:
     rows: list[Any] = [{"text": "one\ntwo"}, {"text": ""}, {"text": None}, {"text": "שלום \u2028 x"}]
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert list(rows_apart(HubText(str(folder)))) == ["one\ntwo", "", None, "שלום \u2028 x"]
-    assert list(stream_rows(HubText(str(folder)))) == ["one\ntwo", "שלום \u2028 x"]
+    found = list(rows_apart(HubText(str(folder))))
+    assert found == ["one\ntwo", "", None, "שלום \u2028 x"]
+    assert list(usable_rows(HubText(str(folder)), found)) == ["one\ntwo", "שלום \u2028 x"]
     words = [{"words": ["a", " ", "b"]}, {"words": []}]
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in words))
     assert list(stream_rows(HubText(str(folder), column="words"))) == [("a", "b")]
@@ -90,13 +89,30 @@ def test_a_data_set_that_says_nothing_has_a_deadline(folder: Path, monkeypatch: 
         list(stream_rows(HubText(str(folder))))
 
 
-@pytest.mark.parametrize("place", ["/etc/passwd", "http://127.0.0.1:9/x.txt", "file:///etc/passwd", "../../secret.txt"])
-def test_a_card_that_names_files_elsewhere_is_refused(folder: Path, place: str) -> None:
+def write_card(folder: Path, place: str) -> HubText:
+    """A data set whose card takes its one split from `place`."""
     (folder / "train.txt").write_text("fine\n")
     card = {"configs": [{"config_name": "default", "data_files": [{"split": "train", "path": place}]}]}
     (folder / "README.md").write_text(f"---\n{json.dumps(card)}\n---\n")
+    return HubText(str(folder))
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:9/x.txt", "file:///etc/passwd", "../../secret.txt"])
+def test_a_card_that_names_files_elsewhere_is_refused(
+    folder: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datasets import data_files
+
+    source = write_card(folder, place)
+    monkeypatch.setattr(data_files, "resolve_pattern", data_files.resolve_pattern)  # which the guard replaces
+    hub_rows.guard_card(source.name)
     with pytest.raises(CorpusError, match="names files that are not its own"):
-        list(stream_rows(HubText(str(folder))))
+        list(read_rows(source))
+
+
+def test_the_process_that_reads_has_the_guard(folder: Path) -> None:
+    with pytest.raises(CorpusError, match="names files that are not its own"):
+        list(stream_rows(write_card(folder, "/etc/passwd")))
 
 
 def test_rows_and_characters_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
