@@ -23,6 +23,11 @@ from ui.text import plain
 ACROSS = 4
 HEIGHT = 110  # pixels of a small figure
 STEPS = 12  # straight pieces of an arc
+LEGEND = {
+    **{"orient": "bottom", "title": None, "columns": 1, "offset": 0, "rowPadding": 0},
+    **{"symbolType": "stroke", "symbolSize": 120, "symbolStrokeWidth": 2, "labelFontSize": 11, "labelLimit": 180},
+}
+NAMES = {"labelLimit": 110, "labelFontSize": 10, "labelOverlap": False, "domain": False, "ticks": False}
 
 
 def show_examples() -> None:
@@ -37,7 +42,9 @@ def show_examples() -> None:
                     example.page,
                     label=f"**{plain(example.title)}**",
                     icon=icons[example.page],
+                    icon_position="right",
                     query_params=example.query(),
+                    width="stretch",
                 )
                 if example.name in cards:
                     _show_finding(example, cards[example.name])
@@ -50,6 +57,7 @@ def _show_finding(example: Example, card: Mapping[str, Any]) -> None:
         return themed(small_figure(card), theme, paired_colours() if theme == "dark" else {})
 
     spec = made_once().get(example, ("card", card["sentence"], theme), drawn)
+    st.caption(plain(str(card["axis"])[:1].upper() + str(card["axis"])[1:]))
     st.vega_lite_chart(spec, key=f"card_{example.name}", alt=f"{card['axis']}. {card['sentence']}")
     st.markdown(f":small[{plain(str(card['sentence']))}]")
 
@@ -62,8 +70,7 @@ def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
     """
     series: Sequence[Mapping[str, Any]] = card["series"]
     kinds = {"lines": _lines, "bars": _bars, "arcs": _arcs}
-    title = {"text": card["axis"], "fontSize": 11, "fontWeight": "normal", "anchor": "start"}
-    return {"title": title, "width": "container", **kinds[card["kind"]](series)}
+    return {"width": "container", **kinds[card["kind"]](series)}
 
 
 def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -75,7 +82,8 @@ def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "encoding": {
             "x": {"field": "x", "type": "quantitative", "title": "layer", "axis": {"format": "d", "tickMinStep": 1}},
             "y": {"field": "y", "type": "quantitative", "title": None, "scale": {"zero": False}, "axis": _few()},
-            "color": {**_colours(series), "legend": {"orient": "bottom", "title": None, "columns": 2}},
+            "color": {**_colours(series), "legend": LEGEND},
+            "strokeDash": {**_named(), "scale": _dashes(series), "legend": LEGEND},
         },
     }
 
@@ -83,12 +91,12 @@ def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _bars(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rows = [{"value": one["points"][0][1], "name": one["name"]} for one in series]
     return {
-        "height": {"step": 16},
+        "height": {"step": 15},
         "data": {"values": rows},
         "mark": {"type": "bar", "tooltip": True},
         "encoding": {
             "x": {"field": "value", "type": "quantitative", "title": None, "axis": _few()},
-            "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 110}},
+            "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": NAMES},
             "color": {**_colours(series), "legend": None},
         },
     }
@@ -111,20 +119,30 @@ def _arcs(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "x": {"field": "x", "type": "quantitative", **hidden},
             "y": {"field": "y", "type": "quantitative", **hidden},
             "detail": {"field": "arc", "type": "nominal"},
-            "color": {**_colours(series), "legend": {"orient": "bottom", "title": None, "columns": 2}},
+            "color": {**_colours(series), "legend": LEGEND},
         },
     }
+
+
+def _named() -> dict[str, Any]:
+    return {"field": "name", "type": "nominal", "sort": None}
+
+
+def _dashes(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Lines of one colour are told apart by their strokes."""
+    strokes = ([1, 0], [4, 2], [1, 2], [6, 2, 1, 2])
+    seen: list[str] = []
+    chosen = []
+    for one in series:
+        chosen.append(strokes[seen.count(one["colour"]) % len(strokes)])
+        seen.append(one["colour"])
+    return {"domain": [one["name"] for one in series], "range": chosen}
 
 
 def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     scale = dict.fromkeys(one["name"] for one in series)
     colours = {one["name"]: one.get("colour") or GREY for one in series}
-    return {
-        "field": "name",
-        "type": "nominal",
-        "sort": None,
-        "scale": {"domain": list(scale), "range": [colours[name] for name in scale]},
-    }
+    return {**_named(), "scale": {"domain": list(scale), "range": [colours[name] for name in scale]}}
 
 
 def _few() -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Example:
 
     Attributes:
         name: Its own.
-        title: A few words.
+        title: Two or three words: what a card has room for.
         page: The page's file.
         studies: Command and spec of each study that it reads; the first is what its link opens.
         find: From their results, in order, to what is found.
@@ -251,27 +251,27 @@ RSA, PROBE, WEIGHTS, ALIGN = (
     *("pages/weight_clustering.py", "pages/seed_alignment.py"),
 )
 EXAMPLES = (
-    Example("rewritten", "Fine-tuning rewrites the upper layers", RSA, (("rsa", RsaSpec()),), _rewrites, {}),
+    Example("rewritten", "Rewritten layers", RSA, (("rsa", RsaSpec()),), _rewrites, {}),
     Example(
-        "rogue", "A rogue dimension fools RSA", RSA,
+        "rogue", "A rogue dimension", RSA,
         (("rsa", RsaSpec(drop_rogue=1)), ("rsa", RsaSpec())), _rogue, {},
     ),
     Example(
-        "frozen", "Frozen layers are found", RSA, (("rsa", RsaSpec(compare=FROZEN)),), _frozen, {},
+        "frozen", "Frozen layers found", RSA, (("rsa", RsaSpec(compare=FROZEN)),), _frozen, {},
     ),
     Example(
-        "tree", "A tree of your own sentence", PROBE, (("probe", ProbeSpec()),), _tree, {"view": "Sentence"},
+        "tree", "A sentence of yours", PROBE, (("probe", ProbeSpec()),), _tree, {"view": "Sentence"},
     ),
     Example(
         "weights", "Weights name the task", WEIGHTS, (("weights", WeightsSpec()),), _weights, {"view": "Neighbours"},
     ),
     Example(
-        "doses", "Faster and slower lie with their task", WEIGHTS,
+        "doses", "Faster and slower", WEIGHTS,
         (("weights", WeightsSpec(models=(EVERY, *ODD))),), _doses, {},
     ),
     Example("seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), _seeds, {}),
     Example(
-        "unseen", "Unseen words tell another story", ALIGN,
+        "unseen", "Words never seen", ALIGN,
         (("align", AlignSpec(methods=QUICK, split="sentence")),), _unseen, {},
     ),
 )  # fmt: skip

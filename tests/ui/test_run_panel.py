@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.errors import CancelledError, ModelError, NotStoredError
+from core.runs.answers import write_answers
 from core.runs.runner import Progress
+from core.runs.store import current_store
 from core.runs.tasks import Signal
 from ui.jobs import Job
 from ui.run_panel import by_cause, describe_done, describe_progress, describe_queue, jobs
@@ -49,6 +52,21 @@ class Study:
         if isinstance(self.result, BaseException):
             raise self.result
         return self.result
+
+
+@dataclass
+class Shipped(Study):
+    """A study whose numbers came with the box, where the store has what came."""
+
+    def __call__(self, progress, cancel: Signal) -> Outcome:
+        if current_store().answers is not None:
+            progress(Progress(2, 2, 2, 1.0, "", 0.1, 0.0, shipped=2))
+            return Outcome("From the box.")
+        if cancel.look_only:
+            raise NotStoredError("Not everything is stored.")
+        self.runs += 1
+        progress(Progress(2, 2, 0, 1.0, "", 0.1, 0.0))
+        return Outcome("Computed here.")
 
 
 STUDIES: dict[str, Study] = {}
@@ -189,6 +207,25 @@ def test_one_cause_is_said_once() -> None:
         ("hub:a/b", "hub:c/d"): "The hub cannot be reached for hub:a/b; use a model from the box.",
         ("zoo:x",): "It is not there.",
     }
+
+
+def test_what_came_with_the_box_can_be_run_again_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write_answers(tmp_path / "answers.zip", {})
+    monkeypatch.setenv("PALIMPSEST_ANSWERS", str(tmp_path / "answers.zip"))
+    STUDIES["a"] = Shipped()
+    app = open_page("a")
+    assert "Came with the box" in texts(app)
+    assert "From the box" in texts(app)
+    next(button for button in app.button if button.label == "Run again here").click()
+    app.run()
+    while any(button.label == "Cancel" for button in app.button):
+        app.run()
+    assert STUDIES["a"].runs == 1
+    assert "Computed here" in texts(app)
+    assert "Came with the box" not in texts(app)
+    app.run()
+    assert STUDIES["a"].runs == 1
+    assert "From the box" in texts(open_page("a"))  # another reader
 
 
 def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

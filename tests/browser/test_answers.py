@@ -1,0 +1,58 @@
+"""A fresh install in a real browser: every page has its figure at once, and the server never imports torch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from core.models import zoo_folder
+from core.runs.answers import FILE
+from tests.browser.server import ROOT, started
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+SECONDS = 3.0  # of the server's processor time between click and figure: on two idle cores about what a reader waits
+
+
+def test_every_page_shows_its_figure_at_once_without_torch(chromium: BrowserContext, tmp_path: Path) -> None:
+    if not (zoo_folder() / FILE).is_file():
+        pytest.skip("the box has no answers yet: make answers")
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("what a process has loaded is read from /proc")
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
+    with started(command, tmp_path) as (server, address):
+        page = chromium.new_page()
+        page.goto(address)
+        expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(9)
+        for name in ("RSA", "Probe trees", "Weight clustering", "Seed alignment"):
+            before = _seconds(server.pid)
+            page.get_by_test_id("stSidebarNav").get_by_text(name, exact=True).click()
+            expect(page.get_by_text("Came with the box")).to_be_visible()
+            expect(_first_chart(page)).to_be_visible()
+            assert _seconds(server.pid) - before < SECONDS, name
+            page.get_by_test_id("stSidebarNav").get_by_text("Home", exact=True).click()
+            expect(page.get_by_text("Start from an example")).to_be_visible()
+        loaded = Path(f"/proc/{server.pid}/maps").read_text(encoding="utf8")
+        assert "streamlit" in loaded or "numpy" in loaded  # what is looked for below would be seen
+        assert "libtorch" not in loaded
+        page.close()
+
+
+def test_the_link_of_what_is_shown_is_copied(page: Page, app_url: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=app_url)
+    page.goto(f"{app_url}/rsa?drop_rogue=1")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("Link copied")).to_be_visible()
+    assert "drop_rogue=1" in page.evaluate("navigator.clipboard.readText()")
+
+
+def _first_chart(page: Page):
+    return page.get_by_test_id("stVegaLiteChart").first.locator("canvas, svg").first
+
+
+def _seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,159 @@
+"""The answers in the box: everything that is asked for is there, nothing else is, and it is what computing gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.commands import answers
+from core.commands.examples import EXAMPLES
+from core.commands.study import study_module
+from core.models import zoo_folder
+from core.runs.answers import FILE, Answers, write_answers
+from core.runs.runner import Task, run
+from core.runs.store import Store, decode, using
+from core.weights.condensing import condensed_keys, lighten
+
+ROOT = Path(__file__).parents[3]
+BOX = Answers(zoo_folder() / FILE)
+MADE_BY = "make them anew with `make answers`"
+needs_answers = pytest.mark.skipif(not BOX.path.is_file(), reason="the box has no answers yet: make answers")
+HEAVY = ("torch", "transformers", "spacy")
+SHOWN = f"""
+import json, sys
+from core.commands.main import main
+for number, command in enumerate(sys.argv[2:]):
+    assert main([*command.split(), "--out", f"{{sys.argv[1]}}/{{number}}"]) == 0
+print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
+"""
+
+
+@pytest.fixture(scope="module")
+def walked() -> answers.Walk:
+    """What comes of asking for everything, from the file alone."""
+    return answers.walk(BOX.get_many)
+
+
+@needs_answers
+def test_no_answer_is_missing(walked: answers.Walk) -> None:
+    assert walked.unanswered == (), MADE_BY
+    assert walked.missing == set(), MADE_BY
+
+
+@needs_answers
+def test_no_answer_is_stale(walked: answers.Walk) -> None:
+    """A key that the code no longer asks for is a result of other code."""
+    assert set(BOX.keys()) == set(walked.values), MADE_BY
+
+
+@needs_answers
+def test_the_cards_are_what_the_answers_say(walked: answers.Walk, tmp_path: Path) -> None:
+    with using(Store(tmp_path, answers=BOX)):
+        told = json.loads(answers.cards_text(walked.results, BOX))
+    kept = json.loads(BOX.path.with_name(answers.CARDS).read_text(encoding="utf8"))
+    assert kept["answers"] == told["answers"], MADE_BY
+    assert {name: card["sentence"] for name, card in kept["cards"].items()} == {
+        name: card["sentence"] for name, card in told["cards"].items()
+    }, MADE_BY
+    assert set(told["cards"]) == {example.name for example in EXAMPLES}
+
+
+def test_a_walk_sees_what_is_missing_and_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [request for request in answers.requests() if request.name in ("rsa", "weights")]
+    monkeypatch.setattr(answers, "requests", lambda: asked)
+    walked = answers.walk(lambda keys: {})
+    assert walked.unanswered == ("rsa", "weights")
+    assert len(walked.missing) > 20
+    assert walked.values == {}
+
+
+@needs_answers
+def test_a_key_too_few_and_one_too_many_are_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = [request for request in answers.requests() if request.name.startswith(("tokens", "weights map=tsne"))]
+    monkeypatch.setattr(answers, "requests", lambda: asked)
+    whole = answers.walk(BOX.get_many)
+    assert whole.unanswered == ()
+    gone, more = max(whole.values, key=lambda key: len(whole.values[key])), "0" * 64
+    changed = {key: value for key, value in whole.values.items() if key != gone} | {more: whole.values[gone]}
+    write_answers(tmp_path / "answers.zip", changed)
+    walked = answers.walk(Answers(tmp_path / "answers.zip").get_many)
+    assert gone in walked.missing
+    assert more not in walked.values
+
+
+def tasks_of(command: str) -> list[Task]:
+    study = study_module(command)
+    spec = study.Spec()
+    return study.plan(spec, run(study.prepare(spec)))
+
+
+def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            np.testing.assert_allclose(value, other[name], atol=1e-3, rtol=1e-3, err_msg=name)
+        else:
+            np.testing.assert_array_equal(value, other[name], err_msg=name)
+
+
+@needs_answers
+@pytest.mark.parametrize(("command", "role"), [("rsa", ("model", "zoo:nli-0")), ("probe", "baselines")])
+def test_a_sample_computed_again_is_the_same(command: str, role: Any) -> None:
+    task = next(task for task in tasks_of(command) if task.role == role)
+    assert_same(decode(BOX.get_many([task.key])[task.key]), task.compute())
+
+
+@needs_answers
+def test_a_delta_measured_again_is_the_same() -> None:
+    tasks = tasks_of("weights")
+    key = condensed_keys(tasks, study_module("weights").Spec().rank)[tasks[0].role]
+    assert_same(decode(BOX.get_many([key])[key]), lighten(tasks[0].compute()))
+
+
+@needs_answers
+def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path: Path) -> None:
+    environment = {**os.environ, "PALIMPSEST_ANSWERS": "", "PALIMPSEST_STORE": str(tmp_path / "store")}
+    command = [sys.executable, "-c", SHOWN, str(tmp_path / "out"), "rsa", "probe", "weights", "align"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+    told = [line for line in done.stderr.splitlines() if "tasks were stored" in line]
+    assert len(told) == 4
+    for line in told:
+        stored, total = (int(part.split()[0]) for part in line.split(" of ")[:2])
+        assert stored == total
+        assert f"({total} came with the box)" in line
+
+
+@needs_answers
+def test_fresh_leaves_the_answers_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from core.commands.main import main
+
+    monkeypatch.delenv("PALIMPSEST_ANSWERS")
+    quick = ["weights", "--models", "zoo:parse-0", "zoo:pos-0", "zoo:nli-0", "--out", str(tmp_path)]
+    assert main([*quick, "--fresh"]) == 0
+    assert "0 of 3 tasks were stored;" in capsys.readouterr().err
+
+
+def test_examples_are_eight_and_open_a_study_of_their_page() -> None:
+    assert len(EXAMPLES) == 8
+    assert len({example.name for example in EXAMPLES}) == 8
+    for example in EXAMPLES:
+        _, spec = example.studies[0]
+        known = {option.name: option for option in answers_options(spec)}
+        again = {name: known[name].read(texts) for name, texts in example.query().items() if name in known}
+        assert type(spec)(**again) == spec
+
+
+def answers_options(spec: Any) -> Any:
+    from core.options import options_of
+
+    return options_of(type(spec))

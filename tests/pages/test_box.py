@@ -1,0 +1,63 @@
+"""Pages of a fresh install: figures from the answers in the box, examples on the first page, studies remembered."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.commands.examples import EXAMPLES
+from core.runs.answers import default_answers
+from tests.pages.conftest import open_page, sentences
+
+PAGES = ("pages/rsa.py", "pages/probe_trees.py", "pages/weight_clustering.py", "pages/seed_alignment.py")
+
+
+@pytest.fixture(autouse=True)
+def answered(box_answers: None) -> None:
+    found = default_answers()
+    if found is None or not found.keys():
+        pytest.skip("the box has no answers yet: make answers")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_shows_its_figure_from_the_box(path: str) -> None:
+    app = open_page(path)
+    assert not app.exception
+    assert "Came with the box" in sentences(app)
+    assert app.get("vega_lite_chart")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_an_example_opens_from_the_box(example) -> None:
+    app = open_page(example.page, **example.query())
+    assert not app.exception
+    assert "Came with the box" in sentences(app)
+    assert "The link asks for" not in sentences(app)
+
+
+@pytest.mark.parametrize("view", ["Layer against layer", "Two texts", "Token map"])
+def test_a_cheap_view_opens_from_the_box(view: str) -> None:
+    assert "Came with the box" in sentences(open_page("pages/rsa.py", view=view))
+
+
+def test_home_has_a_card_for_each_example_with_figure_and_finding() -> None:
+    app = open_page("pages/home.py")
+    assert not app.exception
+    assert len(app.get("vega_lite_chart")) == len(EXAMPLES) + 1
+    assert {example.title for example in EXAMPLES} <= {
+        link.proto.label.strip("*").replace("\\", "") for link in app.get("page_link")
+    }
+
+
+def test_studies_are_remembered_by_the_session_and_on_ones_own_computer_by_all(monkeypatch) -> None:
+    app = open_page("pages/weight_clustering.py", view="Neighbours")
+    assert "Recent studies" in sentences(app)
+    other = open_page("pages/home.py")
+    assert "Recent studies" in sentences(other)
+    links = [link.proto for link in other.get("page_link")]
+    assert any("as it opens" in link.label and "Neighbours" in link.query_string for link in links)
+
+
+def test_on_a_shared_instance_nobody_sees_the_studies_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    assert "Recent studies" in sentences(open_page("pages/weight_clustering.py"))
+    assert "Recent studies" not in sentences(open_page("pages/home.py"))
