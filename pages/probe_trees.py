@@ -13,6 +13,7 @@ from core.probes.spec import ProbeSpec
 from core.probes.study import run_study
 from ui import edge_views, shell
 from ui.forms import Form
+from ui.layers import layer_option
 from ui.probe_views import CAVEATS, FORMULAS, ranks_view, scores_view, sentence_view
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
@@ -32,6 +33,7 @@ class Display(Spec):
     """What is shown of the study: in the address, no part of the study."""
 
     view: str = options.choice("View", SCORES, VIEWS, help="What is drawn.")
+    layer: int = layer_option("Of the sentence; the model's best at first.")
 
 
 aside = shell.open_page(

@@ -13,6 +13,7 @@ from core.rsa.study import run_study
 from core.rsa.tokens import TokenMapSpec
 from ui import rsa_experiments, rsa_views, shell
 from ui.forms import Form
+from ui.layers import layer_option
 from ui.models import fine_tune_finder
 from ui.results import show_headline, show_method
 from ui.rsa_views import CURVES, GRID, TEXTS, TOKENS, view_headline
@@ -33,9 +34,7 @@ class Display(Spec):
     """What is shown of the study: in the address, no part of the study."""
 
     view: str = options.choice("View", CURVES, VIEWS, help="What is drawn.")
-    layer: int = options.whole(
-        "Layer", options.MOST_LAYERS, low=0, high=options.MOST_LAYERS, help="Of the token map; the top one at first."
-    )
+    layer: int = layer_option("Of the token map; the top one at first.")
 
 
 aside = shell.open_page(

@@ -12,6 +12,7 @@ from core.alignment.study import run_study
 from ui import shell
 from ui.alignment_views import CAVEATS, EXPERIMENT_OPTIONS, EXPERIMENTS, FORMULAS, GROUPS, METHOD, VIEWS, show_view
 from ui.forms import Form
+from ui.layers import layer_option
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
 from ui.studies import contents
@@ -22,6 +23,7 @@ class Display(options.Spec):
     """What is shown of the study: in the address, no part of the study."""
 
     view: str = options.choice("View", METHOD, VIEWS, help="What is drawn.")
+    layer: int = layer_option("Of the space; the top one at first.")
 
 
 aside = shell.open_page(

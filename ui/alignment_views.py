@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from core.alignment import charts
+from core.alignment import charts, view_headlines
 from core.alignment.experiments import attention, check, stitching
 from core.alignment.headline import judged
 from core.alignment.registry import METHODS
@@ -19,10 +19,13 @@ from core.alignment.spec import AlignSpec
 from core.alignment.study import METHOD_NOTE
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
+from core.results.names import short_names
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
-from ui.results import show_charts, show_headline, show_method, show_table
+from ui.layers import layer_slider, played
+from ui.links import Address
+from ui.results import show_charts, show_headline, show_method, show_notes, show_sentence, show_table
 from ui.run_panel import run_panel
 from ui.studies import contents
 from ui.text import plain
@@ -69,6 +72,13 @@ GROUPS = {
     "Maps": (SPACE, TRAINING),
     "Experiments": (STITCHING, CHECK, ATTENTION),
 }
+SENTENCES: dict[str, Callable[[Result], str]] = {
+    METHOD: view_headlines.method_sentence,
+    LAYER: view_headlines.layer_sentence,
+    GRID: view_headlines.grid_sentence,
+    PAIRS: view_headlines.pairs_sentence,
+    TRAINING: view_headlines.training_sentence,
+}
 OWN = {  # options of an experiment that are not the study's, by the name that they have in the address
     STITCHING: {"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
     CHECK: {"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
@@ -93,14 +103,17 @@ CAVEATS = f"""
 
 def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
     """One view of the main study: its charts, its downloads and the table that they are drawn from."""
-    show_headline(result, bar=form.bar)
+    if view == SPACE:
+        show_notes(result, form.bar, [result.headline])
+    else:
+        show_headline(result, SENTENCES[view](result), form.bar)
     table, parts = view_charts(result, view)
     if not parts:
         missing = "No network among the maps: add the invertible or the plain network above."
         st.info(missing if view == TRAINING else "There is nothing to draw here.", icon=":material/info:")
         return
     if view == SPACE:
-        space(result)
+        played(form.address, space)(form.address, result)
     else:
         show_charts(
             lambda: [draw() for draw in parts], key="figure", alt_text=result.headline, result=result, view=view
@@ -128,23 +141,37 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Callable[[], Any]]
     return "methods", [partial(charts.method_chart, result)]
 
 
-@st.fragment
-def space(result: Result) -> None:
+def space(address: Address, result: Result) -> None:
     """Source, mapped source and target of one pair at one layer; moving the slider computes nothing."""
     refs, methods = list(result.spec["models"]), list(result.spec["methods"])
     drawn = np.isfinite(result.arrays["mapped_points"]).any((-1, -2, -3))
     pairs = [(a, b) for a in range(len(refs)) for b in range(len(refs)) if drawn[:, a, b].any()]
-    left, middle, right = st.columns([3, 3, 3])
+    headline = st.container()  # the sentence is the map's, which is chosen below
+    left, middle, right = st.columns([3, 2, 4], vertical_alignment="bottom")
+    names = short_names(refs)
     source, target = left.selectbox(
-        "Pair", pairs, key="alignment/space pair", format_func=lambda pair: f"{refs[pair[0]]} into {refs[pair[1]]}"
+        "Pair",
+        pairs,
+        key="alignment/space pair",
+        format_func=lambda pair: f"{names[refs[pair[0]]]} into {names[refs[pair[1]]]}",
+        help="Source and target of the map.",
     )
     offered = [name for number, name in enumerate(methods) if drawn[number, source, target]]
     default = offered.index("ridge") if "ridge" in offered else 0
     method = middle.selectbox(
-        "Map", offered, index=default, key="alignment/space map", format_func=lambda name: METHODS[name].label
+        "Map",
+        offered,
+        index=default,
+        key="alignment/space map",
+        format_func=lambda name: METHODS[name].label,
+        help="How the source was mapped onto the target.",
     )
     layers = sorted({int(layer) for layer in result.table["layer"]})
-    layer = right.select_slider("Layer", layers, value=layers[-1], key="alignment/space layer")
+    with right:
+        layer = layer_slider(address, layers, layers[-1])
+    sentence = view_headlines.space_sentence(result, refs[source], refs[target], method, layer)
+    with headline:
+        show_sentence(sentence or result.headline)
     index = layers.index(layer)
     before = np.isfinite(result.arrays["source_points"][source, target]).any()
     places = ("source", "mapped") if before else ("mapped",)

@@ -21,11 +21,14 @@ from core.probes.sentences import (
 )
 from core.probes.sweep import run_sweep
 from core.probes.tables import NAMES, SELECTIVITY, metric_label
+from core.probes.view_headlines import scores_sentence, sentence_line
 from core.results.export import chart_svg
 from core.results.names import short_name
 from ui.downloads import held, show_downloads
 from ui.figures import page_specs, show_charts
-from ui.results import show_headline, show_table
+from ui.layers import layer_slider, played
+from ui.links import Address
+from ui.results import show_headline, show_notes, show_sentence, show_table
 from ui.run_panel import run_panel
 from ui.shared import made_once
 from ui.studies import contents
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
 LEGENDS = 150  # pixels of legends and margins round the arcs
+SHOWN_MODEL = "probe/shown_model"
 BROWSED = 40  # worst and best sentences to choose among
 METRICS_HELP = "  \n".join(
     (
@@ -87,7 +91,6 @@ CAVEATS = """
 
 def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     """Curves by layer in one metric, the difference from the base beside them, the table."""
-    show_headline(result, bar=form.bar)
     there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
     selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
     with form.bar, st.popover("Metric", icon=":material/tune:", help=METRICS_HELP):
@@ -99,6 +102,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
             "Selectivity", key="probe/selectivity", help="The score less that on control trees, mean over their draws."
         )
     metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
+    show_headline(result, scores_sentence(result, metric), form.bar)
     differences = result.tables["differences"]
     compared = (differences["metric"] == metric).any()
     show_charts(
@@ -132,24 +136,35 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
             show_table(margins[margins["metric"] == metric])
 
 
-@st.fragment
 def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     """One sentence: arcs, depths, distances and the probe's plane, at a layer that a slider chooses."""
     drawable = [model for model, probes in result.probes.items() if probes.distance_maps is not None]
     if not drawable:
-        st.info("Arcs need a distance probe: choose it under Options.", icon=":material/info:")
+        show_headline(result, bar=form.bar)
+        st.info("Arcs need a distance probe: choose it under Change, Options.", icon=":material/info:")
         return
+    show_notes(result, form.bar)
+    played(form.address, _sentence)(form.address, result, drawable)
+
+
+def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) -> None:
+    headline = st.container()  # how many edges are found is known once they are
     source = st.segmented_control(
         "Sentence", SOURCES, default=TYPED, required=True, key="probe/source", label_visibility="collapsed"
     )
-    left, right = st.columns([3, 4], vertical_alignment="bottom")
-    model = left.selectbox("Model", drawable, key="probe/shown_model", format_func=short_name)
+    left, right = st.columns([2, 5], vertical_alignment="bottom")
+    if st.session_state.get(SHOWN_MODEL) not in drawable:
+        st.session_state[SHOWN_MODEL] = drawable[0]
+    model = str(
+        left.selectbox(
+            "Model", drawable, key=SHOWN_MODEL, format_func=short_name, help="Whose vectors the tree is read off."
+        )
+    )
     layers = result.probes[model].layers
     best = result.best_layer(model)
-    layer = layers[0]
-    if len(layers) > 1:
-        layer = right.select_slider(
-            "Layer", layers, value=best, key=f"probe/shown_layer_{model}", help=f"Best: layer {best}."
+    with right:
+        layer = layer_slider(
+            address, layers, best, f"0 is the embedding output; {short_name(model)} is best in {best}."
         )
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)
     if source == TYPED:
@@ -166,7 +181,10 @@ def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
         view = made_once().get(
             result, ("sentence", model, layer, tree), lambda: draw_sentence(result, model, layer, tree, vectors)
         )
-        _draw(result, view, model, layer)
+        found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+        with headline:
+            show_sentence(sentence_line(found, edges, parsed=result.parsed, layer=layer, name=short_name(model)))
+        _draw(view, model, layer)
 
 
 def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], identity: tuple[str, ...]) -> None:
@@ -248,15 +266,9 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
     return result.test[int(chosen)]
 
 
-def _draw(result: ProbeResult, view: SentenceView, model: str, layer: int) -> None:
+def _draw(view: SentenceView, model: str, layer: int) -> None:
     """Arcs first, then distances and the plane, then what can be taken away."""
     found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
-    above = "parse" if result.parsed else "tree"
-    st.markdown(
-        f"**{found} of {edges}** edges of the {above} are predicted from layer {layer} of {plain(short_name(model))}."
-        if edges
-        else "There are no edges to find: a tree needs two words that are not punctuation."
-    )
     _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
     st.caption("Parse above the words, prediction below; triangles mark the roots. Point at an arc for its distances.")
     show_charts(

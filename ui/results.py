@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -28,13 +29,29 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
         sentence: What this view shows; the study's headline where it is empty.
         bar: The row of the page's views, which takes the notices behind one button; below the sentence without it.
     """
-    st.html(f'<h3 class="headline">{with_terms(sentence or result.headline)}</h3>')
-    notices = result.notices
+    show_sentence(sentence or result.headline)
+    show_notes(result, bar, [result.headline] if sentence and sentence != result.headline else [])
+
+
+def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence[str] = ()) -> None:
+    """What a reader of the numbers must know, behind one button.
+
+    Args:
+        result: What the study returned.
+        bar: The row that takes the button; here without it.
+        more: Sentences that come first.
+    """
+    notices = [*more, *result.notices]
     if notices:
         label = f"{len(notices)} note{'s' if len(notices) > 1 else ''}"
         with bar or st.container(), st.popover(label, icon=":material/info:", type="tertiary"):
             for notice in notices:
                 st.markdown(f"- {plain(notice)}")
+
+
+def show_sentence(sentence: str) -> None:
+    """A sentence above a figure, its terms explained."""
+    st.html(f'<h3 class="headline">{with_terms(sentence)}</h3>')
 
 
 def with_terms(sentence: str) -> str:

@@ -12,12 +12,13 @@ from core.errors import PalimpsestError
 from core.options import options_of
 from core.results.names import short_names
 from core.rsa import charts
-from core.rsa.sentences import curves_sentence, grid_sentence, texts_sentence
 from core.rsa.spec import RsaSpec
 from core.rsa.tokens import TokenMapSpec
 from core.rsa.tokens import run_study as run_tokens
+from core.rsa.view_headlines import curves_sentence, grid_sentence, texts_sentence
 from ui.downloads import show_downloads
 from ui.forms import Form
+from ui.layers import layer_slider, played
 from ui.links import Address
 from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
@@ -118,7 +119,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
         return
     show_headline(result, bar=form.bar)
     if len(result.table):
-        _draw_layer(form.address, result)
+        played(form.address, _draw_layer)(form.address, result)
         if len(result.tables.get("spans", ())):
             st.caption("What each model with a head for spans answers, layer by layer:")
             show_table(result.tables["spans"])
@@ -149,17 +150,14 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     show_table(result.tables[table])
 
 
-@st.fragment
 def _draw_layer(address: Address, result: Result) -> None:
     """The slider and its maps: nothing is computed, the coordinates of every layer are there."""
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())
-    left, right = st.columns([2, 3], vertical_alignment="bottom")
-    if address["layer"] > top:
-        address.set("layer", top)
-    layer = left.slider("Layer", 0, top, key=address.key("layer"))
-    address.update()
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left:
+        layer = layer_slider(address, list(range(top + 1)), top)
     shown = right.pills(
         "Models",
         models,

@@ -17,6 +17,7 @@ from core.weights.maps import FEWEST, METHODS
 from core.weights.members import read_label_table
 from core.weights.spec import UPLOAD, WeightsSpec
 from core.weights.vectors import VECTORS
+from core.weights.view_headlines import depth_sentence, distances_sentence, map_sentence, neighbours_sentence
 from ui import shell
 from ui.downloads import show_downloads
 from ui.figures import page_specs, show_charts
@@ -113,7 +114,8 @@ def identity_of(texts: dict[str, bytes]) -> str:
 
 def view_headline(result: Result, view: str) -> str:
     """What the view shows, in a sentence; "" where the study's own headline says it."""
-    return ""
+    said = {"Neighbours": neighbours_sentence, "Distances": distances_sentence, "Rank by depth": depth_sentence}
+    return said.get(view, map_sentence)(result)
 
 
 def map_view(address: Address, result: Result, redrawn: Callable[[str], Result | None]) -> None:

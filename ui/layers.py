@@ -1,0 +1,131 @@
+"""One layer on a page: chosen on a slider, played, or taken from a point of a curve, and kept in the page's address."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core import options
+from ui.links import Address
+
+STEP = 1.2  # seconds that a layer is shown while they are played
+PICKED = "picked"  # the selection of a chart whose points are taken
+
+
+def layer_option(help: str = "The layer shown; the page's own choice at first.") -> Any:
+    """The option of a page's display that holds the layer; its default stands for the page's own choice."""
+    return options.whole("Layer", options.MOST_LAYERS, low=0, high=options.MOST_LAYERS, help=help)
+
+
+def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = "") -> int:
+    """A slider of layers with a button that plays them.
+
+    Args:
+        address: The page's, with an option `layer`.
+        layers: Layers to choose among, in order.
+        own: The page's own choice, taken until somebody chooses, and where the layer chosen is not among them.
+        help: What the slider's question mark says.
+
+    Returns:
+        The layer to show.
+    """
+    state, auto = st.session_state, address.key("layer auto")
+    if address["layer"] not in layers or address["layer"] == state.get(auto):
+        address.set("layer", own)
+        state[auto] = own
+    if len(layers) < 2:
+        return own
+    _advance(address, layers)
+    slider, button = st.columns([9, 1], vertical_alignment="bottom")
+    chosen = slider.select_slider("Layer", layers, key=address.key("layer"), help=help or "0 is the embedding output.")
+    if chosen != own:
+        state.pop(auto, None)
+    plays = bool(state.get(_playing(address)))
+    if button.button(
+        "Stop" if plays else "Play",
+        key=address.key("play"),
+        icon=":material/pause:" if plays else ":material/play_arrow:",
+        help="Shows one layer after the other.",
+        width="stretch",
+    ):
+        state[_playing(address)] = None if plays else time.monotonic()
+        if not plays and chosen == layers[-1]:
+            state[_next(address)] = layers[0]
+        st.rerun()
+    address.update()
+    return int(chosen)
+
+
+def played(address: Address, view: Callable[..., None]) -> Callable[..., None]:
+    """The view as a fragment, which runs by itself while its layers are played."""
+    fragment: Callable[..., None] = st.fragment(
+        view, run_every=STEP if st.session_state.get(_playing(address)) else None
+    )
+    return fragment
+
+
+def _advance(address: Address, layers: Sequence[int]) -> None:
+    """Where layers are played, the next one when its time has come; after the last the playing ends."""
+    state = st.session_state
+    if _next(address) in state:
+        address.set("layer", state.pop(_next(address)))
+        return
+    since = state.get(_playing(address))
+    if since is None or time.monotonic() - since < STEP * 0.8:
+        return
+    at = layers.index(address["layer"])
+    if at + 1 < len(layers):
+        address.set("layer", layers[at + 1])
+        state[_playing(address)] = time.monotonic()
+    else:
+        state[_playing(address)] = None
+        st.rerun()
+
+
+def _playing(address: Address) -> str:
+    return address.key("playing since")
+
+
+def _next(address: Address) -> str:
+    return address.key("first layer played")
+
+
+def take_point(address: Address, chart: str, values: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    """Called when a point was clicked: gives the page's options the values that the point stands for.
+
+    Args:
+        address: The page's.
+        chart: Widget key of the chart.
+        values: The point's fields -> options and their values; nothing where the point stands for none.
+    """
+    points = st.session_state[chart].selection.get(PICKED) or []
+    if points:
+        for name, value in values(points[0]).items():
+            address.set(name, value)
+
+
+def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """A chart's specification whose points can be clicked; as it was where no layer of it draws points.
+
+    Args:
+        spec: Vega-Lite, of one unit or of layers; it is not changed.
+        fields: What of a point is told.
+    """
+    selection = {"name": PICKED, "select": {"type": "point", "fields": list(fields), "on": "click", "nearest": True}}
+    layers = spec.get("layer")
+    if layers is None:
+        return {**spec, "params": [*spec.get("params", []), selection]} if _points(spec) else dict(spec)
+    for number, layer in enumerate(layers):
+        if _points(layer):
+            with_one = {**layer, "params": [*layer.get("params", []), selection]}
+            return {**spec, "layer": [*layers[:number], with_one, *layers[number + 1 :]]}
+    return dict(spec)
+
+
+def _points(unit: Mapping[str, Any]) -> bool:
+    mark = unit.get("mark")
+    kind = mark.get("type") if isinstance(mark, Mapping) else mark
+    return kind in ("point", "circle", "square", "rect")
