@@ -90,7 +90,7 @@ elif view == weights_experiments.INTRUDERS:
     st.stop()
 else:
     weights_views.map_view(
-        form.address,
+        form,
         result,
         lambda drawing: run_panel(
             "weights map",

@@ -39,17 +39,16 @@ def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = 
     if len(layers) < 2:
         return own
     _advance(address, layers)
-    slider, button = st.columns([9, 1], vertical_alignment="bottom")
-    chosen = slider.select_slider("Layer", layers, key=address.key("layer"), help=help or "0 is the embedding output.")
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    chosen = row.select_slider("Layer", layers, key=address.key("layer"), help=help or "0 is the embedding output.")
     if chosen != own:
         state.pop(auto, None)
     plays = bool(state.get(_playing(address)))
-    if button.button(
+    if row.button(
         "Stop" if plays else "Play",
         key=address.key("play"),
         icon=":material/pause:" if plays else ":material/play_arrow:",
         help="Shows one layer after the other.",
-        width="stretch",
     ):
         state[_playing(address)] = None if plays else time.monotonic()
         if not plays and chosen == layers[-1]:

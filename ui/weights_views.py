@@ -22,7 +22,6 @@ from ui import shell
 from ui.downloads import show_downloads
 from ui.figures import page_specs, show_charts
 from ui.forms import Form
-from ui.links import Address
 from ui.results import show_table
 from ui.text import plain
 
@@ -118,24 +117,37 @@ def view_headline(result: Result, view: str) -> str:
     return said.get(view, map_sentence)(result)
 
 
-def map_view(address: Address, result: Result, redrawn: Callable[[str], Result | None]) -> None:
+def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], Result | None]) -> None:
     """The map, and below it the spectra of the model that was clicked and where to look at it next.
 
     Args:
-        address: The page's.
+        form: The page's.
         result: What the study returned.
         redrawn: The result on another map, through the run panel; None while there is none.
     """
-    left, right = st.columns([3, 2])
-    by = left.segmented_control(
-        "Colour", list(COLUMNS), required=True, key=address.key("colour"), format_func=COLUMNS.__getitem__
-    )
+    address = form.address
     possible = [name for name in METHODS if len(result.table) >= FEWEST[name]]
     if address["map"] not in possible:
         address.set("map", possible[0])
-    drawing = right.segmented_control(
-        "Map", possible, required=True, key=address.key("map"), format_func=METHODS.__getitem__
-    )
+    with form.bar, st.popover("Map", icon=":material/palette:", help="What colours the map, and how it is drawn."):
+        for name in ("colour", "map"):
+            address.tell(name)
+        by = st.segmented_control(
+            "Colour",
+            list(COLUMNS),
+            required=True,
+            key=address.key("colour"),
+            format_func=COLUMNS.__getitem__,
+            help="What the colours stand for; positions do not change.",
+        )
+        drawing = st.segmented_control(
+            "Map",
+            possible,
+            required=True,
+            key=address.key("map"),
+            format_func=METHODS.__getitem__,
+            help="PCA keeps distances as well as two axes can; the gaps of t-SNE and UMAP mean nothing.",
+        )
     shown = result if drawing == result.spec["map"] else redrawn(str(drawing))
     if shown is None:
         return

@@ -30,7 +30,7 @@ def map_sentence(result: Result) -> str:
     alone = ""
     if norms is not None and result.spec["vector"] != NORMS:
         alone = f"; norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])})"
-    title = VECTORS[str(result.spec["vector"])].title.lower()
+    title = _title(str(result.spec["vector"]))
     return (
         f"Neighbours {verdict} a {word}{more}: {share} of each model's {_nearest(result)} by {title} do "
         f"(chance {chance}, {p_text(row['p_value'])}){alone}."
@@ -44,8 +44,7 @@ def neighbours_sentence(result: Result) -> str:
     if rows.empty:
         return ""
     shares = ", ".join(
-        f"{VECTORS[name].title.lower()} {percent(share)}"
-        for name, share in zip(rows["vector"], rows["share"], strict=True)
+        f"{_title(name)} {percent(share)}" for name, share in zip(rows["vector"], rows["share"], strict=True)
     )
     chance = percent(float(rows["chance"].iloc[0]))
     return f"Share of each model's {_nearest(result)} with its {_word(result)}: {shares}; chance {chance}."
@@ -67,7 +66,7 @@ def distances_sentence(result: Result) -> str:
     word = _word(result)
     return (
         f"Two models of one {word} are {within.mean():.2f} apart on average, of two {between.mean():.2f} "
-        f"({VECTORS[vector].title.lower()}); {nearer} of {len(within)} pairs of one {word} are nearer than any of two."
+        f"({_title(vector)}); {nearer} of {len(within)} pairs of one {word} are nearer than any of two."
     )
 
 
@@ -91,6 +90,12 @@ def depth_sentence(result: Result) -> str:
         return f"{text}."
     trend = f"it changes with depth in {', '.join(told)}" if told else "no trend with depth can be told"
     return f"{text}; {trend}{f' ({len(told)} of {families} families)' if told else ''}."
+
+
+def _title(vector: str) -> str:
+    """A vector's name inside a sentence."""
+    title = VECTORS[vector].title
+    return title[0].lower() + title[1:]
 
 
 def _k(result: Result) -> int:
