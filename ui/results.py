@@ -51,7 +51,7 @@ def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence
 
 def show_sentence(sentence: str) -> None:
     """A sentence above a figure, its terms explained."""
-    st.html(f'<h3 class="headline">{with_terms(sentence)}</h3>')
+    st.html(f'<h2 class="headline">{with_terms(sentence)}</h2>')
 
 
 def with_terms(sentence: str) -> str:

@@ -43,12 +43,12 @@ def test_another_measure_is_another_study_and_its_link_reopens_it(page: Page, ap
     page.get_by_role("combobox", name="Measure").click()
     page.get_by_role("option", name="debiased CKA").click()
     page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.locator("h3").filter(has_text="debiased CKA").first).to_be_visible()
-    link, headline = page.url, page.locator("h3").first.inner_text()
+    expect(page.locator(".headline").filter(has_text="debiased CKA").first).to_be_visible()
+    link, headline = page.url, page.locator(".headline").first.inner_text()
     assert "measure=cka-debiased" in link
     page.goto("about:blank")
     page.goto(link)
-    expect(page.locator("h3").first).to_have_text(headline)
+    expect(page.locator(".headline").first).to_have_text(headline)
     expect(page.get_by_text("Computed", exact=False).first).to_be_visible()
 
 

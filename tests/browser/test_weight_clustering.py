@@ -20,7 +20,7 @@ def open_study(page: Page, app_url: str, **more: str) -> None:
     extra = "".join(f"&{key}={value}" for key, value in more.items())
     page.goto(f"{app_url}/weight_clustering?{SMALL}{extra}")
     expect(page.locator(CHARTS).first).to_be_visible()
-    expect(page.locator("h3").first).to_contain_text("Neighbours")
+    expect(page.locator(".headline").first).to_contain_text("Neighbours")
 
 
 def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(page: Page, app_url: str) -> None:
@@ -54,15 +54,15 @@ def test_the_slider_reads_ranks_at_another_threshold(page: Page, app_url: str) -
 
 def test_neighbours_as_csv_and_another_vector_by_link(page: Page, app_url: str) -> None:
     open_study(page, app_url, view="Neighbours", vector="spectrum")
-    expect(page.locator("h3").first).to_contain_text("spectrum")
+    expect(page.locator(".headline").first).to_contain_text("spectrum")
     with page.expect_download() as started:
         page.get_by_role("button", name="CSV", exact=True).click()
     rows = list(csv.DictReader(io.StringIO(started.value.path().read_text(encoding="utf8"))))
     assert list(rows[0]) == ["k", "share", "chance", "p_value"]
-    headline, link = page.locator("h3").first.inner_text(), page.url
+    headline, link = page.locator(".headline").first.inner_text(), page.url
     page.goto("about:blank")
     page.goto(link)
-    expect(page.locator("h3").first).to_have_text(headline)
+    expect(page.locator(".headline").first).to_have_text(headline)
 
 
 @pytest.mark.parametrize("view", ["Map", "Neighbours", "Distances", "Rank+by+depth"])
