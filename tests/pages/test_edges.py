@@ -10,7 +10,7 @@ from tests.core.probes.test_edges import write_tagged
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
-from ui import forms
+from ui import controls
 from ui.edge_views import EDGES
 
 
@@ -25,7 +25,7 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
 @pytest.fixture(autouse=True)
 def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
-    monkeypatch.setattr(forms, "TEXTS", (*forms.TEXTS, link["corpus"]))
+    monkeypatch.setattr(controls, "TEXTS", (*controls.TEXTS, link["corpus"]))
     monkeypatch.setattr(forms, "model_options", lambda: list(link["models"]))
 
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from tests.core.probes.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import headline, open_page, sentences, settle
-from ui import forms
+from ui import controls
 
 PAGE = "pages/probe_trees.py"
 
@@ -25,7 +25,7 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
 @pytest.fixture(autouse=True)
 def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
-    monkeypatch.setattr(forms, "TEXTS", (*forms.TEXTS, link["corpus"]))
+    monkeypatch.setattr(controls, "TEXTS", (*controls.TEXTS, link["corpus"]))
     monkeypatch.setattr(forms, "model_options", lambda: list(link["models"]))
 
 

@@ -1,0 +1,88 @@
+"""The figure first: where things stand on every page, at a desk's and a telephone's size, and that all may read it."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.form import line, unfold
+from tests.browser.test_rsa import SMALL
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CHART = "[data-testid=stVegaLiteChart]"
+PAGES = {
+    "rsa": SMALL,
+    "probe_trees": "models=zoo:seed-0&sentences=60&epochs=1&seeds=1&controls=0&draws=20&untrained=false&layers=2",
+    "weight_clustering": "models=zoo:parse-0&models=zoo:parse-1&models=zoo:nli-0&models=zoo:nli-1&permutations=100",
+    "seed_alignment": "sentences=40&methods=identity&methods=ridge&layers=2",
+}
+DESK, TELEPHONE = {"width": 1280, "height": 720}, {"width": 420, "height": 900}
+GRAVE = ("serious", "critical")
+
+
+def open_study(page: Page, app_url: str, name: str) -> None:
+    page.goto(f"{app_url}/{name}?{PAGES[name]}")
+    expect(page.locator(CHART).first).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+
+
+def bottom(page: Page, selector: str) -> float:
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_headline_and_figure_stand_above_the_fold(page: Page, app_url: str, name: str) -> None:
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    open_study(page, app_url, name)
+    chart = page.locator(CHART).first.bounding_box()
+    print(f"{name}: chart from {chart['y']:.0f} to {bottom(page, CHART):.0f}" if chart else name)
+    assert bottom(page, ".headline") < DESK["height"] / 2
+    assert chart is not None
+    assert chart["y"] <= 320
+    page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]
+    expect(page.locator(".headline")).to_be_visible()
+    assert bottom(page, ".headline") < TELEPHONE["height"]
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["", *PAGES])
+def test_nothing_grave_is_found_by_axe(page: Page, app_url: str, name: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    if name:
+        open_study(page, app_url, name)
+    else:
+        page.goto(app_url)
+        expect(page.locator("h1")).to_be_visible()
+    found = Axe().run(page).response["violations"]
+    grave = [f"{one['id']}: {[node['html'][:120] for node in one['nodes']]}" for one in found if one["impact"] in GRAVE]
+    assert not grave, "\n".join(grave)
+
+
+def test_the_form_folds_when_its_button_is_pressed_and_its_options_hold_the_study(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/rsa?{SMALL}")
+    expect(line(page)).to_contain_text("seed-0 against parse-0; RSA; demo, 40 sentences")
+    expect(page.locator(CHART).first).to_be_visible()
+    run = page.get_by_role("button", name="Run", exact=True)
+    expect(run).not_to_be_visible()
+    unfold(page)
+    page.get_by_text("Options", exact=True).click()
+    expect(page.get_by_role("spinbutton", name="Bootstrap draws")).to_have_value("50")
+    run.click()
+    expect(run).not_to_be_visible()
+    expect(page.locator(CHART).first).to_be_visible()
+
+
+def test_a_term_of_the_headline_is_explained_to_the_keyboard(page: Page, app_url: str) -> None:
+    open_study(page, app_url, "rsa")
+    term = page.locator(".term", has_text="RSA").first
+    meaning = term.locator(".meaning")
+    expect(meaning).not_to_be_visible()
+    term.focus()
+    expect(meaning).to_be_visible()
+    expect(meaning).to_contain_text("Representational similarity analysis")

@@ -1,0 +1,28 @@
+"""Terms in a headline are found, each once and never inside a name, and explained in two sentences."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.results.glossary import MEANINGS, explained
+
+
+@pytest.mark.parametrize("term", MEANINGS)
+def test_every_meaning_is_two_sentences(term: str) -> None:
+    assert len(re.findall(r"\.(?=\s|$)", MEANINGS[term])) == 2
+
+
+def test_nothing_of_the_text_is_lost() -> None:
+    text = "nli-0 (RSA .29 [.27, .31]); by kernel ridge, not by ridge; RSA again."
+    assert "".join(piece for piece, _ in explained(text)) == text
+
+
+def test_a_term_is_explained_once_and_the_longer_one_wins() -> None:
+    found = [piece for piece, meaning in explained("kernel ridge beats RSA, and RSA debiased CKA") if meaning]
+    assert found == ["kernel ridge", "RSA", "debiased CKA"]
+
+
+def test_no_term_is_found_inside_a_name() -> None:
+    assert not any(meaning for _, meaning in explained("my-ridge, RSA-model and norms_2"))

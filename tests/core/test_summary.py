@@ -1,0 +1,37 @@
+"""A study in one line: what matters always, anything else where it is not at its default."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.alignment.spec import AlignSpec
+from core.options.summary import summary
+from core.probes.spec import ProbeSpec
+from core.rsa.spec import RsaSpec
+from core.weights.spec import WeightsSpec
+
+
+def test_the_default_study_in_a_line() -> None:
+    assert summary(RsaSpec()) == "seed-0 against parse-0, sentiment-0, nli-0; RSA; demo, 200 sentences"
+
+
+def test_what_differs_is_named() -> None:
+    spec = RsaSpec(genres=("legal",), one_per_word=True, references=False, draws=1_000)
+    assert summary(spec).endswith(
+        "demo (legal), 200 sentences; one occurrence per word; no reference models; bootstrap draws: 1,000"
+    )
+
+
+def test_many_values_are_counted() -> None:
+    models = tuple(f"zoo:parse-{number}" for number in range(8))
+    assert "parse-0, parse-1, parse-2, parse-3 and 4 more" in summary(RsaSpec(compare=models))
+    assert "12 maps" in summary(AlignSpec())
+
+
+def test_what_has_no_control_is_left_out() -> None:
+    assert summary(RsaSpec(grid=True)) == summary(RsaSpec())
+
+
+@pytest.mark.parametrize("spec", [RsaSpec, ProbeSpec, WeightsSpec, AlignSpec])
+def test_a_default_study_fits_one_line(spec: type) -> None:
+    assert len(summary(spec())) <= 110
