@@ -154,7 +154,8 @@ MEANINGS = {
 def _pattern() -> re.Pattern[str]:
     """Every term, longer ones first; a term stands alone, never inside a name such as nli-0."""
     longest = sorted(MEANINGS, key=len, reverse=True)
-    return re.compile("|".join(f"(?P<t{number}>(?<![\\w-]){term}(?![\\w-]))" for number, term in enumerate(longest)))
+    alone = [f"(?P<t{number}>(?<![\\w-])(?:{term})(?![\\w-]))" for number, term in enumerate(longest)]
+    return re.compile("|".join(alone))
 
 
 def explained(text: str) -> Iterator[tuple[str, str]]:
