@@ -1,13 +1,15 @@
-"""Experiments of the RSA page: layers of base and fine-tune exchanged."""
+"""Experiments of the RSA page: layers exchanged, measures against known truth, steps of training."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.rsa.experiments import swap, swap_charts
+from core.options import Spec
+from core.rsa.experiments import swap, swap_charts, training, truth, truth_charts
 from core.rsa.spec import RsaSpec
 from ui.downloads import show_downloads
 from ui.forms import Form
@@ -16,8 +18,17 @@ from ui.run_panel import run_panel
 from ui.studies import contents
 from ui.text import plain
 
-SWAP = "Layers exchanged"
-VIEWS = {SWAP: "what the task scores with layers of the base"}
+if TYPE_CHECKING:
+    import altair as alt
+
+    from core.results.export import Result
+
+SWAP, TRUTH, TRAINING = "Layers exchanged", "Known truth", "Through training"
+VIEWS = {
+    SWAP: "what the task scores with layers of the base",
+    TRUTH: "which measure finds the layers that are known to have changed",
+    TRAINING: "steps of pretraining against its end",
+}
 SWAP_CAVEATS = """
 **What would mislead you here**
 
@@ -30,24 +41,88 @@ SWAP_CAVEATS = """
   better than the curve says. Diamonds are models trained with the lower layers frozen: training had a say there.
 - **A parse is not gold.** Tags and heads of the demo come from a parser that learned the same treebank.
 """
+TRUTH_CAVEATS = """
+**What would mislead you here**
+
+- **Equal bit for bit is no test.** Layers that did not train give the same vectors, and any measure answers 1: the
+  first column shows it. The others round the fine-tune, so that a measure has something to tell apart.
+- **In a frozen model depth says it all.** Lower layers froze and upper ones trained, so the layer's number alone comes
+  near. Planted models have no such order.
+- **A state is not a layer.** What one layer changes is handed on to all above it. A similarity by layer says from where
+  on a model differs, not which layers were changed; give each layer the base's own state to see that.
+- **Weights need no measure.** Where base and fine-tune are both at hand, the size of a layer's weight change says
+  which layers changed, until it is smaller than the rounding.
+"""
+TRAINING_CAVEATS = """
+**What would mislead you here**
+
+- **A late step is near the end because it is late.** What counts is which layers get there first, and how far another
+  run's end (dashed) comes without any step in common.
+- **Layer 0 is a table of words.** It has no layer below it to wait for, so it settles before the others may.
+- **An untrained model is not at 0.** Its layers are alike where words are; read step 0 beside the null in the tooltip.
+- **Five steps of one run.** Bands are over sentences. Another run may pass through its layers in another order.
+"""
 
 
 def exchanged(form: Form[RsaSpec], spec: RsaSpec) -> None:
     """Layers of the base in its fine-tunes: of the compared models, those whose task can be scored."""
+
+    def drawn(result: Result) -> list[alt.TopLevelMixin]:
+        models = dict.fromkeys(result.table["model"])
+        return [swap_charts.swap_chart(result, kind, model) for model in models for kind in ("single", "cut")]
+
+    asked = _spec_of(swap.SwapSpec, form, spec, compare=spec.compare, base=spec.base)
+    if asked is not None:
+        _experiment(SWAP, swap, asked, (asked.base, *asked.compare), form, drawn, SWAP_CAVEATS)
+
+
+def known_truth(form: Form[RsaSpec], spec: RsaSpec) -> None:
+    """The measures on the box's frozen fine-tunes and on planted layers; base and models of the form do not matter."""
+
+    def drawn(result: Result) -> list[alt.TopLevelMixin]:
+        kinds = dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
+        return [truth_charts.truth_chart(result, *kind) for kind in kinds]
+
+    st.caption("Frozen fine-tunes of the box and its seed 0, whatever is chosen above.")
+    asked = truth.TruthSpec()
+    _experiment(TRUTH, truth, asked, (asked.base, *asked.compare, *asked.planted), form, drawn, TRUTH_CAVEATS)
+
+
+def through_training(form: Form[RsaSpec], spec: RsaSpec) -> None:
+    """The steps of seed 0 in the box, by the form's measure and text."""
+    st.caption("The steps in the box, by the measure and text chosen above; `python -m core training` takes others.")
+    asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words)
+    if asked is not None:
+        refs = (asked.end, *training.find_steps(asked), *asked.others)
+        _experiment(TRAINING, training, asked, refs, form, lambda result: list(training.figures(result).values()),
+                    TRAINING_CAVEATS)  # fmt: skip
+
+
+def _spec_of(kind: Callable[..., Any], form: Form[RsaSpec], spec: RsaSpec, **more: Any) -> Any:
+    """The experiment on the form's text; None, with a sentence, where there is none."""
     try:
-        asked = swap.SwapSpec(
-            base=spec.base, compare=spec.compare, corpus=spec.corpus, genres=spec.genres, sentences=spec.sentences,
-            seed=spec.seed,
-        )  # fmt: skip
+        return kind(corpus=spec.corpus, genres=spec.genres, sentences=spec.sentences, seed=spec.seed, **more)
     except PalimpsestError as error:
         st.info(plain(str(error)), icon=":material/info:")
-        return
+        return None
+
+
+def _experiment(
+    name: str,
+    study: Any,
+    asked: Spec,
+    refs: tuple[str, ...],
+    form: Form[RsaSpec],
+    drawn: Callable[[Result], list[alt.TopLevelMixin]],
+    caveats: str,
+) -> None:
+    """Run an experiment, and show its headline, charts, downloads, tables and method."""
     texts = form.texts
     result = run_panel(
-        "layers exchanged",
+        name.lower(),
         asked,
-        lambda progress, cancel: swap.run_study(asked, texts, progress=progress, cancel=cancel),
-        identity=(form.identity, contents(asked.base, *asked.compare)),
+        lambda progress, cancel: study.run_study(asked, texts, progress=progress, cancel=cancel),
+        identity=(form.identity, contents(*refs)),
         again=form.pressed,
     )
     if result is None:
@@ -55,20 +130,15 @@ def exchanged(form: Form[RsaSpec], spec: RsaSpec) -> None:
     show_headline(result)
     if result.table.empty:
         return
-    models = list(dict.fromkeys(result.table["model"]))
-    show_charts(
-        lambda: [swap_charts.swap_chart(result, kind, model) for model in models for kind in ("single", "cut")],
-        key="swap",
-        alt_text=result.headline,
-        result=result,
-        view=SWAP,
-    )
-    show_downloads(
-        result, lambda: swap_charts.swap_chart(result, "single"), lambda: swap_charts.figures(result), view=SWAP
-    )
+    show_charts(lambda: drawn(result), key=study.__name__, alt_text=result.headline, result=result, view=name)
+    show_downloads(result, lambda: next(iter(study.figures(result).values())), lambda: study.figures(result), view=name)
     for table in result.tables.values():
         show_table(table)
-    show_method(result, SWAP_CAVEATS)
+    show_method(result, caveats)
 
 
-EXPERIMENTS: dict[str, Callable[[Form[RsaSpec], RsaSpec], None]] = {SWAP: exchanged}
+EXPERIMENTS: dict[str, Callable[[Form[RsaSpec], RsaSpec], None]] = {
+    SWAP: exchanged,
+    TRUTH: known_truth,
+    TRAINING: through_training,
+}

@@ -27,6 +27,8 @@ WIDTH = 30
 STUDIES = {
     "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
     "swap": ("core.rsa.experiments.swap", "whether a task needs a layer: layers of base and fine-tune exchanged"),
+    "truth": ("core.rsa.experiments.truth", "which measure finds the layers that are known to have changed"),
+    "training": ("core.rsa.experiments.training", "steps of a training run against its end, by layer and tokens seen"),
     "probe": ("core.probes.study", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
     "probe edges": ("core.probes.edges", "tags, labels and heads by layer: accuracy, code length, control labels"),
     "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),

@@ -174,6 +174,21 @@ COLUMNS: Mapping[str, str] = {
     "sizes.unchanged": "whether every weight of the layer is the base's, bit for bit",
     "frozen.of": "the fine-tune of the same task whose layers all trained",
     "frozen.layer": "highest layer that did not train, with all below it",
+    # measures against known truth
+    "finder": "what tells changed layers from unchanged ones: a measure, depth (layer number) or weights (size)",
+    "truth.truth": "frozen: states of fine-tunes whose lower layers did not train; planted: layers set into the base",
+    "reading": "how a layer is read: its state, the drop from the layer below, its answer to the base's state",
+    "matched": "whether weight changes were scaled to the smallest of their group",
+    "bits": "bits that the other model's matrices were rounded to; 0 for none",
+    "auc": "area under the ROC curve: chance that a changed layer looks more changed than an unchanged one",
+    "truth.changed": "layers that changed",
+    "truth.unchanged": "layers that did not",
+    "truth.models": "models that they are of",
+    # through training
+    "steps": "optimiser steps until then, as the card or the name says",
+    "tokens": "tokens seen until then, as the card says",
+    "loss.loss": "held-out loss of the masked tokens (nats), as the card says",
+    "clear": "whether the layer's band lies above every other layer's",
     # token map
     "word": "the word",
     "position": "its place in the passage, from 0",

@@ -127,5 +127,19 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
 def test_layers_are_exchanged_where_the_task_can_be_scored() -> None:
     app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view="Layers exchanged")
     assert len(charts(app)) == 2
-    assert any("parse-0 (UAS" in block.value for block in app.markdown)
+    assert any("UAS" in block.value and "chance" in block.value for block in app.markdown)
     assert any("it knows contradiction" in caption.value for caption in app.caption)
+
+
+def test_training_and_known_truth_have_views_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.rsa.experiments import truth
+
+    app = open_page(PAGE, **SMALL, view="Through training")
+    assert len(charts(app)) == 2
+    assert any("another run" in block.value for block in app.markdown)
+    small = truth.TruthSpec(
+        compare=("zoo:parse-frozen-2", "zoo:parse-frozen-4"), planted=("zoo:parse-0",), plants=2, measures=("rsa",),
+        sentences=20, words=60, draws=20,
+    )  # fmt: skip
+    monkeypatch.setattr(truth, "TruthSpec", lambda: small)
+    assert len(charts(view(app, "Known truth"))) == 3

@@ -167,7 +167,7 @@ def _compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pai
         ModelError: If the two have not the same weights in layers and embeddings.
     """
     own, other = dict(body_of(task.model).named_parameters()), dict(body_of(origin).named_parameters())
-    number_of = _numbering(task.model)
+    number_of = numbering(task.model)
     placed = {name: layer for name in own if (layer := number_of(name)) is not None}
     layers = len(layer_list(task.model)) + 1
     if any(name not in other or other[name].shape != own[name].shape for name in placed) or layers != 1 + len(
@@ -188,7 +188,7 @@ def _compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pai
     return Pair(task, changes, sizes, same, answers_in_tuples(task.model, batch))
 
 
-def _numbering(model: nn.Module) -> Any:
+def numbering(model: nn.Module) -> Any:
     """A function from a weight's name in the body to its layer; None for what stands above the layers."""
     body, places = body_of(model), layer_list(model)
     stack = next(name for name, module in body.named_modules() if module is places)

@@ -15,6 +15,8 @@ from core.rsa import tokens
 SMALL: dict[str, dict[str, Any]] = {
     "rsa": {"sentences": 30, "words": 60, "draws": 20, "grid": True, "against_genres": ("legal",)},
     "swap": {"compare": ("zoo:sentiment-0",), "noises": 2, "draws": 20},
+    "truth": {"sentences": 20, "words": 60, "plants": 2, "measures": ("rsa",)},
+    "training": {"sentences": 20, "words": 60, "draws": 20},
     "probe": {"sentences": 120, "epochs": 1, "draws": 20, "seeds": 1, "controls": 1, "layers": (0, 6), "sweep": True},
     "probe edges": {"sentences": 80, "draws": 20, "controls": 1, "layers": (0,)},
     "weights": {"permutations": 100, "of": "both"},

@@ -1,0 +1,36 @@
+"""Which measure to trust: each one's area under the curve for finding the layers that are known to have changed.
+
+    python -m benchmarks.known_truth > benchmarks/known_truth.txt
+
+Frozen fine-tunes of the box and planted layers, with and without matched size, as `python -m core truth` and the RSA
+page show them; the last table is committed as `known_truth.txt`.
+"""
+
+from __future__ import annotations
+
+from core.rsa.experiments.truth import TruthSpec, run_study
+from core.rsa.experiments.truth_charts import column_name
+from core.rsa.experiments.truth_headline import finder_label
+
+
+def main() -> None:
+    """Print the headline and a table for each truth."""
+    result = run_study(TruthSpec())
+    print(result.headline, *result.notices, *result.failures.values(), sep="\n")
+    for (truth, matched), rows in result.table.groupby(["truth", "matched"], sort=False):
+        counts = rows.iloc[0]
+        size = ", weight changes matched in size" if matched else ""
+        print(f"\n{truth}{size}: {counts['changed']} layers changed, {counts['unchanged']} did not\n")
+        columns = list(dict.fromkeys(column_name(row) for _, row in rows.iterrows()))
+        print(f"{'':28}" + "".join(f"{name:>28}" for name in columns))
+        for finder, mine in rows.groupby("finder", sort=False):
+            cells = [f"{row['auc']:.2f}{_band(row['low'], row['high'])}" for _, row in mine.iterrows()]
+            print(f"{finder_label(str(finder)):28}" + "".join(f"{cell:>28}" for cell in cells))
+
+
+def _band(low: float, high: float) -> str:
+    return f" [{low:.2f}, {high:.2f}]" if low == low else ""
+
+
+if __name__ == "__main__":
+    main()

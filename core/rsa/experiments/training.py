@@ -1,0 +1,228 @@
+"""Through training: the steps of one pretraining run held against where it ends, by layer and by tokens seen.
+
+Each step is compared with the end of its own run, and the ends of other runs with the same, which shows how much of a
+similarity any trained model would have. The loss stands beside it: what a step can do against where its layers are.
+
+Reference:
+    Saphra & Lopez 2019, NAACL, Understanding Learning Dynamics Of Language Models with SVCCA.
+    Sellam et al. 2022, ICLR, The MultiBERTs (steps of several seeds).
+Deviations: any of eight measures, with bands; the loss is the one that the model's card has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core import options
+from core.models import zoo_models
+from core.models.identity import identities, identity_tasks
+from core.models.patterns import matching_refs
+from core.results.export import Result, provenance
+from core.rsa.experiments.training_charts import figures
+from core.rsa.experiments.training_headline import make_headline
+from core.rsa.measures import MEASURES
+from core.rsa.tasks import compare_models
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import sample_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "run_study"]
+COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
+STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
+TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+CITATIONS = (
+    "Saphra & Lopez 2019. Understanding Learning Dynamics Of Language Models with SVCCA. NAACL.",
+    "Sellam et al. 2022. The MultiBERTs: BERT Reproductions for Robustness Analysis. ICLR.",
+)
+
+
+@dataclass(frozen=True)
+class TrainingSpec(options.Spec):
+    """One study: the steps of a run, its end, and ends of other runs for scale."""
+
+    end: str = options.model("End of training", "zoo:seed-0", help="What each step is compared with.")
+    steps: tuple[str, ...] = options.models(
+        "Steps",
+        ("zoo:seed-0@step-*",),
+        most=60,
+        patterns=True,
+        help="The same run earlier: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
+    )
+    others: tuple[str, ...] = options.models(
+        "Other runs", ("zoo:seed-1",), least=0, most=8, help="Ends of other runs, for scale: dashed lines."
+    )
+    measure: str = options.choice(
+        "Measure",
+        "rsa",
+        lambda: {name: measure.label for name, measure in MEASURES.items()},
+        titled=True,
+        help="How two spaces of the same words are compared.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(200)
+    words: int = options.whole("Words sampled", 1_000, low=10, high=20_000, help="Words drawn from all sentences.")
+    draws: int = options.whole(
+        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
+    )
+    seed: int = options.seed("Seed of the sample and the draws.")
+
+
+Spec = TrainingSpec
+
+
+def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the text, ask what the models are."""
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks((spec.end, *find_steps(spec), *spec.others)),
+    ]
+
+
+def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
+    """A task for each step and each other run, the same as the main study's.
+
+    Raises:
+        ModelError: If the end of training could not be found.
+        CorpusError: If the text could not be read.
+    """
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    end = ready.need(("identity", spec.end)).content
+    text = ready.need("text").words
+    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
+    return [
+        Task.of(
+            ref, compare_models, role=(part, ref), group=spec.end, base=spec.end, other=ref, base_identity=end,
+            other_identity=known[ref], sentences=tuple(text[number] for number in used), kept=kept, items="words",
+            measure=spec.measure, kernel="cosine", comparison="pearson", standardise=False, drop_rogue=0, share=1.0,
+            draws=spec.draws, seed=spec.seed,
+        )
+        for part, refs in (("step", find_steps(spec)), ("other", spec.others))
+        for ref in refs
+        if ref in known
+    ]  # fmt: skip
+
+
+def find_steps(spec: TrainingSpec) -> tuple[str, ...]:
+    """The steps that references and patterns name, each once, in the order of training; never the end itself."""
+    refs = dict.fromkeys(ref for pattern in spec.steps for ref in matching_refs(pattern) if ref != spec.end)
+    return tuple(sorted(refs, key=lambda ref: (progress_of(ref)[0] or 0, ref)))
+
+
+def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
+    """How far a model's training is, as its card or its name says it: steps, tokens seen, held-out loss."""
+    entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
+    if entry is not None:
+        steps, tokens = entry.get("step", entry.get("steps")), entry.get("tokens")
+        loss = (entry.get("scores") or {}).get("held_out_loss")
+        return steps, tokens, None if loss is None else float(loss)
+    found = STEP.search(ref)
+    steps = int(found[1]) * TIMES[(found[2] or "").lower()] if found else None
+    return steps, None, None
+
+
+def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Tables, headline, notices and methods.
+
+    Returns:
+        A result with the tables `training` (model, steps, tokens, layer, similarity with band and null), `peaks` (the
+        layer that is nearest to its end, by step), `loss` (model, steps, tokens, loss) and `others` (other runs).
+    """
+    import pandas as pd
+
+    there = [ref for ref in find_steps(spec) if ("step", ref) in outputs.values]
+    frames = []
+    for part, refs in (("step", there), ("other", [ref for ref in spec.others if ("other", ref) in outputs.values])):
+        for ref in refs:
+            value, (steps, tokens, _) = outputs.values[part, ref], progress_of(ref)
+            columns = {name: value[name] for name in ("similarity", "low", "high", "null_low", "null_high")}
+            frame = pd.DataFrame(
+                {
+                    "model": ref,
+                    "steps": steps,
+                    "tokens": tokens,
+                    "layer": np.arange(len(value["similarity"])),
+                    **columns,
+                }
+            )
+            frames.append(frame.assign(part=part))
+    columns = list(COLUMNS)
+    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*columns, "part"])
+    table[["steps", "tokens"]] = table[["steps", "tokens"]].astype(float)
+    training = table.loc[table["part"] == "step", columns].reset_index(drop=True)
+    losses = pd.DataFrame(
+        [
+            {"model": ref, "steps": steps, "tokens": tokens, "loss": loss}
+            for ref in (*there, spec.end)
+            for steps, tokens, loss in [progress_of(ref)]
+            if loss is not None
+        ],
+        columns=["model", "steps", "tokens", "loss"],
+    )
+    tables = {"training": training, "peaks": find_peaks(training), "loss": losses}
+    if spec.others:
+        tables["others"] = table.loc[table["part"] == "other", columns].reset_index(drop=True)
+    corpus: Corpus = ready.values["text"]
+    notices = list(corpus.notices)
+    if len(training) and training["tokens"].isna().any():
+        notices.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
+    used = tuple(dict.fromkeys(role[1] for role in outputs.values))
+    return Result(
+        study="training",
+        spec=spec.plain(),
+        headline=make_headline(tables, spec.measure, spec.end),
+        tables=tables,
+        notices=tuple(notices),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance((spec.end, *used), corpus),
+        methods=_methods(spec),
+        citations=(*CITATIONS, MEASURES[spec.measure].reference),
+    )
+
+
+def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
+    """The layer that is most like its end at every step, and whether it is so for certain.
+
+    Returns:
+        model, steps, tokens, layer, similarity, low, high, and `clear`: whether its band lies above every other
+        layer's. Bands of layers share their sentences, so layers whose bands overlap may differ for certain all the
+        same; the reverse does not happen.
+    """
+    import pandas as pd
+
+    rows = []
+    for _, mine in training.dropna(subset=["similarity"]).groupby("model", sort=False):
+        best = mine.loc[mine["similarity"].idxmax()]
+        rest = mine[mine["layer"] != best["layer"]]
+        clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
+        names = ("model", "steps", "tokens", "layer", "similarity", "low", "high")
+        rows.append({**{name: best[name] for name in names}, "clear": clear})
+    names = ["model", "steps", "tokens", "layer", "similarity", "low", "high", "clear"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def run_study(spec: TrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
+    return collect(spec, ready, outputs)
+
+
+def _methods(spec: TrainingSpec) -> str:
+    measure = MEASURES[spec.measure]
+    return (
+        f"Steps of one training run were compared with its end, {spec.end}, layer by layer by {measure.label}: "
+        f"{measure.formula}. Items were {spec.words:,} words from {spec.sentences:,} sentences of {spec.corpus}; words "
+        "are means of their subwords. Bands are 95 % intervals over sentences, the null pairs sentences at random. "
+        "The peak is the layer that is most like its end. Tokens and losses are those of the models' cards; the "
+        "steps in the box are of a second run of seed 0's recipe, which ends near zoo:seed-0 and not at it to "
+        f"rounding. Seed {spec.seed}."
+    )

@@ -1,0 +1,56 @@
+"""Which measure to trust, in sentences made from the areas under the curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.rsa.headline import number
+from core.rsa.measures import MEASURES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RIVALS = {"depth": "the layer's number alone", "weights": "size of the weight change"}
+
+
+def finder_label(name: str) -> str:
+    """A measure or a rival as readers know it."""
+    return RIVALS[name] if name in RIVALS else MEASURES[name].label
+
+
+def make_headline(table: pd.DataFrame) -> str:
+    """Frozen states under rounding, then planted layers by their answers, each beside its rivals."""
+    if table.empty:
+        return "No measure could be held against a known truth; the reasons are below."
+    whole = table[~table["matched"]]
+    parts = []
+    frozen = whole[(whole["truth"] == "frozen") & (whole["bits"] == whole["bits"].where(whole["bits"] > 0).min())]
+    if len(frozen):
+        bits = int(frozen["bits"].iloc[0])
+        text = f"Rounded to {bits} bits, layers of frozen fine-tunes are told apart with an area of {_range(frozen)}"
+        parts.append(f"{text}; {RIVALS['depth']} reaches {_of(frozen, 'depth')}.")
+    planted = whole[whole["truth"] == "planted"]
+    if len(planted):
+        readings = {name: planted[planted["reading"] == name] for name in ("state", "drop", "answer")}
+        parts.append(
+            f"Where any layer may have changed, a layer's state finds its own change with {_range(readings['state'])}, "
+            f"the drop from the layer below with {_range(readings['drop'])}, and its answer to the base's state with "
+            f"{_range(readings['answer'])}; {RIVALS['weights']} reaches {_of(readings['state'], 'weights')}."
+        )
+    return " ".join(parts)
+
+
+def _range(rows: pd.DataFrame) -> str:
+    """The lowest and the highest area over the measures, named."""
+    mine = rows[~rows["finder"].isin(RIVALS)].dropna(subset=["auc"])
+    if mine.empty:
+        return "n/a"
+    low, high = mine.loc[mine["auc"].idxmin()], mine.loc[mine["auc"].idxmax()]
+    if number(low["auc"]) == number(high["auc"]):
+        return f"{number(low['auc'])} by every measure"
+    return " to ".join(f"{number(row['auc'])} ({finder_label(row['finder'])})" for row in (low, high))
+
+
+def _of(rows: pd.DataFrame, name: str) -> str:
+    mine = rows[rows["finder"] == name]
+    return number(float(mine["auc"].iloc[0])) if len(mine) else "n/a"
