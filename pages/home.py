@@ -10,6 +10,7 @@ from core.rsa.study import run_study
 from ui import shell
 from ui.box import box_table
 from ui.examples import show_examples
+from ui.pair_card import show_pair_card
 from ui.results import show_charts, show_headline
 from ui.run_panel import run_panel
 from ui.studies import contents, first_study
@@ -30,6 +31,9 @@ for place, entry in zip(st.columns(len(shell.PAGES) - 1, gap="small"), shell.PAG
 if zoo_models():
     st.header("Start from an example", anchor=False)
     show_examples()
+
+st.header("One pair, one report", anchor=False)
+show_pair_card()
 
 st.header("A first look", anchor=False)
 if zoo_models():

@@ -65,6 +65,9 @@ identity = (
     weights_views.identity_of(texts),
     contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())),
 )
+if view == weights_experiments.INTRUDERS:
+    weights_experiments.intruders_view(form, spec, identity, aside)
+    st.stop()
 found = run_panel(
     "weights",
     spec,
@@ -85,9 +88,6 @@ elif view == DISTANCES:
     weights_views.distances_view(result)
 elif view == DEPTH:
     weights_views.depth_view(result)
-elif view == weights_experiments.INTRUDERS:
-    weights_experiments.intruders_view(form, spec, identity)
-    st.stop()
 else:
     weights_views.map_view(
         form,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -12,10 +13,14 @@ from core.options import options_of
 from core.weights.experiments import intruders
 from core.weights.spec import WeightsSpec
 from ui.downloads import show_downloads
+from ui.experiments import started
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
 from ui.text import plain
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 INTRUDERS = "Intruders"
 OWN = {"intruder_models": "models", "leading": "leading", "cosine": "threshold", "draws": "draws"}
@@ -36,34 +41,24 @@ CAVEATS = """
 """
 
 
-def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashable) -> None:
-    """The experiment's controls and the button that starts it, then its table and figure by family and depth.
+def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashable, aside: DeltaGenerator) -> None:
+    """The experiment's controls and the button that starts it, then its figure by family and depth and its tables.
 
     Args:
         form: The page's.
         spec: The page's study, whose base and families are used.
         identity: What the models of the box are known by.
+        aside: Where the line stands that says how long it took.
     """
-    address = form.address
-    with st.form(address.key(INTRUDERS), border=False):
-        for own in OWN:
-            form.control(own)
-        values = {field: address[ours] for ours, field in OWN.items()}
-        seconds = SECONDS * max(1, len(values["models"])) * values["draws"] // 100
-        pressed = st.form_submit_button(
-            f"Run, about {max(10, seconds)} seconds",
-            icon=":material/play_arrow:",
-            help="For models of the box, on two idle cores; BERT base takes about a hundred times as long a model.",
-        )
+    values = {field: form.address[ours] for ours, field in OWN.items()}
     try:
         asked = intruders.Spec(base=spec.base, families=spec.families, seed=spec.seed, **values)
     except PalimpsestError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    started: set[intruders.Spec] = st.session_state.setdefault(address.key("intruders started"), set())
-    if pressed:
-        started.add(asked)
-    if asked not in started:
+    seconds = SECONDS * max(1, len(asked.models)) * asked.draws // 100
+    pressed = started(form, INTRUDERS, OWN, asked, f"about {max(10, seconds)} seconds for models of the box")
+    if pressed is None:
         st.info("Leading directions that resemble none of the base's: starts with its button.", icon=":material/info:")
         return
     result = run_panel(
@@ -72,10 +67,11 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
         lambda progress, cancel: intruders.run_study(asked, progress=progress, cancel=cancel),
         identity=identity,
         again=pressed,
+        told=aside,
     )
     if result is None:
         return
-    show_headline(result)
+    show_headline(result, bar=form.bar)
     if not show_charts(
         lambda: [*intruders.figures(result).values()], key="intruders", alt_text=result.headline, result=result
     ):

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.commands.study import STUDIES, command_line
-from core.errors import CancelledError, PalimpsestError
+from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
 from core.options import Spec
 from core.results.names import short_name
@@ -164,8 +164,8 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
         study = import_module(STUDIES[PARTS[name]][0])
         try:
             result = study.run_study(spec, **options)
-        except CancelledError:
-            raise
+        except (CancelledError, NotStoredError):
+            raise  # the whole run was stopped, or only asked for what is stored
         except PalimpsestError as error:
             parts.append(Part(name, command, reason=str(error)))
             continue

@@ -287,7 +287,12 @@ def intruders_chart(result: Result) -> alt.TopLevelMixin:
     for family in dict.fromkeys(table["family"]):
         chart = alt.Chart(table[table["family"] == family])
         x = layer_axis(title="Layer")
-        y = alt.Y("intruders:Q", title="Intruders", scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickMinStep=1))
+        y = alt.Y(
+            "intruders:Q",
+            title="Intruders",
+            scale=alt.Scale(domain=[0, most]),
+            axis=alt.Axis(tickMinStep=1, format="d"),
+        )
         colour = alt.Color("name:N", title=None, scale=scale, legend=legend(3))
         tooltip = [
             alt.Tooltip("model:N"), alt.Tooltip("layer:Q"), alt.Tooltip("intruders:Q"),

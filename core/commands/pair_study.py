@@ -1,0 +1,85 @@
+"""One pair as a study: what a page asks for and gets, the same as `python -m core diff` writes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core import options
+from core.commands.pair import PARTS, Check, Part, check_pair, run_pair
+from core.commands.pair_page import draw, make_figures, make_page, make_sentences
+from core.results.export import Result
+from core.runs.runner import Progress
+
+
+@dataclass(frozen=True)
+class PairSpec(options.Spec):
+    """One pair: a base, and what may have been made of it."""
+
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the other started from.")
+    model: str = options.model("Model", "zoo:parse-0", help="The other model, or a LoRA adapter.")
+
+
+@dataclass(frozen=True)
+class PairResult(Result):
+    """The outcome for one pair.
+
+    Attributes:
+        page: The report, one HTML file.
+    """
+
+    page: bytes = b""
+
+
+def look_at(spec: PairSpec, **more: Any) -> Result:
+    """What the pair is and what a report of it would cost, before anything else runs.
+
+    Args:
+        spec: The pair.
+        more: For `core.runs.runner.run`: store, progress, cancel.
+
+    Raises:
+        ModelError: If a model cannot be read.
+    """
+    check = check_pair(spec.base, spec.model, **more)
+    return Result("pair check", spec.plain(), check.sentence, _table([]), notices=(check.price,))
+
+
+def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = None, **more: Any) -> PairResult:
+    """Every study that fits the pair, and the page of them.
+
+    Args:
+        spec: The pair.
+        progress: Told how far all of them are together.
+        more: For the studies' `run_study`: store, cancel.
+
+    Raises:
+        ModelError: If a model cannot be read.
+    """
+    check = check_pair(spec.base, spec.model, **more)
+    done: list[str] = []
+
+    def tell(part: Progress) -> None:
+        if progress is not None:
+            whole = (max(len(done) - 1, 0) + part.fraction) / len(PARTS)
+            progress(replace(part, fraction=min(whole, 1.0), remaining=None, note=f"{done[-1]}: {part.note}"))
+
+    parts = run_pair(check, done.append, progress=tell, **more)
+    return _result(spec, check, parts)
+
+
+def _result(spec: PairSpec, check: Check, parts: list[Part]) -> PairResult:
+    command = shlex.join(["python", "-m", "core", "diff", spec.base, spec.model, "--out", "out"])
+    page = make_page(check, parts, draw(make_figures(parts)), command)
+    headline = " ".join(make_sentences(check, parts))
+    missing = tuple(f"{part.name} was not run: {part.reason}" for part in parts if part.result is None)
+    return PairResult("diff", spec.plain(), headline, _table(parts), notices=missing, page=page)
+
+
+def _table(parts: list[Part]) -> dict[str, Any]:
+    import pandas as pd
+
+    rows = [(part.name, part.result is not None, part.command) for part in parts]
+    return {"parts": pd.DataFrame(rows, columns=["part", "ran", "command"])}
