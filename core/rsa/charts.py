@@ -295,7 +295,8 @@ def _map(result: Result, table: pd.DataFrame, layer: int, model: str, width: int
     if rows["predicted"].any():  # a ring round each word of the model's own answer
         ring = alt.Chart(rows).transform_filter("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)
         parts.append(ring.encode(x=x, y=y))
-    subtitle = "rings: the model's answer at this layer" if table["predicted"].any() else ""
+    answers = table[table["model"] == model]["predicted"].any()
+    subtitle = "rings: the model's answer at this layer" if answers else ""
     title = heading(f"{names[model]}, layer {layer}", subtitle)
     chart = alt.layer(*parts).properties(width=width, height=MAP, title=title)
     return cast("alt.LayerChart", chart)

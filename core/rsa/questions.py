@@ -24,6 +24,7 @@ from core.errors import CorpusError
 from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
 from core.models.checkpoints import longest_input, read_config
 from core.models.residence import borrow_model
+from core.results.names import short_names
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.forward import Subwords, cut_pair
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LONGEST = 30  # subwords of an answer
+CLEAR = 0.05  # p-value up to which the question is said to be near its answer
 SAME = 1e-3  # how far the head at the top may be from the model's own scores
 SPANS = ("model", "layer", "first", "last", "span", "chance", "f1")
 SPAN_HEAD = "ForQuestionAnswering"
@@ -154,6 +156,59 @@ def roles(passage: Passage, answer: Sequence[str], supporting: Sequence[str]) ->
     if place is not None:
         found[place : place + len(answer)] = [ANSWER] * len(answer)
     return [QUESTION] * len(passage.question) + found, notices
+
+
+def nearness(
+    vectors: Float[np.ndarray, "layer word d_model"], given: Sequence[str], words: Sequence[str]
+) -> tuple[Float[np.ndarray, " layer"], float]:
+    """How near the question's words lie to what answers it, layer by layer, in the whole space; and whether by chance.
+
+    Args:
+        vectors: Of question and passage, as in `read_question`.
+        given: What each word is, as `roles` says.
+        words: The words. Those of the passage that the question has too are left out: they lie near it as words.
+
+    Returns:
+        Mean distance from a word of the question to one of answer or supporting sentence, over that to any other word
+        of the passage; below 1 where the question has drawn near to its answer. And how often a run of as many words
+        elsewhere in the passage (all circular shifts, itself counted) lies as near in some layer. NaN where there
+        are no such words.
+    """
+    asked = {word.casefold() for word, role in zip(words, given, strict=True) if role == QUESTION}
+    kinds = np.array(given)
+    question = kinds == QUESTION
+    counted = ~question & np.array([word.casefold() not in asked for word in words])
+    near = np.isin(kinds[counted], (ANSWER, SUPPORTING))
+    if not question.any() or not near.any() or near.all():
+        return np.full(len(vectors), np.nan), float("nan")
+    gaps = np.linalg.norm(vectors[:, question, None] - vectors[:, None, counted], axis=-1).mean(axis=1)
+    shifted = [np.roll(near, shift) for shift in range(len(near))]
+    ratios = np.stack([gaps[:, run].mean(axis=1) / np.maximum(gaps[:, ~run].mean(axis=1), 1e-12) for run in shifted])
+    lowest = ratios.min(axis=1)
+    return ratios[0], float((lowest <= lowest[0]).mean())
+
+
+def nearness_sentence(arrays: Mapping[str, np.ndarray], given: Sequence[str], words: Sequence[str]) -> str:
+    """In which layer of each model the question lies nearest to what answers it, where that is more than chance."""
+    names = short_names(tuple(arrays))
+    parts, never = [], []
+    for ref, vectors in arrays.items():
+        ratios, p_value = nearness(vectors, given, words)
+        if not np.isfinite(p_value):
+            return ""
+        layer = int(ratios.argmin())
+        if ratios[layer] < 1 and p_value <= CLEAR:
+            parts.append(f"layer {layer} of {names[ref]} ({ratios[layer]:.2f}, p = {p_value:.2f})")
+        else:
+            never.append(names[ref])
+    told = (
+        f" The question lies nearest to answer and supporting sentence in {', '.join(parts)}: its distance to them "
+        "over that to the other words, shared words left out."
+        if parts
+        else ""
+    )
+    unclear = f" In {', '.join(never)} the question lies no nearer to its answer than other runs of words do."
+    return told + (unclear if never else "")
 
 
 def overlap(given: Sequence[str], answer: Sequence[str]) -> float:

@@ -26,7 +26,16 @@ from core.options import Spec
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.rsa.preparing import centred
-from core.rsa.questions import HIGHLIGHTED, OTHER, Passage, answer_table, answers_sentence, read_question, roles
+from core.rsa.questions import (
+    HIGHLIGHTED,
+    OTHER,
+    Passage,
+    answer_table,
+    answers_sentence,
+    nearness_sentence,
+    read_question,
+    roles,
+)
 from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -231,8 +240,15 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         if models
         else "No model could read the passage; the reasons are below."
     )
+    gathered = (
+        nearness_sentence(arrays, given, words) if asked.passage.question and models else _gathering(table, names)
+    )
     why = [str(value["why"]) for value in values.values() if value.get("why")]
-    said = answers_sentence(spans, names) + headline + _gathering(table, names, bool(asked.passage.question))
+    said = (
+        f"{answers_sentence(spans, names)}{gathered.lstrip()} {headline}"
+        if asked.passage.question
+        else headline + gathered
+    )
     return Result(
         study="tokens",
         spec=spec.plain(),
@@ -295,16 +311,15 @@ def _methods(question: bool) -> str:
         text += (
             " Question and passage were read as one pair. Where a model has a head for spans, it was put on every "
             "layer's states, at the top checked against the model's own scores; the likeliest span of the passage "
-            "is shown, with the probability of its first and last subword among those of the passage."
+            "is shown, with the probability of its first and last subword among those of the passage. Distances "
+            "between question and passage are Euclidean, in the whole space; p-values count the runs of as many words "
+            "elsewhere in the passage (circular shifts) that lie as near in some layer."
         )
     return text
 
 
-def _gathering(table: pd.DataFrame, names: Mapping[str, str], question: bool) -> str:
-    """Where chosen words lie closest together, against all words of the same layer; "" with fewer than two.
-
-    Chosen are the highlighted ones; with a question, its words and those of the answer and what supports it.
-    """
+def _gathering(table: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Where the highlighted words lie closest together, against all words of the same layer; "" with fewer than two."""
     closest: dict[str, tuple[float, int]] = {}
     for (model, layer), rows in table.groupby(["model", "layer"], sort=False):
         chosen = rows[rows["highlighted"]]
@@ -316,8 +331,7 @@ def _gathering(table: pd.DataFrame, names: Mapping[str, str], question: bool) ->
     parts = [f"layer {layer} of {names[model]} ({ratio:.2f})" for model, (ratio, layer) in closest.items()]
     if not parts:
         return ""
-    what = "Question, answer and supporting sentence" if question else "The highlighted words"
-    closest_at = f" {what} lie closest together at {', '.join(parts)}"
+    closest_at = f" The highlighted words lie closest together at {', '.join(parts)}"
     return f"{closest_at}: their mean distance over that of all words."
 
 

@@ -26,7 +26,7 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | list[str]]
 def offered(link: dict[str, str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest cannot rerun a form that holds a value which is not among its options, as a browser can."""
     monkeypatch.setattr(controls, "TEXTS", (*controls.TEXTS, link["corpus"]))
-    monkeypatch.setattr(forms, "model_options", lambda: list(link["models"]))
+    monkeypatch.setattr(controls, "model_options", lambda: list(link["models"]))
 
 
 def figures(app: AppTest) -> int:

@@ -19,6 +19,8 @@ from core.rsa.questions import (
     SUPPORTING,
     Passage,
     best_span,
+    nearness,
+    nearness_sentence,
     overlap,
     read_question,
     roles,
@@ -123,6 +125,25 @@ def test_roles_follow_the_answer_and_what_supports_it() -> None:
     assert notices == ["The answer does not stand in the passage word for word: ran away."]
 
 
+def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chance() -> None:
+    words = ("where", "letter", "letter", "board", *(f"other{number}" for number in range(24)))
+    given = [QUESTION, QUESTION, SUPPORTING, ANSWER, *[OTHER] * 24]
+    vectors = np.zeros((2, 28, 3))
+    vectors[0, 3, 0], vectors[0, 4:, 1] = 1.0, 4.0
+    vectors[1, 3, 0], vectors[1, 4:, 1] = 4.0, 1.0
+    ratios, p_value = nearness(vectors, given, words)
+    assert ratios.tolist() == [0.25, 4.0]  # the letter, at the origin, does not count
+    assert p_value == 1 / 25
+    assert nearness(vectors[1:], given, words)[1] == 1.0
+    said = nearness_sentence({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
+    assert said.startswith(
+        " The question lies nearest to answer and supporting sentence in layer 0 of a (0.25, p = 0.04)"
+    )
+    assert said.endswith("In b the question lies no nearer to its answer than other runs of words do.")
+    assert np.isnan(nearness(vectors, [QUESTION] * 28, words)[1])
+    assert nearness_sentence({"zoo:a": vectors}, [QUESTION] * 28, words) == ""
+
+
 def test_overlap_is_squads_f1() -> None:
     assert overlap(("the", "Old", "door"), ("old", "door")) == pytest.approx(0.8)
     assert overlap(("a", "a"), ("a",)) == pytest.approx(2 / 3)
@@ -153,7 +174,7 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     assert any("without a head that marks spans" in notice for notice in result.notices)
     for model in spec.models:
         drawn = charts.token_chart(result, LAYERS, model).to_dict()
-        assert "rings" in str(drawn["title"])
+        assert ("rings" in str(drawn["title"])) == model.startswith("hub")
         assert len(drawn["layer"]) == (4 if model.startswith("hub") else 3)
 
 
