@@ -23,7 +23,8 @@ shell.open_page(
     brief=False,
 )
 
-for place, entry in zip(st.columns(len(shell.PAGES) - 1, gap="small"), shell.PAGES[1:], strict=True):
+asking = [entry for entry in shell.PAGES if entry.question]
+for place, entry in zip(st.columns(len(asking), gap="small"), asking, strict=True):
     with place.container(gap="xxsmall"):
         st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
         st.caption(entry.question)

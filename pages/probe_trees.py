@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.probes.result import ProbeResult
 from core.probes.spec import ProbeSpec
 from core.probes.study import run_study
-from ui import edge_views, shell
+from ui import edge_views, lessons, shell
 from ui.forms import Form
 from ui.layers import layer_option
 from ui.probe_views import CAVEATS, FORMULAS, ranks_view, scores_view, sentence_view
@@ -81,4 +81,5 @@ elif view == SENTENCE:
     sentence_view(form, result)
 else:
     ranks_view(spec, result, texts, identity)
+lessons.conclude(form.address, result)
 show_method(result, CAVEATS, FORMULAS)

@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.rsa.spec import RsaSpec
 from core.rsa.study import run_study
 from core.rsa.tokens import TokenMapSpec
-from ui import rsa_experiments, rsa_views, shell
+from ui import lessons, rsa_experiments, rsa_views, shell
 from ui.forms import Form
 from ui.layers import layer_option
 from ui.models import fine_tune_finder
@@ -87,4 +87,5 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 rsa_views.draw(form, result, view)
+lessons.conclude(form.address, result)
 show_method(result, rsa_views.CAVEATS, rsa_views.FORMULAS)

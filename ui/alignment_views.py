@@ -20,6 +20,7 @@ from core.alignment.study import METHOD_NOTE
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from core.results.names import short_names
+from ui import lessons
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
@@ -116,7 +117,12 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
         played(form.address, space)(form.address, result)
     else:
         show_charts(
-            lambda: [draw() for draw in parts], key="figure", alt_text=result.headline, result=result, view=view
+            lambda: [draw() for draw in parts],
+            key="figure",
+            alt_text=result.headline,
+            result=result,
+            view=view,
+            mark=lessons.mark("alignment") if view == METHOD else None,
         )
     show_downloads(result, parts[0], lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table])

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from ui.marks import Mark, marked
+from ui.presenting import enlarged, presenting
 from ui.shared import made_once
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def show_charts(
     alt_text: str = "",
     result: object = None,
     view: Hashable = None,
+    mark: Mark | None = None,
 ) -> int:
     """Charts in rows, one below the other on a telephone.
 
@@ -42,11 +45,14 @@ def show_charts(
         result: What they are drawn from: they are drawn once for it, the key, the view and the theme, and shared
             by all sessions that hold the same object.
         view: Everything else that the drawing depends on.
+        mark: A reader's guess, drawn into the first chart.
 
     Returns:
         How many there were.
     """
     own = page_specs(charts, key=key, result=result, view=view)
+    if mark is not None and own:
+        own = [marked(own[0], mark, INK[page_theme()]), *own[1:]]
     for start in range(0, len(own), across):
         row = own[start : start + across]
         places = st.columns(across if len(own) > 1 else 1, gap="medium")
@@ -63,14 +69,20 @@ def page_specs(
     view: Hashable = None,
 ) -> list[dict[str, Any]]:
     """What `show_charts` shows, for who shows it in another way: read it, change nothing in it; others read it too."""
-    theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme, hall = page_theme(), presenting()
 
     def specs() -> list[dict[str, Any]]:
         drawn = charts() if callable(charts) else charts
         colours = paired_colours() if theme == "dark" else {}
-        return [with_arrow_data(themed(chart.to_dict(), theme, colours)) for chart in drawn]
+        own = [themed(chart.to_dict(), theme, colours) for chart in drawn]
+        return [with_arrow_data(enlarged(spec) if hall else spec) for spec in own]
 
-    return specs() if result is None else made_once().get(result, ("charts", key, view, theme), specs)
+    return specs() if result is None else made_once().get(result, ("charts", key, view, theme, hall), specs)
+
+
+def page_theme() -> str:
+    """The theme of the page that is being drawn: "light" or "dark"."""
+    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,9 @@ import streamlit as st
 
 from core.errors import PalimpsestError
 from core.limits import MEGABYTE, current_limits
-from core.options import Option, Spec, options_of
+from core.options import Option, Spec, flag, options_of
 from core.options.summary import summary
+from ui import lessons, presenting
 from ui.controls import draw_control
 from ui.links import Address
 from ui.run_panel import ENDED_WITHOUT
@@ -47,6 +48,14 @@ class Upload:
         return hashlib.sha256(self.content).hexdigest()
 
 
+@dataclass(frozen=True)
+class Manner(Spec):
+    """How a page is shown, whatever its study: in every page's address."""
+
+    lesson: bool = flag("Lesson", False, help="The page's lesson: predict, look, compare, explain.")
+    present: bool = flag("Presentation", False, help="For a lecture hall: large letters, no form; arrow keys.")
+
+
 class Form(Generic[S]):
     """A page's form: the study's options as controls, and the spec that they hold."""
 
@@ -61,7 +70,7 @@ class Form(Generic[S]):
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
-        self.address = Address(page, (*options_of(spec), *display))
+        self.address = Address(page, (*options_of(spec), *display, *options_of(Manner)))
         self.address.open()
         self.pressed = False
         self.bar = self.fold = st.container()
@@ -214,6 +223,8 @@ class Form(Generic[S]):
         Args:
             groups: Views by the name of their group, where they are too many for one row.
         """
+        lessons.predict(self.address)
+        presenting.show_keys(self.address)
         option = self.address.options["view"]
         offered = list(option.known)
         self.bar = st.container(horizontal=True, vertical_alignment="center", key=self.address.key("bar"))

@@ -24,6 +24,7 @@ from core.probes.tables import NAMES, SELECTIVITY, metric_label
 from core.probes.view_headlines import scores_sentence, sentence_line
 from core.results.export import chart_svg
 from core.results.names import short_name
+from ui import lessons
 from ui.downloads import held, show_downloads
 from ui.figures import page_specs, show_charts
 from ui.layers import layer_slider, played
@@ -114,6 +115,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
         alt_text=result.headline,
         result=result,
         view=metric,
+        mark=lessons.mark("probe"),
     )
     show_downloads(result, lambda: charts.scores_chart(result, metric), lambda: charts.figures(result), view=metric)
     if any(probes.heads is not None for probes in result.probes.values()):

@@ -16,6 +16,7 @@ from core.rsa.spec import RsaSpec
 from core.rsa.tokens import TokenMapSpec
 from core.rsa.tokens import run_study as run_tokens
 from core.rsa.view_headlines import curves_sentence, grid_sentence, texts_sentence
+from ui import lessons
 from ui.downloads import show_downloads
 from ui.forms import Form
 from ui.layers import layer_slider, played
@@ -145,6 +146,7 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
         alt_text=result.headline,
         result=result,
         view=view,
+        mark=lessons.mark("rsa") if view == CURVES else None,
     )
     show_downloads(result, lambda: chart(result), lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table])

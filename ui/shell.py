@@ -13,6 +13,7 @@ from streamlit.navigation.page import Page
 
 from core.limits import current_limits
 from core.runs.cores import available_cores
+from ui import presenting
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -41,6 +42,7 @@ PAGES = (
     PageEntry("pages/probe_trees.py", "Probe trees", ":material/account_tree:", "Is syntax still in there?"),
     PageEntry("pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:", "What was it tuned on?"),
     PageEntry("pages/seed_alignment.py", "Seed alignment", ":material/join:", "Do two seeds learn the same space?"),
+    PageEntry("pages/teaching.py", "Teaching", ":material/school:"),
 )
 
 
@@ -90,6 +92,7 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
         navigation()
         st.rerun()
     st.html(_style("dark" if st.context.theme.type == "dark" else "light"))
+    presenting.clear_stage()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.title(title, anchor=False, help=lead if brief else None, width="content")
         aside = st.container(width="content")

@@ -18,7 +18,7 @@ from core.weights.members import read_label_table
 from core.weights.spec import UPLOAD, WeightsSpec
 from core.weights.vectors import VECTORS
 from core.weights.view_headlines import depth_sentence, distances_sentence, map_sentence, neighbours_sentence
-from ui import shell
+from ui import lessons, shell
 from ui.downloads import show_downloads
 from ui.figures import page_specs, show_charts
 from ui.forms import Form
@@ -181,7 +181,8 @@ def neighbours_view(result: Result) -> None:
         st.info("Neighbours need labels: three models or more, two labels or more.", icon=":material/info:")
         return
     drawing = partial(charts.neighbours_chart, result)
-    show_charts(lambda: [drawing()], key="neighbours", alt_text=result.headline, result=result)
+    mark = lessons.mark("weights")
+    show_charts(lambda: [drawing()], key="neighbours", alt_text=result.headline, result=result, mark=mark)
     show_downloads(result, drawing, lambda: charts.figures(result), table="neighbours", view="neighbours")
     vectors = result.tables["vectors"]
     used = int(result.arrays["k"])

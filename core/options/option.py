@@ -32,6 +32,7 @@ LONGEST_NUMBER = 20  # digits
 LONGEST_LINE = 4_000  # characters of a free text
 LONGEST_VALUE = 120  # characters of a refused value that a sentence repeats
 ALL_LAYERS = "all"
+SWITCHES = {"true": True, "1": True, "false": False, "0": False}  # how a flag is written
 OPTION = "option"  # key of a field's metadata
 
 CHECKS: dict[str, Callable[[Option, Any], Any]] = {}
@@ -106,7 +107,7 @@ class Option:
             return self.check(number_of(text))
         if self.kind == "number":
             return self.check(_decimal(text))
-        return self.check({"true": True, "false": False}.get(text.lower(), text) if self.kind == "flag" else text)
+        return self.check(SWITCHES.get(text.lower(), text) if self.kind == "flag" else text)
 
     def write(self, value: Any) -> list[str]:
         """The value as text for a flag or a link: `read` gives it back."""

@@ -1,0 +1,113 @@
+"""A lesson on its page: the guess comes first, then the figure with the guess in it, then what came of it.
+
+    lessons.predict(form.address)               # before the study: stops the page until there is a guess
+    show_charts(..., mark=lessons.mark(page))   # the guess, drawn into the figure
+    lessons.conclude(form.address, result)      # after the figure
+
+Outside a lesson (`?lesson=true`) each of them does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from ui.lessons.alignment import ALIGNMENT
+from ui.lessons.handout import handout
+from ui.lessons.lesson import Lesson
+from ui.lessons.probes import PROBES
+from ui.lessons.rsa import RSA
+from ui.lessons.weights import WEIGHTS
+from ui.links import Address
+from ui.marks import Mark
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+LESSON = "lesson"
+LESSONS: dict[str, Lesson] = {lesson.page: lesson for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)}
+
+
+def link_of(lesson: Lesson) -> dict[str, str | list[str]]:
+    """The address of a lesson: its page's options."""
+    options = {name: value if isinstance(value, str) else list(value) for name, value in lesson.options.items()}
+    return {LESSON: "true", **options}
+
+
+def predict(address: Address) -> None:
+    """The lesson's first half: what to know and what to predict. The page stops here until there is a guess."""
+    lesson = _open(address)
+    if lesson is None:
+        return
+    with st.container(border=True, key=address.key("lesson box")):
+        st.subheader(f"Lesson: {lesson.title}", anchor=False)
+        if _guessed(lesson) is not None:
+            left, right = st.columns([5, 1], vertical_alignment="center")
+            left.markdown(f"You expect **{lesson.guess.words(cast(float, _guessed(lesson)))}**. Now look.")
+            if right.button("Guess again", key=address.key("guess again")):
+                st.session_state.pop(_key(lesson), None)
+                st.rerun()
+            return
+        st.markdown(lesson.background)
+        st.markdown(f"**1. Predict.** {lesson.guess.question}")
+        asked = lesson.guess
+        low, high, start, step = float(asked.low), float(asked.high), float(asked.start), float(asked.step)
+        guess = st.slider("Your guess", low, high, start, step, key=address.key("guess"), format=asked.shown)
+        if st.button("Look", type="primary", icon=":material/visibility:", key=address.key("look")):
+            st.session_state[_key(lesson)] = guess
+            st.rerun()
+    st.stop()
+
+
+def mark(page: str) -> Mark | None:
+    """The guess as a mark in the page's figure; None outside a lesson."""
+    lesson = LESSONS.get(page)
+    value = _guessed(lesson) if lesson and st.query_params.get(LESSON) == "true" else None
+    return None if lesson is None or value is None else Mark(lesson.guess.axis, value)
+
+
+def conclude(address: Address, result: Result) -> None:
+    """The lesson's second half: what came of the guess, why, what to try next, and five questions."""
+    lesson = _open(address)
+    if lesson is None or _guessed(lesson) is None:
+        return
+    with st.container(border=True, key=address.key("lesson end")):
+        verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
+        st.markdown(f"**2. Compare.** {verdict or 'This study does not have the number that you guessed.'}")
+        with st.expander("**3. Explain.** Say why before you unfold this."):
+            st.markdown(lesson.explain)
+        st.markdown("**4. Try.** Each opens a study; come back with the browser's arrow.")
+        for one in lesson.tries:
+            st.page_link(lesson.path, label=f"**{one.label}.** {one.look_for}", query_params=cast(Any, one.options))
+        st.markdown("**5. Five questions**")
+        for number, question in enumerate(lesson.questions, start=1):
+            with st.expander(f"{number}. {question.text}"):
+                st.markdown(question.answer)
+        handout_button(lesson)
+
+
+def handout_button(lesson: Lesson) -> None:
+    """The lesson on paper."""
+    st.download_button(
+        "Handout to print",
+        handout(lesson),
+        f"palimpsest-lesson-{lesson.page}.html",
+        "text/html",
+        key=f"handout_{lesson.page}",
+        on_click="ignore",
+        icon=":material/print:",
+        help="Two pages of HTML: room for a guess and for reasons; the answers on a page of their own.",
+    )
+
+
+def _open(address: Address) -> Lesson | None:
+    return LESSONS.get(address.page) if address[LESSON] else None
+
+
+def _key(lesson: Lesson) -> str:
+    return f"{lesson.page}//guessed"
+
+
+def _guessed(lesson: Lesson) -> float | None:
+    return cast("float | None", st.session_state.get(_key(lesson)))

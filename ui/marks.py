@@ -1,0 +1,49 @@
+"""A reader's guess, drawn into a chart that is there already: a rule across it and two words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+YOURS = "your guess"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A number on one of a chart's axes."""
+
+    axis: Literal["x", "y"]
+    value: float
+    label: str = YOURS
+
+
+def marked(spec: Mapping[str, Any], mark: Mark, colour: str) -> dict[str, Any]:
+    """The chart with the mark drawn over it; a chart of panels has it in each that has layers or a mark of its own.
+
+    Args:
+        spec: Vega-Lite, as `alt.Chart.to_dict` gives it. It is not changed.
+        mark: What is drawn.
+        colour: Of the rule and its words, as CSS writes it.
+    """
+    for panels in ("hconcat", "vconcat", "concat"):
+        if panels in spec:
+            return {**spec, panels: [marked(panel, mark, colour) for panel in spec[panels]]}
+    place = {mark.axis: {"datum": mark.value}}
+    words: dict[str, Any] = {"type": "text", "text": mark.label, "color": colour, "fontSize": 13, "fontWeight": 600}
+    if mark.axis == "y":
+        words |= {"x": 6, "align": "left", "dy": -8}
+    else:
+        words |= {"y": 8, "align": "left", "dx": 6}
+    drawn: list[dict[str, Any]] = [
+        {"data": {"values": [{}]}, "mark": {"type": "rule", "color": colour, "strokeWidth": 2}, "encoding": place},
+        {"data": {"values": [{}]}, "mark": words, "encoding": place},
+    ]
+    if "layer" in spec:
+        return {**spec, "layer": [*spec["layer"], *drawn]}
+    if "mark" not in spec:
+        return dict(spec)
+    whole = ("$schema", "config", "data", "datasets", "width", "height", "title", "autosize", "usermeta", "padding")
+    outer = {name: value for name, value in spec.items() if name in whole}
+    inner = {name: value for name, value in spec.items() if name not in whole}
+    return {**outer, "layer": [inner, *drawn]}
