@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -92,39 +94,50 @@ def _next(address: Address) -> str:
     return address.key("first layer played")
 
 
-def take_point(address: Address, chart: str, values: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
-    """Called when a point was clicked: gives the page's options the values that the point stands for.
+@dataclass(frozen=True)
+class Picking:
+    """Points of a chart that can be clicked.
 
-    Args:
+    Attributes:
         address: The page's.
-        chart: Widget key of the chart.
-        values: The point's fields -> options and their values; nothing where the point stands for none.
+        fields: What of a point is told.
+        values: A point's fields -> the page's options and the values that the point stands for.
     """
-    points = st.session_state[chart].selection.get(PICKED) or []
-    if points:
-        for name, value in values(points[0]).items():
-            address.set(name, value)
+
+    address: Address
+    fields: Sequence[str]
+    values: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+    def made(self, spec: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
+        """A chart's specification with its points to be clicked, and what `st.vega_lite_chart` is told of it."""
+        found = pickable(spec, self.fields)
+        if found is None:
+            return spec, {}
+        return found, {"on_select": partial(self._take, key), "selection_mode": PICKED}
+
+    def _take(self, key: str) -> None:
+        points = st.session_state[key].selection.get(PICKED) or []
+        if points:
+            for name, value in self.values(points[0]).items():
+                self.address.set(name, value)
 
 
-def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """A chart's specification whose points can be clicked; as it was where no layer of it draws points.
+def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] | None:
+    """The specification with a selection on its first layer of points or cells; None where it draws neither.
 
     Args:
         spec: Vega-Lite, of one unit or of layers; it is not changed.
         fields: What of a point is told.
     """
-    selection = {"name": PICKED, "select": {"type": "point", "fields": list(fields), "on": "click", "nearest": True}}
     layers = spec.get("layer")
     if layers is None:
-        return {**spec, "params": [*spec.get("params", []), selection]} if _points(spec) else dict(spec)
+        mark = spec.get("mark")
+        if (mark.get("type") if isinstance(mark, Mapping) else mark) not in ("point", "circle", "square", "rect"):
+            return None
+        selection = {"name": PICKED, "select": {"type": "point", "fields": list(fields), "on": "click"}}
+        return {**spec, "params": [*spec.get("params", []), selection]}
     for number, layer in enumerate(layers):
-        if _points(layer):
-            with_one = {**layer, "params": [*layer.get("params", []), selection]}
-            return {**spec, "layer": [*layers[:number], with_one, *layers[number + 1 :]]}
-    return dict(spec)
-
-
-def _points(unit: Mapping[str, Any]) -> bool:
-    mark = unit.get("mark")
-    kind = mark.get("type") if isinstance(mark, Mapping) else mark
-    return kind in ("point", "circle", "square", "rect")
+        found = pickable(layer, fields)
+        if found is not None:
+            return {**spec, "layer": [*layers[:number], found, *layers[number + 1 :]]}
+    return None

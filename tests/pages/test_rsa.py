@@ -85,7 +85,7 @@ def test_every_view_draws_its_charts() -> None:
 def test_the_slider_redraws_the_token_map_without_a_study() -> None:
     app = open_page(PAGE, **SMALL, view="Token map")
     before = charts(app)
-    app.slider(key="rsa/layer").set_value(2).run()
+    app.select_slider(key="rsa/layer").set_value(2).run()
     assert not app.exception
     assert charts(app) != before
     assert [spec["title"]["text"] for spec in charts(app)] == ["seed-0, layer 2", "parse-0, layer 2"]

@@ -66,7 +66,7 @@ def test_every_view_of_the_study_is_there_and_drawn_once(view: str, drawn: list[
 
 def test_the_slider_of_the_space_moves_through_the_layers() -> None:
     app = open_page(PAGE, **LINK, view=SPACE)
-    app.select_slider(key="alignment/space layer").set_value(0)
+    app.select_slider(key="alignment/layer").set_value(0)
     app.selectbox(key="alignment/space map").set_value("procrustes")
     app.run()
     assert not app.exception
