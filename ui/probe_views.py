@@ -48,6 +48,8 @@ TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences"
 LEGENDS = 150  # pixels of legends and margins round the arcs
 SHOWN_MODEL = "probe/shown_model"
 BROWSED = 40  # worst and best sentences to choose among
+SWEPT_HELP = "For each of them one probe of every rank is trained."
+BROWSED_HELP = "Before each sentence stands the share of its edges that the probe finds."
 METRICS_HELP = "  \n".join(
     (
         "**UUAS**: edges of the tree that are found, in per cent.",
@@ -194,9 +196,13 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
     models = [model for model in result.probes if not model.startswith("random:")] or list(result.probes)
     with st.form("probe/ranks", border=False):
         left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
-        chosen = left.multiselect("Models", models, default=models[:2], key="probe/rank_models", format_func=short_name)
+        chosen = left.multiselect(
+            "Models", models, default=models[:2], key="probe/rank_models", format_func=short_name, help=SWEPT_HELP
+        )
         every = sorted({layer for model in models for layer in result.probes[model].layers})
-        layer = middle.selectbox("Layer", ["best of each", *every], key="probe/rank_layer")
+        layer = middle.selectbox(
+            "Layer", ["best of each", *every], key="probe/rank_layer", help="Where the probes are trained."
+        )
         asked = right.form_submit_button("Sweep the rank", icon=":material/play_arrow:", width="stretch")
     swept = st.session_state.setdefault("swept", set())
     wanted = tuple(
@@ -264,7 +270,9 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
         share = float("nan") if scores is None else float(scores[row, i])
         return f"{share:.0%}  {_beginning(result.test[i], 70)}"
 
-    chosen = st.selectbox("Test sentence", order, key=f"probe/browsed_{model}_{layer}_{worst}", format_func=label)
+    chosen = st.selectbox(
+        "Test sentence", order, key=f"probe/browsed_{model}_{layer}_{worst}", format_func=label, help=BROWSED_HELP
+    )
     return result.test[int(chosen)]
 
 

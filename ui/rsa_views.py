@@ -167,6 +167,7 @@ def _draw_layer(address: Address, result: Result) -> None:
         default=models[:2],
         format_func=names.__getitem__,
         key=address.key("models of the map"),
+        help="Whose words are drawn; all maps share their axes.",
     )
     drawn = [model for model in models if model in shown] or models[:1]
     show_charts(

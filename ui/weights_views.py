@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 SHOWN = "weights/shown_model"
 COLUMNS = {"label": "Label", "task": "Task", "data": "Data", "base": "Base", "cluster": "Cluster"}
 MEASURES = {"rank": "Rank", "stable_rank": "Stable rank", "entropy_rank": "Entropy rank", "relative_norm": "Norm"}
+MEASURES_HELP = "  \n".join(
+    (
+        "**Rank**: directions that hold a share of the energy.",
+        "**Stable rank**: squared singular values over the largest one.",
+        "**Entropy rank**: directions, each counted by its weight.",
+        "**Norm**: how far the matrix moved, relative to the base.",
+    )
+)
+OF_HELP = "**delta**: fine-tuned minus base. **weights**: the weights themselves."
 VECTORS_HELP = "  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in VECTORS.values())
 FORMULAS = {
     "Projectors: mean over matrices and sides of squared sines of principal angles between leading subspaces": (
@@ -217,11 +226,18 @@ def depth_view(result: Result) -> None:
         required=True,
         key="weights/measure",
         format_func=MEASURES.__getitem__,
+        help=MEASURES_HELP,
     )
     percent = middle.slider(
-        "Energy threshold, %", 50.0, 99.9, 100 * float(result.spec["threshold"]), 0.1, key="weights/percent"
+        "Energy threshold, %",
+        50.0,
+        99.9,
+        100 * float(result.spec["threshold"]),
+        0.1,
+        key="weights/percent",
+        help="Rank is the number of directions that hold this share of the squared singular values.",
     )
-    of = right.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown")
+    of = right.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP)
     families = rank_charts.families_of(result, str(of))
     if measure == "relative_norm" and of == "weights":
         st.info("Norms are those of deltas, relative to the base.", icon=":material/info:")
@@ -257,7 +273,9 @@ def _take_click() -> None:
 def _one_model(result: Result, models: Sequence[str]) -> None:
     names = short_names(models)
     left, right = st.columns([2, 3], vertical_alignment="bottom")
-    model = str(left.selectbox("Spectra of", models, key=SHOWN, format_func=names.__getitem__))
+    model = str(
+        left.selectbox("Spectra of", models, key=SHOWN, format_func=names.__getitem__, help="Or click it on the map.")
+    )
     base = str(result.table.set_index("model").loc[model, "base"])
     with right.container(horizontal=True):
         for path, label, link in (
@@ -269,7 +287,7 @@ def _one_model(result: Result, models: Sequence[str]) -> None:
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
     of = kinds[0]
     if len(kinds) > 1:
-        of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of"))
+        of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of", help=OF_HELP))
     families = rank_charts.families_of(result, of)
     show_charts(
         lambda: [
