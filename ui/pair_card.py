@@ -41,8 +41,9 @@ def show_pair_card() -> None:
             st.session_state.pop(LOOKED, None)
             st.error(plain(str(error)), icon=":material/error:")
     spec: PairSpec | None = st.session_state.get(LOOKED)
-    if spec is not None:
-        _show(spec, pressed)
+    with st.container():  # what follows on the page keeps its place, whatever stands here
+        if spec is not None:
+            _show(spec, pressed)
 
 
 def _show(spec: PairSpec, pressed: bool) -> None:
@@ -60,9 +61,14 @@ def _show(spec: PairSpec, pressed: bool) -> None:
     if st.session_state.get(ASKED) != spec:
         st.markdown(plain(looked.headline))
         st.caption(plain(" ".join(looked.notices)))
-        if not st.button("Make the report", type="primary", icon=":material/description:"):
-            return
-        st.session_state[ASKED] = spec
+        st.button(
+            "Make the report",
+            type="primary",
+            icon=":material/description:",
+            on_click=st.session_state.__setitem__,
+            args=(ASKED, spec),
+        )
+        return
     result = run_panel(
         "pair report",
         spec,

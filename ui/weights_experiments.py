@@ -72,10 +72,10 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
     if result is None:
         return
     show_headline(result, bar=form.bar)
-    if not show_charts(
-        lambda: [*intruders.figures(result).values()], key="intruders", alt_text=result.headline, result=result
-    ):
-        return
+    show_charts(
+        lambda: [*intruders.panels(result).values()], key="intruders", across=3, alt_text=result.headline, result=result
+    )
+    st.caption("Dashed: what a Gaussian change of equal norm makes.")
     show_downloads(
         result, lambda: intruders.intruders_chart(result), lambda: intruders.figures(result), view="intruders"
     )

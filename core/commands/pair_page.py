@@ -53,7 +53,11 @@ def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
         PROBES: _probes,
         SWAP: lambda result: _first(result.headline),
     }
-    return [check.sentence, *(said[name](results[name]) for name in said if name in results)]
+    sentences = {name: said[name](results[name]) for name in said if name in results}
+    if len(sentences) == len(said):  # five in all: how far the weights moved, and whether to somewhere new
+        both = sentences.pop(INTRUDERS)
+        sentences[WEIGHTS] = f"{sentences[WEIGHTS].removesuffix('.')}; {both[0].lower()}{both[1:]}"
+    return [check.sentence, *sentences.values()]
 
 
 def make_figures(parts: Sequence[Part]) -> dict[str, alt.TopLevelMixin]:

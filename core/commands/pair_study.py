@@ -64,7 +64,11 @@ def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = N
     def tell(part: Progress) -> None:
         if progress is not None:
             whole = (max(len(done) - 1, 0) + part.fraction) / len(PARTS)
-            progress(replace(part, fraction=min(whole, 1.0), remaining=None, note=f"{done[-1]}: {part.note}"))
+            progress(
+                replace(
+                    part, fraction=min(whole, 1.0), remaining=None, note=": ".join(filter(None, (done[-1], part.note)))
+                )
+            )
 
     parts = run_pair(check, done.append, progress=tell, **more)
     return _result(spec, check, parts)

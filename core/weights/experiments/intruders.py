@@ -273,8 +273,8 @@ def make_methods(spec: IntruderSpec) -> str:
     )
 
 
-def intruders_chart(result: Result) -> alt.TopLevelMixin:
-    """Intruders by layer, one panel for each family: every model as a line, dashed what a Gaussian change makes."""
+def panels(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Intruders by layer for each family: every model as a line, dashed what a Gaussian change makes."""
     import altair as alt
 
     table = result.tables["intruders"]
@@ -283,17 +283,13 @@ def intruders_chart(result: Result) -> alt.TopLevelMixin:
     table = table.assign(name=[names[ref] for ref in table["model"]])
     scale = alt.Scale(domain=[names[ref] for ref in names], range=[colours[ref] for ref in names])
     most = max(int(table["intruders"].max()), float(table["null_mean"].max()), 1)
-    panels = []
+    drawn: dict[str, alt.TopLevelMixin] = {}
     for family in dict.fromkeys(table["family"]):
         chart = alt.Chart(table[table["family"] == family])
         x = layer_axis(title="Layer")
-        y = alt.Y(
-            "intruders:Q",
-            title="Intruders",
-            scale=alt.Scale(domain=[0, most]),
-            axis=alt.Axis(tickMinStep=1, format="d"),
-        )
-        colour = alt.Color("name:N", title=None, scale=scale, legend=legend(3))
+        axis = alt.Axis(tickMinStep=1, format="d")
+        y = alt.Y("intruders:Q", title="Intruders", scale=alt.Scale(domain=[0, most]), axis=axis)
+        colour = alt.Color("name:N", title=None, scale=scale, legend=None if drawn else legend(3))
         tooltip = [
             alt.Tooltip("model:N"), alt.Tooltip("layer:Q"), alt.Tooltip("intruders:Q"),
             alt.Tooltip("null_mean:Q", title="Gaussian change", format=".2f"),
@@ -301,12 +297,24 @@ def intruders_chart(result: Result) -> alt.TopLevelMixin:
         ]  # fmt: skip
         null = chart.mark_line(strokeDash=[6, 4], color=GREY).encode(x=x, y="mean(null_mean):Q")
         lines = chart.mark_line(point=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
-        panels.append((null + lines).properties(width=190, height=HEIGHT, title=heading(str(family).capitalize())))
+        drawn[str(family)] = (null + lines).properties(
+            width="container", height=HEIGHT, title=heading(str(family).capitalize())
+        )
+    return drawn
+
+
+def intruders_chart(result: Result) -> alt.TopLevelMixin:
+    """All families' panels as one picture, for files."""
+    import altair as alt
+
     title = heading(
         f"Intruders among the {result.spec['leading']} leading directions",
         f"no cosine with the base's reaches {result.spec['threshold']:g}; dashed: a Gaussian change of equal norm",
     )
-    return alt.concat(*panels, columns=3).properties(title=title)
+    parts: list[Any] = list(panels(result).values())
+    for part in parts:
+        part.width = 190
+    return alt.concat(*parts, columns=3).properties(title=title)
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
