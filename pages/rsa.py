@@ -27,6 +27,7 @@ VIEWS = {
     TOKENS: "the words of a passage through the layers",
     **rsa_experiments.VIEWS,
 }
+GROUPS = {"Layers": (CURVES, GRID, TEXTS, TOKENS), "Experiments": tuple(rsa_experiments.VIEWS)}
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ with form.body():
 spec = form.spec(against="", against_genres=(), grid=False)
 if spec is None:
     st.stop()
-view = form.view()
+view = form.view(GROUPS)
 if view == TOKENS:
     rsa_views.token_map(form, spec, aside)
     st.stop()

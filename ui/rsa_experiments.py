@@ -127,7 +127,7 @@ def _experiment(
     )
     if result is None:
         return
-    show_headline(result)
+    show_headline(result, bar=form.bar)
     if result.table.empty:
         return
     show_charts(lambda: drawn(result), key=study.__name__, alt_text=result.headline, result=result, view=name)
