@@ -25,7 +25,7 @@ _STYLE = (
     + ", ".join(f'[data-testid="{name}"]' for name in HIDDEN)
     + " { display: none !important; }"
     + "[data-testid='stMain'] h1 { font-size: 20px !important; }"
-    + "[data-testid='stMain'] h3, h3.headline { font-size: 28px !important; line-height: 1.3; }"
+    + "[data-testid='stMain'] h3, .headline { font-size: 28px !important; line-height: 1.3; }"
     + "[data-testid='stMainBlockContainer'] { padding-top: 1rem; }"
     + "</style>"
 )
