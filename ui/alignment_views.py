@@ -116,15 +116,19 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
     if view == SPACE:
         played(form.address, space)(form.address, result)
     else:
+
+        def drawn() -> list[Any]:
+            return [draw() for draw in parts]
+
         show_charts(
-            lambda: [draw() for draw in parts],
+            drawn,
             key="figure",
             alt_text=result.headline,
             result=result,
             view=view,
             mark=lessons.mark("alignment") if view == METHOD else None,
         )
-    show_downloads(result, parts[0], lambda: charts.figures(result), table=table, view=view)
+        show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table])
 
 
@@ -136,7 +140,7 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Callable[[], Any]]
     if view == GRID:
         return "grid", [partial(charts.grid_chart, result)] if "grid" in result.tables else []
     if view == TRAINING:
-        return "curves", [partial(charts.curve_chart, result)] if "curves" in result.tables else []
+        return "curves", [partial(charts.curve_chart, result, method) for method in charts.trained(result)]
     if "models" not in groups:
         return "alignment", []
     if view == PAIRS:
@@ -181,13 +185,16 @@ def space(address: Address, result: Result) -> None:
     index = layers.index(layer)
     before = np.isfinite(result.arrays["source_points"][source, target]).any()
     places = ("source", "mapped") if before else ("mapped",)
-    show_charts(
-        lambda: [charts.space_chart(result, refs[source], refs[target], method, index, place) for place in places],
-        key="space",
-        alt_text=f"Words of {refs[source]} and {refs[target]}, before and after the map",
-        result=result,
-        view=(source, target, method, index),
-    )
+
+    def parts() -> list[Any]:
+        return [charts.space_chart(result, refs[source], refs[target], method, index, place) for place in places]
+
+    view = (source, target, method, index)
+    shown = f"Words of {refs[source]} and {refs[target]}, before and after the map"
+    show_charts(parts, key="space", alt_text=shown, result=result, view=view)
+    names = short_names((refs[source], refs[target]))
+    called = f"space {names[refs[source]]} into {names[refs[target]]} {method} layer {layer}"
+    show_downloads(result, parts, lambda: charts.figures(result), table="alignment", view=("space", *view), name=called)
 
 
 def _own_options(view: str, study: ModuleType) -> list[Option]:
@@ -231,9 +238,13 @@ def _experiment(
     if result is None:
         return
     show_headline(result, bar=form.bar)
-    if not show_charts(lambda: [*study.figures(result).values()], key=name, alt_text=result.headline, result=result):
+
+    def drawn() -> list[Any]:
+        return [*study.figures(result).values()]
+
+    if not show_charts(drawn, key=name, alt_text=result.headline, result=result):
         return
-    show_downloads(result, lambda: next(iter(study.figures(result).values())), lambda: study.figures(result), view=name)
+    show_downloads(result, drawn, lambda: study.figures(result), view=name)
     for table in result.tables.values():
         show_table(table)
     show_method(result, CAVEATS, FORMULAS)

@@ -15,6 +15,7 @@ from core.probes.edge_tables import ACCURACY
 from core.probes.edges import run_study, seconds
 from core.probes.spec import ProbeSpec
 from core.results.export import Result
+from core.results.panels import Panels
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
@@ -108,14 +109,12 @@ def _draw(form: Form[ProbeSpec], result: Result) -> None:
     )  # fmt: skip
     view = VIEWS[str(chosen)]
     targets = edge_charts.drawable(result, view)
-    show_charts(
-        lambda: [edge_charts.edges_chart(result, target, view) for target in targets],
-        key="edges", alt_text=result.headline, result=result, view=view, across=3,
-    )  # fmt: skip
-    show_downloads(
-        result, lambda: edge_charts.edges_chart(result, targets[0], view), lambda: edge_charts.figures(result),
-        view=view,
-    )  # fmt: skip
+
+    def drawn() -> Panels:
+        return Panels([edge_charts.edges_chart(result, target, view) for target in targets], across=3)
+
+    show_charts(drawn, key="edges", alt_text=result.headline, result=result, view=view)
+    show_downloads(result, drawn, lambda: edge_charts.figures(result), view=view)
     labels = "selectivity" if view == "selectivity" else "real"
     metric = ACCURACY if view == "selectivity" else view
     rows = result.table[(result.table["metric"] == metric) & (result.table["labels"] == labels)]

@@ -13,20 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.results.drawn import title_of, words_of
+from core.results.hand import Hand, drawing
+from core.results.panels import Panels
 from ui.marks import Mark, marked
 from ui.presenting import enlarged, presenting
 from ui.shared import made_once
+from ui.text import plain
 
 if TYPE_CHECKING:
     import altair as alt
 
+    Drawn = Sequence[alt.TopLevelMixin] | Panels
+
 COLOUR = re.compile(r'"(#[0-9a-fA-F]{6})"')
 FAINT = {"light": "#6f675a", "dark": "#a79d8c"}
+# Colours of methods that are not among the theme's, with their counterparts on a dark page.
+DARKER = {"#004b75": "#8cb8e8", "#8b3a9e": "#c98bd8", "#b3a100": "#d6c94a", "#7aa6c2": "#9fc3da", "#66c2a5": "#8fd8c0"}
 INK = {"light": "#23201b", "dark": "#ece5d8"}
 
 
 def show_charts(
-    charts: Sequence[alt.TopLevelMixin] | Callable[[], Sequence[alt.TopLevelMixin]],
+    charts: Drawn | Callable[[], Drawn],
     *,
     key: str,
     across: int = 2,
@@ -35,13 +43,13 @@ def show_charts(
     view: Hashable = None,
     mark: Mark | None = None,
 ) -> int:
-    """Charts in rows, one below the other on a telephone.
+    """Charts in rows, one below the other on a telephone, each under its title, which wraps as text does.
 
     Args:
         charts: Each stretches to its place. With `result`, a function that draws them.
         key: Unique on the page.
-        across: How many beside each other.
-        alt_text: What the charts show, for those who do not see them.
+        across: How many beside each other, where `Panels` do not say it.
+        alt_text: What the charts show, where they do not say it themselves.
         result: What they are drawn from: they are drawn once for it, the key, the view and the theme, and shared
             by all sessions that hold the same object.
         view: Everything else that the drawing depends on.
@@ -51,18 +59,44 @@ def show_charts(
         How many there were.
     """
     own = page_specs(charts, key=key, result=result, view=view)
-    if mark is not None and own:
-        own = [marked(own[0], mark, INK[page_theme()]), *own[1:]]
-    for start in range(0, len(own), across):
-        row = own[start : start + across]
-        places = st.columns(across if len(own) > 1 else 1, gap="medium")
+    if not own:
+        return 0
+    if mark is not None:
+        first = next(n for n, spec in enumerate(own) if not spec.get("usermeta", {}).get("strip"))
+        own = [*own[:first], marked(own[first], mark, INK[page_theme()]), *own[first + 1 :]]
+    across = own[0].get("usermeta", {}).get("across", across)
+    strips = [spec for spec in own if spec.get("usermeta", {}).get("strip")]
+    panels = [spec for spec in own if not spec.get("usermeta", {}).get("strip")]
+    for number, spec in enumerate(strips):
+        show_spec(spec, key=f"{key}_strip_{number}")
+    for start in range(0, len(panels), across):
+        row = panels[start : start + across]
+        places = st.columns(across if len(panels) > 1 else 1, gap="medium")
         for number, (place, spec) in enumerate(zip(places, row, strict=False)):
-            place.vega_lite_chart(spec, key=f"{key}_{start + number}", alt=alt_text or None)
-    return len(own)
+            with place:
+                show_spec(spec, key=f"{key}_{start + number}", alt_text=alt_text)
+    return len(panels)
+
+
+def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: Any) -> Any:
+    """One of `page_specs` here: its title as text, then the chart with what it says of itself.
+
+    Args:
+        spec: The specification; it is not changed.
+        key: Unique on the page.
+        alt_text: What the chart shows, where it does not say it itself.
+        more: As `st.vega_lite_chart` takes it (`on_select`, `width` ...); what it returns is returned.
+    """
+    title, below = title_of(dict(spec))
+    if title or below:
+        lines = [f"**{plain(title)}**" if title else "", f":gray[:small[{plain(below)}]]" if below else ""]
+        st.markdown("  \n".join(filter(None, lines)))
+    shown = {name: part for name, part in spec.items() if name not in ("title", "usermeta", "description")}
+    return st.vega_lite_chart(shown, key=key, alt=words_of(dict(spec)) or alt_text or None, **more)
 
 
 def page_specs(
-    charts: Sequence[alt.TopLevelMixin] | Callable[[], Sequence[alt.TopLevelMixin]],
+    charts: Drawn | Callable[[], Drawn],
     *,
     key: str,
     result: object = None,
@@ -72,10 +106,22 @@ def page_specs(
     theme, hall = page_theme(), presenting()
 
     def specs() -> list[dict[str, Any]]:
-        drawn = charts() if callable(charts) else charts
+        with drawing(Hand(roomy=1.5 if hall else 1.0)):
+            made = charts() if callable(charts) else charts
         colours = paired_colours() if theme == "dark" else {}
-        own = [themed(chart.to_dict(), theme, colours) for chart in drawn]
-        return [with_arrow_data(enlarged(spec) if hall else spec) for spec in own]
+        drawn = made.charts if isinstance(made, Panels) else made
+
+        def ready(chart: alt.TopLevelMixin) -> dict[str, Any]:
+            spec = themed(chart.to_dict(), theme, colours)
+            return with_arrow_data(enlarged(spec) if hall else spec)
+
+        found = [ready(chart) for chart in drawn]
+        if isinstance(made, Panels):
+            found = [{**spec, "usermeta": {"across": made.across}} for spec in found]
+            if made.strip is not None:
+                strip = ready(made.strip)
+                found.insert(0, {**strip, "usermeta": {"across": made.across, "strip": True}})
+        return found
 
     return specs() if result is None else made_once().get(result, ("charts", key, view, theme, hall), specs)
 
@@ -100,7 +146,7 @@ def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:
 def paired_colours() -> dict[str, str]:
     """Each chart colour of the light theme with its counterpart of the dark one."""
     light, dark = (st.get_option(f"theme.{theme}.chartCategoricalColors") or () for theme in ("light", "dark"))
-    return {str(old).lower(): str(new) for old, new in zip(light, dark, strict=False)}
+    return DARKER | {str(old).lower(): str(new) for old, new in zip(light, dark, strict=False)}
 
 
 def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
-from core.probes import charts, sentence_charts
+from core.probes import charts, sentence_charts, word_charts
 from core.probes.sentences import (
     SENTENCE_SHOWN,
     SentenceSpec,
@@ -36,6 +36,8 @@ from ui.studies import contents
 from ui.text import plain
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from core.probes.data import Tree
     from core.probes.predict import SentenceView
     from core.probes.result import ProbeResult
@@ -108,18 +110,13 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     show_headline(result, scores_sentence(result, metric), form.bar)
     differences = result.tables["differences"]
     compared = (differences["metric"] == metric).any()
-    show_charts(
-        lambda: [
-            charts.scores_chart(result, metric),
-            *([charts.difference_chart(result, metric)] if compared else []),
-        ],
-        key="scores",
-        alt_text=result.headline,
-        result=result,
-        view=metric,
-        mark=lessons.mark("probe"),
-    )
-    show_downloads(result, lambda: charts.scores_chart(result, metric), lambda: charts.figures(result), view=metric)
+
+    def drawn() -> list[alt.TopLevelMixin]:
+        both = [charts.scores_chart(result, metric)]
+        return [*both, charts.difference_chart(result, metric)] if compared else both
+
+    show_charts(drawn, key="scores", alt_text=result.headline, result=result, view=metric, mark=lessons.mark("probe"))
+    show_downloads(result, drawn, lambda: charts.figures(result), view=metric)
     if any(probes.heads is not None for probes in result.probes.values()):
         st.download_button(
             "Predicted heads of the test sentences",
@@ -227,10 +224,12 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
         return
     show_headline(sweep)
     drawing = partial(charts.sweep_chart, sweep.table)
-    show_charts(
-        lambda: [drawing(metric) for metric in ("uuas", "dspr")], key="sweep", alt_text=sweep.headline, result=sweep
-    )
-    show_downloads(sweep, drawing, lambda: {"sweep": drawing()}, view="sweep")
+
+    def drawn() -> list[alt.TopLevelMixin]:
+        return [drawing(metric) for metric in ("uuas", "dspr")]
+
+    show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)
+    show_downloads(sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep")
     show_table(sweep.table)
 
 
@@ -282,19 +281,19 @@ def _draw(view: SentenceView, model: str, layer: int) -> None:
     _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
     st.caption("Parse above the words, prediction below; triangles mark the roots. Point at an arc for its distances.")
     show_charts(
-        lambda: sentence_charts.distance_charts(view),
+        lambda: word_charts.distance_charts(view),
         key="distances",
         alt_text="Distances between words, true and predicted.",
         result=view,
     )
     show_charts(
-        lambda: [sentence_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.", result=view
+        lambda: [word_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.", result=view
     )
     comments = {"model": model, "layer": str(layer)}
     with st.container(horizontal=True):
         for label, name, make, kind in (
             ("Arcs (SVG)", "arcs.svg", lambda: chart_svg(sentence_charts.arcs_chart(view)), "image/svg+xml"),
-            ("Plane (SVG)", "plane.svg", lambda: chart_svg(sentence_charts.plane_chart(view)), "image/svg+xml"),
+            ("Plane (SVG)", "plane.svg", lambda: chart_svg(word_charts.plane_chart(view)), "image/svg+xml"),
             ("Heads (CoNLL-U)", "sentence.conllu", lambda: _conllu(view, comments), "text/plain"),
         ):
             st.download_button(

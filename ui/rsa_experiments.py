@@ -131,7 +131,7 @@ def _experiment(
     if result.table.empty:
         return
     show_charts(lambda: drawn(result), key=study.__name__, alt_text=result.headline, result=result, view=name)
-    show_downloads(result, lambda: next(iter(study.figures(result).values())), lambda: study.figures(result), view=name)
+    show_downloads(result, lambda: drawn(result), lambda: study.figures(result), view=name)
     for table in result.tables.values():
         show_table(table)
     show_method(result, caveats)

@@ -140,15 +140,20 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     )
     panels = {GRID: "model", TEXTS: "corpus"}.get(view)
     names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
+
+    def drawn() -> list[alt.TopLevelMixin]:
+        return [chart(result, *name) for name in names]
+
+    called = f"{view} {result.spec['measure']}"
     show_charts(
-        lambda: [chart(result, *name) for name in names],
+        drawn,
         key="figure",
         alt_text=result.headline,
         result=result,
         view=view,
         mark=lessons.mark("rsa") if view == CURVES else None,
     )
-    show_downloads(result, lambda: chart(result), lambda: charts.figures(result), table=table, view=view)
+    show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view, name=called)
     show_table(result.tables[table])
 
 
@@ -170,11 +175,11 @@ def _draw_layer(address: Address, result: Result) -> None:
         help="Whose words are drawn; all maps share their axes.",
     )
     drawn = [model for model in models if model in shown] or models[:1]
-    show_charts(
-        lambda: [charts.token_chart(result, layer, model) for model in drawn],
-        key="map",
-        alt_text=result.headline,
-        result=result,
-        view=(layer, *drawn),
-    )
-    show_downloads(result, lambda: charts.token_chart(result, layer), lambda: charts.figures(result), view=layer)
+
+    def maps() -> list[alt.TopLevelMixin]:
+        return [charts.token_chart(result, layer, model) for model in drawn]
+
+    view = (layer, *drawn)
+    show_charts(maps, key="map", alt_text=result.headline, result=result, view=view)
+    called = f"layer {layer} {' '.join(names[model] for model in drawn)}"
+    show_downloads(result, maps, lambda: charts.figures(result), view=view, name=called)

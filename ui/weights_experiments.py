@@ -77,7 +77,7 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
     )
     st.caption("Dashed: what a Gaussian change of equal norm makes.")
     show_downloads(
-        result, lambda: intruders.intruders_chart(result), lambda: intruders.figures(result), view="intruders"
+        result, lambda: [*intruders.figures(result).values()], lambda: intruders.figures(result), view="intruders"
     )
     for table in result.tables.values():
         show_table(table)

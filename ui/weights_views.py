@@ -20,13 +20,14 @@ from core.weights.vectors import VECTORS
 from core.weights.view_headlines import depth_sentence, distances_sentence, map_sentence, neighbours_sentence
 from ui import lessons, shell
 from ui.downloads import show_downloads
-from ui.figures import page_specs, show_charts
+from ui.figures import page_specs, show_charts, show_spec
 from ui.forms import Form
 from ui.results import show_table
 from ui.text import plain
 
 if TYPE_CHECKING:
     from core.results.export import Result
+    from core.results.panels import Panels
 
 SHOWN = "weights/shown_model"
 COLUMNS = {"label": "Label", "task": "Task", "data": "Data", "base": "Base", "cluster": "Cluster"}
@@ -168,14 +169,14 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
         return charts.map_chart(shown, str(by), chosen)
 
     chosen = str(st.session_state[SHOWN])
-    st.vega_lite_chart(
+    show_spec(
         page_specs(lambda: [drawn(chosen)], key=CHART, result=shown, view=(by, chosen))[0],
         key=CHART,
         on_select=_take_click,
         selection_mode=charts.CHOSEN,
-        alt=result.headline,
     )
-    show_downloads(shown, drawn, lambda: charts.figures(shown), view=by)
+    st.caption("Click a model for its spectra.")
+    show_downloads(shown, drawn, lambda: charts.figures(shown), view=by, name=f"{drawing} by {by}")
     _one_model(result, models)
     with st.expander("Table: models", icon=":material/table:"):
         show_table(shown.table)
@@ -238,25 +239,17 @@ def depth_view(result: Result) -> None:
         help="Rank is the number of directions that hold this share of the squared singular values.",
     )
     of = right.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP)
-    families = rank_charts.families_of(result, str(of))
     if measure == "relative_norm" and of == "weights":
         st.info("Norms are those of deltas, relative to the base.", icon=":material/info:")
         return
     threshold = round(percent / 100, 6)
 
-    def drawn(family: str) -> Any:
-        return rank_charts.depth_chart(result, family, str(of), threshold, str(measure), legend=family == families[0])
+    def drawn() -> Panels:
+        return rank_charts.depth_panels(result, str(of), threshold, str(measure))
 
     view = (of, threshold, measure)
-    show_charts(
-        lambda: [drawn(family) for family in families],
-        key="depth",
-        across=3,
-        alt_text="Rank by layer for each family of matrices",
-        result=result,
-        view=view,
-    )
-    show_downloads(result, lambda: drawn(families[0]), lambda: charts.figures(result), table="ranks", view=view)
+    show_charts(drawn, key="depth", result=result, view=view)
+    show_downloads(result, drawn, lambda: charts.figures(result), table="ranks", view=view)
     with st.expander("Table: trends", icon=":material/table:"):
         show_table(result.tables["trends"].drop(columns="coefficients"))
 
@@ -288,15 +281,4 @@ def _one_model(result: Result, models: Sequence[str]) -> None:
     of = kinds[0]
     if len(kinds) > 1:
         of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of", help=OF_HELP))
-    families = rank_charts.families_of(result, of)
-    show_charts(
-        lambda: [
-            rank_charts.spectrum_chart(result, model, family, of, legend=not place)
-            for place, family in enumerate(families)
-        ],
-        key="spectra",
-        across=3,
-        alt_text=f"Singular values of {names[model]}, by family and layer",
-        result=result,
-        view=(model, of),
-    )
+    show_charts(lambda: rank_charts.spectrum_panels(result, model, of), key="spectra", result=result, view=(model, of))

@@ -1,20 +1,28 @@
 """Charts of the alignment room: error by method and layer, pairs, layers into layers, training, the space itself.
 
-Methods keep their colours on every chart; controls are grey. No chart sets a background or a text colour, so a light
-and a dark theme both fit; one without panels stretches to its container.
+Methods keep their colours on every chart; controls are grey and dashed. No chart sets a background or a text colour,
+so a light and a dark theme both fit; one without panels stretches to its container.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from core.alignment.headline import WHICH, judged
+from core.alignment.lines import ERROR_TITLE, HEIGHT, ceiling_of, curves_of_methods, error_chart, with_labels
 from core.alignment.registry import METHODS
 from core.errors import SpecError
-from core.results.charts import BLUE, GREY, ORANGE, heading
-from core.results.names import short_name
+from core.results.charts import BLUE, BROWN, GREY, ORANGE, SHAPES, colour_between, heading, legend
+from core.results.curves import BREAK, Look
+from core.results.hand import hand
+from core.results.heatmaps import heatmap
+from core.results.names import short_names
+from core.results.numbers import Tip, label_expr, text_of, told
+from core.results.panels import beside
+from core.results.planes import Plane, span_of
+from core.results.words import bars_in_words, cells_in_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -22,165 +30,158 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 320
-TALL = 440  # with a legend of several rows below, which takes its room from the height
-SOURCE, TARGET = "source", "target"
-ERROR_TITLE = "Held-out error (share of variance)"
 GROUPS = {"models": "first group", "against": "second group"}
 
 
 def method_chart(result: Result) -> alt.TopLevelMixin:
-    """Held-out error by method: a box over all pairs and layers, and the mean with its band."""
+    """Held-out error by method: a box over all pairs and layers, the mean with its band and as a number."""
     import altair as alt
 
     words = judged(result.tables["methods"])
     table = _test(result, words)
     if table.empty:
         raise SpecError("There is no pair to draw.")
-    order, ceiling = [METHODS[name].label for name in result.spec["methods"]], _ceiling(table)
-    y = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=160))
-    x = alt.X("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, ceiling], clamp=True))
-    boxes = (
-        alt.Chart(table)
-        .mark_boxplot(extent="min-max", size=14, opacity=0.55, rule={"color": GREY}, median={"color": GREY})
-        .encode(x=x, y=y, color=_colour(alt, result, legend=None))
-    )
     means = with_labels(result.tables["methods"])
     means = means[(means["group"] == "models") & (means["words"] == words)]
-    bands = (
-        alt.Chart(means)
-        .mark_rule(strokeWidth=3, clip=True, color=GREY)
-        .encode(x=alt.X("low:Q", title=ERROR_TITLE), x2="high:Q", y=y)
+    shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
+    ceiling = ceiling_of(table["nmse"])
+    spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
+    spread.columns = ["least", "lower", "median", "upper", "most"]
+    tips = (Tip("label", "Method"), Tip("nmse", "Mean error", "share"), Tip("low", "Band, 95 %", "share"))
+    rows, tooltip = told(means.merge(spread.reset_index(), on="label"), tips)
+    rows = rows.assign(written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling)
+    scale = alt.Scale(domain=[0, ceiling], nice=False, range=[0, {"expr": f"width - {3.6 * hand().letter:.0f}"}])
+    axis = alt.Axis(labelExpr=str(label_expr("share")), tickCount=6)
+
+    def along(column: str) -> alt.X:
+        return alt.X(f"{column}:Q", title=ERROR_TITLE, scale=scale, axis=axis)
+
+    colours = [METHODS[name].colour for name in METHODS if METHODS[name].label in shown]
+    domain = [METHODS[name].label for name in METHODS if METHODS[name].label in shown]
+    colour = alt.Color("label:N", scale=alt.Scale(domain=domain, range=colours), legend=None)
+    y = alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(labelLimit=160, ticks=False))
+    base = alt.Chart(rows).encode(y=y, tooltip=tooltip)
+    inside = base.transform_filter("!datum.out")
+    chance = alt.Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
+    beyond = base.transform_filter("datum.out").mark_point(
+        shape=BREAK, angle=90, size=130, filled=False, strokeWidth=1.6, opacity=1, color=GREY
     )
-    points = (
-        alt.Chart(means)
-        .mark_point(filled=True, size=70, shape="diamond", color=ORANGE, clip=True)
-        .encode(
-            x="nmse:Q",
-            y=y,
-            tooltip=[
-                alt.Tooltip("label:N", title="Method"),
-                alt.Tooltip("nmse:Q", title="Mean error", format=".3f"),
-                alt.Tooltip("low:Q", title="Band from", format=".3f"),
-                alt.Tooltip("high:Q", title="to", format=".3f"),
-            ],
-        )
+    layers = [
+        base.mark_rule(color=GREY, clip=True).encode(x=along("least"), x2="most:Q"),
+        base.mark_bar(size=14, opacity=0.55, clip=True).encode(x=along("lower"), x2="upper:Q", color=colour),
+        base.mark_tick(size=14, thickness=2, color=GREY, clip=True).encode(x=along("median")),
+        *([chance.encode(x=along("one"))] if ceiling > 1 else []),
+        base.mark_rule(strokeWidth=3, clip=True, color=BROWN).encode(x=along("low"), x2="high:Q"),
+        inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(x=along("nmse")),
+        beyond.encode(x=along("edge")),
+        base.mark_text(align="left", dx=8, fontSize=hand().letter).encode(x=along("edge"), text="written:N"),
+    ]
+    what = f"Error by method: {WHICH[words]}"
+    below = "boxes: pairs and layers; diamonds and numbers: mean; bars: its band, 95 %" + (
+        "; two strokes: the mean lies beyond the axis" if rows["out"].any() else ""
     )
-    beyond = f"; above {ceiling:.1f} at the edge" if (table["nmse"] > ceiling).any() else ""
-    below = f"boxes: pairs and layers; diamonds: mean; lines: 95 %{beyond}"
-    title = heading(f"Error by method: {WHICH[words]}", below)
-    return alt.layer(boxes, _chance(alt), bands, points).properties(title=title, width="container", height=HEIGHT)
+    order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
+    height = hand().height(max(HEIGHT * 0.5, 26 * len(shown)))
+    chart = alt.layer(*layers).properties(
+        title=heading(what, below),
+        width="container",
+        height=height,
+        description=bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse"),
+    )
+    return cast("alt.TopLevelMixin", chart)
 
 
 def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
-    """Held-out error by layer, a curve per method, with bands over models and what was held out."""
-    import altair as alt
-
+    """Held-out error by layer, one curve per method, with bands over models and what was held out."""
     words, table = judged(result.tables["methods"]), result.tables["layers"]
     table = table[(table["group"] == group) & (table["words"] == words)]
-    table = with_labels(table)
     if table.empty:
         raise SpecError(f"There is no {GROUPS.get(group, group)} in this study.")
-    top = _ceiling(table)
-    x = alt.X("layer:Q", title="Layer (0 = embeddings)", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
-    y = alt.Y("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, top], clamp=True))
-    colour = _colour(
-        alt, result, legend=alt.Legend(orient="bottom", columns=3, title=None, labelLimit=140, symbolOpacity=1)
-    )
-    tooltip = [
-        alt.Tooltip("label:N", title="Method"),
-        alt.Tooltip("layer:Q", title="Layer"),
-        alt.Tooltip("nmse:Q", title="Error", format=".3f"),
-        alt.Tooltip("low:Q", title="Band from", format=".3f"),
-        alt.Tooltip("high:Q", title="to", format=".3f"),
-    ]
-    base = alt.Chart(table)
-    bands = base.mark_area(opacity=0.15, clip=True).encode(
-        x=x, y=alt.Y("low:Q", title=ERROR_TITLE), y2="high:Q", color=colour
-    )
-    lines = base.mark_line(point=True, clip=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
     which = f", {GROUPS[group]}" if result.spec["against"] else ""
-    title = heading(f"Error by layer{which}: {WHICH[words]}", "0: the target exactly; 1: no better than its mean")
-    return alt.layer(bands, lines, _chance(alt, vertical=False)).properties(title=title, width="container", height=TALL)
+    return error_chart(
+        table,
+        f"Error by layer{which}: {WHICH[words]}",
+        "0: the target exactly; 1: no better than its mean; bands: 95 %",
+    )
 
 
 def grid_chart(result: Result) -> alt.TopLevelMixin:
     """Any layer of the source into any layer of the target, for the first pair."""
-    import altair as alt
-
     table = result.tables.get("grid")
     if table is None:
         raise SpecError("This study has no layer-by-layer map.")
-    source, target = result.spec["models"][:2]
-    chart = (
-        alt.Chart(table)
-        .mark_rect()
-        .encode(
-            x=alt.X("target_layer:O", title=f"Layer of {short_name(target)}", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("source_layer:O", title=f"Layer of {short_name(source)}", sort="descending"),
-            color=alt.Color(
-                "nmse:Q",
-                title="Error",
-                scale=alt.Scale(scheme="viridis", reverse=True, domain=[0, float(min(1.0, table["nmse"].max()))]),
-            ),
-            tooltip=[
-                alt.Tooltip("source_layer:O", title="From layer"),
-                alt.Tooltip("target_layer:O", title="into layer"),
-                alt.Tooltip("nmse:Q", title="Error", format=".3f"),
-            ],
-        )
+    names = short_names(result.spec["models"])
+    source, target = (names[ref] for ref in result.spec["models"][:2])
+    titles = (f"Layer of {target}", f"Layer of {source}", "Error")
+    tips = (Tip("source_layer", "From layer", "whole"), Tip("target_layer", "into layer", "whole"))
+    chart = heatmap(
+        table, x="target_layer", y="source_layer", value="nmse", titles=titles, ends=(0.0, 1.0), reverse=True,
+        tips=(*tips, Tip("nmse", "Error", "share")), height=HEIGHT,
+    )  # fmt: skip
+    what = "Any layer into any layer"
+    below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held out"
+    words = cells_in_words(
+        table, f"{what}: {below}", row="source_layer", column="target_layer", value="nmse", value_title="error"
     )
-    label = METHODS[result.spec["grid"]].label
-    below = f"{label}, {short_name(source)} into {short_name(target)}, held out"
-    title = heading("Any layer into any layer", below)
-    return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=HEIGHT))
+    return cast("alt.TopLevelMixin", chart.properties(title=heading(what, below), description=words))
 
 
 def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
     """Mean held-out error over layers of every directed pair, models in the order of their clustering."""
-    import altair as alt
-
     words = judged(result.tables["methods"])
     table = _test(result, words)
     table = table[table["method"] == method].groupby(["source", "target"], as_index=False)["nmse"].mean()
     if table.empty:
         raise SpecError(f"There is no pair aligned by {method}.")
-    order = [short_name(ref) for ref in _clustered(table)]
-    table = table.assign(source=table["source"].map(short_name), target=table["target"].map(short_name))
-    base = alt.Chart(table).encode(
-        x=alt.X("target:N", sort=order, title="Into", axis=alt.Axis(labelAngle=-45)),
-        y=alt.Y("source:N", sort=order, title="From"),
-    )
-    cells = base.mark_rect().encode(
-        color=alt.Color("nmse:Q", title="Error", scale=alt.Scale(scheme="viridis", reverse=True)),
-        tooltip=["source:N", "target:N", alt.Tooltip("nmse:Q", title="Error", format=".3f")],
-    )
-    title = heading("Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers")
-    return cast("alt.TopLevelMixin", cells.properties(title=title, width="container", height=HEIGHT))
+    names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
+    order = [names[ref] for ref in _clustered(table)]
+    table = table.assign(source=table["source"].map(names), target=table["target"].map(names))
+    chart = heatmap(
+        table, x="target", y="source", value="nmse", titles=("Into", "From", "Error"), ends=(0.0, 1.0), reverse=True,
+        tips=(Tip("source", "From"), Tip("target", "Into"), Tip("nmse", "Error", "share")), order=(order, order),
+        angle=-45 if len(order) > 4 else 0, height=max(160, min(HEIGHT + 120, 46 * len(order))),
+    )  # fmt: skip
+    what, below = "Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers"
+    said = cells_in_words(table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error")
+    return cast("alt.TopLevelMixin", chart.properties(title=heading(what, below), description=said))
 
 
-def curve_chart(result: Result) -> alt.TopLevelMixin:
-    """Validation error of the networks during training, a curve a layer, mean over pairs."""
-    import altair as alt
+def trained(result: Result) -> list[str]:
+    """The networks whose training was recorded."""
+    table = result.tables.get("curves")
+    return [] if table is None else [name for name in METHODS if (table["method"] == name).any()]
 
+
+def curve_chart(result: Result, method: str = "") -> alt.TopLevelMixin:
+    """Validation error of a network during training, one curve per layer, mean over pairs.
+
+    Args:
+        result: Of the alignment study.
+        method: One network, for a chart that stretches; all beside each other without it.
+
+    Raises:
+        SpecError: If no network was trained.
+    """
     table = result.tables.get("curves")
     if table is None:
         raise SpecError("No network was trained in this study.")
-    table = table.groupby(["method", "layer", "step"], as_index=False)["validation"].mean()
-    table = with_labels(table)
-    chart = (
-        alt.Chart(table)
-        .mark_line()
-        .encode(
-            x=alt.X("step:Q", title="Training step"),
-            y=alt.Y("validation:Q", title="Validation error", scale=alt.Scale(zero=False)),
-            color=alt.Color("layer:O", title="Layer", scale=alt.Scale(scheme="viridis")),
-            strokeDash=alt.StrokeDash("label:N", title=None, legend=alt.Legend(orient="bottom", labelLimit=160)),
-            tooltip=["label:N", "layer:O", "step:Q", alt.Tooltip("validation:Q", format=".3f")],
-        )
+    if not method:
+        return beside([curve_chart(result, name) for name in trained(result)])
+    low, high = span_of(table["validation"])
+    table = table[table["method"] == method].groupby(["layer", "step"], as_index=False)["validation"].mean()
+    layers = sorted(set(table["layer"]))
+    rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
+    looks = {
+        f"layer {layer}": Look(colour_between(place / max(len(layers) - 1, 1)), point=False)
+        for place, layer in enumerate(layers)
+    }
+    steps = (0.0, float(max(result.tables["curves"]["step"].max(), 1)))
+    plane = Plane(
+        *("step", "validation", "Training step", "Validation error", low, high, steps), x_axis={"tickCount": 5}
     )
-    title = heading("Training of the networks", "step 0: closed form; a line ends where its map converged")
-    return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=HEIGHT))
+    what = f"Training: {METHODS[method].label}"
+    below = "step 0: closed form; a line ends where its map converged"
+    return curves_of_methods(rows, plane, looks, what, below, "share")
 
 
 def space_chart(result: Result, source: str, target: str, method: str, layer: int, place: str) -> alt.TopLevelMixin:
@@ -207,8 +208,13 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
         raise SpecError(f"There is no picture of {source} into {target} by {method}.")
     ours, theirs = ours[there], theirs[there]
     ends = pd.DataFrame({"x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
+    names = short_names((source, target))
+    spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
     dots = pd.concat(
-        [pd.DataFrame({"space": name, "x": at[:, 0], "y": at[:, 1]}) for name, at in ((SOURCE, ours), (TARGET, theirs))]
+        [
+            pd.DataFrame({"space": name, "x": at[:, 0], "y": at[:, 1]})
+            for name, at in zip(spaces, (ours, theirs), strict=True)
+        ]
     )
     axis = alt.Axis(labels=False, ticks=False, grid=False)
     x = alt.X("x:Q", title="Target's first component", axis=axis)
@@ -216,13 +222,30 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     colour = alt.Color(
         "space:N",
         title=None,
-        scale=alt.Scale(domain=[SOURCE, TARGET], range=[ORANGE, BLUE]),
-        legend=alt.Legend(orient="bottom"),
+        scale=alt.Scale(domain=list(spaces), range=[ORANGE, BLUE]),
+        legend=legend(),
+    )
+    shape = alt.Shape(
+        "space:N", title=None, scale=alt.Scale(domain=list(spaces), range=list(SHAPES[:2])), legend=legend()
     )
     rules = alt.Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    points = alt.Chart(dots).mark_circle(size=26, opacity=0.8).encode(x=x, y=y, color=colour)
-    title = heading("Before the map" if place == "source" else "After the map", "lines join the same word")
-    return alt.layer(rules, points).properties(title=title, width="container", height=HEIGHT)
+    points = alt.Chart(dots).mark_point(filled=True, size=26, opacity=0.8)
+    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=[alt.Tooltip("space:N", title="Space")])
+    what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
+    apart = float(np.linalg.norm(ours - theirs, axis=1).mean())
+    across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
+    words = (
+        f"{what}. Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and {spaces[1]}; "
+        f"the two places of a word are {text_of(apart / across)} of the words' "
+        "mean distance from their centre apart, on average."
+    )
+    chart = alt.layer(rules, points).properties(
+        title=heading(what, "lines join the same word"),
+        width="container",
+        height=hand().height(HEIGHT),
+        description=words,
+    )
+    return cast("alt.TopLevelMixin", chart)
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
@@ -235,6 +258,9 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
         charts |= {"methods": method_chart(result), "layers": layer_chart(result)}
     if "against" in groups:
         charts["layers-second-group"] = layer_chart(result, "against")
+    if "models" in groups:
+        words, means = judged(result.tables["methods"]), result.tables["methods"]
+        charts["pairs"] = pair_chart(result, best_method(means, words))
     if "grid" in result.tables:
         charts["grid"] = grid_chart(result)
     if "curves" in result.tables:
@@ -242,19 +268,10 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     return charts
 
 
-def with_labels(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with what charts call its methods."""
-    return table.assign(label=table["method"].map(lambda name: METHODS[name].label))
-
-
-def colour_of(table: pd.DataFrame) -> alt.Color:
-    """The colours of the methods in a table, with a legend below."""
-    import altair as alt
-
-    names = [name for name in METHODS if name in set(table["method"])]
-    scale = alt.Scale(domain=[METHODS[name].label for name in names], range=[METHODS[name].colour for name in names])
-    legend = alt.Legend(orient="bottom", columns=3, labelLimit=140, symbolOpacity=1)
-    return alt.Color("label:N", title=None, scale=scale, legend=legend)
+def best_method(means: pd.DataFrame, words: str) -> str:
+    """The method with the lowest mean error in the first group."""
+    rows = means[(means["group"] == "models") & (means["words"] == words)]
+    return str(rows.sort_values("nmse")["method"].iloc[0])
 
 
 def _test(result: Result, words: str) -> pd.DataFrame:
@@ -262,25 +279,6 @@ def _test(result: Result, words: str) -> pd.DataFrame:
     table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
     table = table[table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])]
     return with_labels(table)
-
-
-def _ceiling(table: pd.DataFrame) -> float:
-    """The end of the error axis: 1.2 unless everything is below; what is above is drawn at the edge."""
-    return float(min(1.2, max(0.2, table["nmse"].max() * 1.05)))
-
-
-def _colour(altair: Any, result: Result, legend: object) -> alt.Color:
-    names = [name for name in METHODS if name in result.spec["methods"]]
-    scale = altair.Scale(domain=[METHODS[n].label for n in names], range=[METHODS[n].colour for n in names])
-    return cast("alt.Color", altair.Color("label:N", title=None, scale=scale, legend=legend))
-
-
-def _chance(alt: Any, vertical: bool = True) -> Any:
-    """The line of a map that knows nothing but the mean."""
-    import pandas as pd
-
-    rule = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
-    return rule.encode(x="one:Q") if vertical else rule.encode(y="one:Q")
 
 
 def _clustered(table: pd.DataFrame) -> list[str]:

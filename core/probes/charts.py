@@ -6,12 +6,17 @@ colour, so a light and a dark theme both fit; each stretches to its container.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import SpecError
-from core.probes.tables import CHAIN, CONTROL, PARSED, POSITION, PROBE_OF, RANDOM, SELECTIVITY, metric_label
-from core.results.charts import GREY, colours_of, heading, layer_axis, legend, shapes_of
-from core.results.names import short_name, short_names
+from core.probes.tables import CHAIN, CONTROL, PARSED, PERCENT, POSITION, PROBE_OF, RANDOM, SELECTIVITY, metric_label
+from core.results.charts import GREY, colours_of, heading, shapes_of
+from core.results.curves import Look, curves
+from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+from core.results.planes import Plane, layer_plane, rule, span_of
+from core.results.words import lines_in_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -20,12 +25,11 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 340
-LAYER_TITLE = "Layer (0 = embeddings)"
 YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
 
 
 def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> alt.TopLevelMixin:
-    """A curve a model by layer with its band; control trees dashed in the same colour; baselines as grey lines.
+    """One curve per model by layer with its band; control trees dotted in the same colour; baselines as grey lines.
 
     Args:
         result: Of a probe study.
@@ -35,48 +39,34 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     Raises:
         SpecError: If the result has no such metric.
     """
-    import altair as alt
+    import pandas as pd
 
     rows = _rows(result, metric)
-    label = metric_label(metric)
-    learned = rows["probe"].str.endswith(CONTROL)  # on control trees
+    label, learned = metric_label(metric), rows["probe"].str.endswith(CONTROL)  # on control trees
     scored = rows[rows["layer"].notna() & ~learned]
-    names = list(dict.fromkeys(scored["name"]))
-    x, y = (
-        layer_axis(),
-        alt.Y("value:Q", title=label, scale=alt.Scale(zero=metric.endswith(SELECTIVITY), nice=True)),
-    )
-    colour, shape = _model_scales(alt, names)
-    curves = alt.Chart(scored)
-    layers: list[Any] = [
-        curves.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q", title=label), y2="high:Q", color=colour),
-    ]
-    lines = rows[rows["layer"].isna() & rows["model"].isin(list(YARDSTICKS)) & ~learned]
-    if not lines.empty:
-        layers += _yardsticks(alt, lines, label)
+    looks = _looks(result.table["model"], scored["model"])
+    parts = [scored]
     control = rows[rows["layer"].notna() & learned]
     if controls and not control.empty:
-        layers.append(
-            alt.Chart(control.assign(kind="on control trees"))
-            .mark_line(strokeWidth=1.5, strokeDash=[3, 3], opacity=0.9)
-            .encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, label, control=True))
-        )
-    layers += [
-        curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
-        curves.mark_point(size=60, filled=True, opacity=1).encode(
-            x=x, y=y, color=colour, shape=shape, tooltip=_tooltip(alt, label)
-        ),
-    ]
-    subtitle = "band: 95 %, over test sentences and probes"
+        parts.append(control.assign(name=control["name"] + ", control", low=float("nan"), high=float("nan")))
+        looks |= {
+            f"{name}, control": Look(look.colour, look.shape, (2, 3), point=False, width=1.6)
+            for name, look in list(looks.items())
+            if (control["name"] == name).any()
+        }
+    lines = rows[rows["layer"].isna() & rows["model"].isin(list(YARDSTICKS)) & ~learned]
+    bare = pd.concat(parts)
+    ends = span_of(bare["value"], bare["low"], bare["high"], lines["value"], zero=metric.endswith(SELECTIVITY))
+    plane = layer_plane(bare, "value", label, ends, kind=_kind(metric), height=HEIGHT)
+    for line in lines.itertuples():
+        parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
+        looks[str(line.model)] = Look(GREY, "circle", YARDSTICKS[str(line.model)], False, 1.5, band=False)
+    table = pd.concat(parts, ignore_index=True)
+    subtitle = "bands: 95 %, over test sentences and probes"
     if controls and not control.empty:
         subtitle += "; dotted: the same probes on control trees"
-    title = heading(f"{label} by layer", subtitle)
-    return cast(
-        "alt.TopLevelMixin",
-        alt.layer(*layers)
-        .resolve_scale(color="shared", strokeDash="independent")
-        .properties(width="container", height=HEIGHT, title=title),
-    )
+    chart = curves(table, plane, looks, _tips(label, _kind(metric)))
+    return _finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
 
 
 def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
@@ -85,7 +75,7 @@ def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
     Raises:
         SpecError: If there was nothing to compare with the base.
     """
-    import altair as alt
+    import pandas as pd
 
     table = result.tables["differences"]
     rows = table[table["metric"] == metric]
@@ -93,29 +83,16 @@ def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
         raise SpecError(f"This result compares no models in {metric}: choose two models or more.")
     names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
     rows, base, label = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]], metric_label(metric)
-    # The base comes first among the colours of the scores chart, so that a model keeps its colour here.
-    colour, shape = _model_scales(alt, [base, *dict.fromkeys(rows["name"])], shown=list(dict.fromkeys(rows["name"])))
-    x = layer_axis()
-    y_title = f"{label}, less {base}"
-    chart = alt.Chart(rows)
-    tooltip = [
-        alt.Tooltip("name:N", title="Model"),
-        alt.Tooltip("layer:Q", title="Layer"),
-        alt.Tooltip("difference:Q", title=f"Less {base}", format="+.2f"),
-        alt.Tooltip("low:Q", title="Band from", format="+.2f"),
-        alt.Tooltip("high:Q", title="Band to", format="+.2f"),
-    ]
-    y = alt.Y("difference:Q", title=y_title)
-    return alt.layer(
-        alt.Chart(rows.assign(zero=0.0).head(1)).mark_rule(color=GREY).encode(y="zero:Q"),
-        chart.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=colour),
-        chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
-        chart.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-    ).properties(
-        width="container",
-        height=HEIGHT,
-        title=heading(f"Difference from {base}", "on the same resamples; 95 %"),
-    )
+    kind: Kind = "gain" if metric in PERCENT else "change"
+    looks = _looks([rows["base"].iloc[0], *result.table["model"]], rows["model"])
+    ends = span_of(rows["difference"], rows["low"], rows["high"], zero=True)
+    plane = layer_plane(rows, "difference", f"{label}, less {base}", ends, kind=kind, height=HEIGHT)
+    zero = rule(plane, base, 0.0)
+    table = pd.concat([rows, zero], ignore_index=True)
+    looks[base] = Look(GREY, dash=(1, 0), point=False, width=1.2)
+    chart = curves(table, plane, looks, _tips(f"Less {base}", kind, "difference"))
+    words = [name for name in looks if name != base]
+    return _finished(chart, table, plane, f"Difference from {base}", "on the same resamples; bands: 95 %", words)
 
 
 def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
@@ -125,35 +102,31 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
         sweep: Table of `sweep.collect_sweep`.
         metric: "uuas" or "dspr".
     """
-    import altair as alt
-
     rows = sweep[sweep["metric"] == metric]
-    rows = rows.assign(
-        name=[f"{short_name(model)}, layer {layer}" for model, layer in zip(rows["model"], rows["layer"], strict=True)]
-    )
-    colour, shape = _model_scales(alt, list(dict.fromkeys(rows["name"])))
+    short = short_names(dict.fromkeys(rows["model"]))
+    names = [f"{short[model]}, layer {layer}" for model, layer in zip(rows["model"], rows["layer"], strict=True)]
+    rows = rows.assign(name=names)
+    known = rows.drop_duplicates("name")
+    styles = _looks(known["model"], known["model"])
+    looks = {name: styles[short[model]] for name, model in zip(known["name"], known["model"], strict=True)}
     ranks = sorted({int(rank) for rank in rows["rank"]})
-    x = alt.X(
-        "rank:Q",
-        title="Rank of the probe",
-        scale=alt.Scale(type="log", base=2),
-        axis=alt.Axis(values=ranks, format="d"),
+    label, kind = metric_label(metric), _kind(metric)
+    low, high = span_of(rows["value"], rows["low"], rows["high"])
+    plane = Plane(
+        *("rank", "value", "Rank of the probe", label, low, high, (ranks[0], max(ranks[-1], ranks[0] + 1))),
+        kind=kind,
+        height=HEIGHT,
+        x_axis={"values": ranks, "format": "d"},
+        x_log=True,
     )
-    label = metric_label(metric)
-    y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False))
-    chart = alt.Chart(rows)
-    tooltip = [
-        alt.Tooltip("name:N", title="Model"),
-        alt.Tooltip("rank:Q", title="Rank"),
-        alt.Tooltip("value:Q", title=label, format=".2f"),
-        alt.Tooltip("low:Q", title="Band from", format=".2f"),
-        alt.Tooltip("high:Q", title="Band to", format=".2f"),
-    ]
-    return alt.layer(
-        chart.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q", title=label), y2="high:Q", color=colour),
-        chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
-        chart.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-    ).properties(width="container", height=HEIGHT, title=heading(f"{label} by rank"))
+    tips = (
+        Tip("name", "Model"),
+        Tip("rank", "Rank", "whole"),
+        Tip("value", label, kind),
+        Tip("low", "Band, 95 %", kind),
+    )
+    chart = curves(rows, plane, looks, tips)
+    return _finished(chart, rows, plane, f"{label} by rank", "bands: 95 %, over test sentences and probes", list(looks))
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
@@ -180,40 +153,38 @@ def _rows(result: Result, metric: str) -> pd.DataFrame:
     return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
 
 
-def _model_scales(alt: Any, names: list[str], shown: list[str] | None = None) -> tuple[Any, Any]:
-    """Colour and shape by model; `shown` leaves out of the legend what the chart does not draw."""
-    below = legend(values=shown or names)
-    colours, shapes = (list(given([f"zoo:{name}" for name in names]).values()) for given in (colours_of, shapes_of))
-    colour = alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=below)
-    return colour, alt.Shape("name:N", title=None, scale=alt.Scale(domain=names, range=shapes), legend=below)
+def _kind(metric: str) -> Kind:
+    """How numbers of a metric are written: percentages as points, correlations as shares; differences with a sign."""
+    bare = metric.removesuffix(SELECTIVITY)
+    if metric != bare:
+        return "gain" if bare in PERCENT else "change"
+    return "points" if metric in PERCENT else "share"
 
 
-def _yardsticks(alt: Any, lines: pd.DataFrame, label: str) -> list[Any]:
-    """Grey rules across the chart, each with its band as a tooltip and its name at the right end."""
-    base = alt.Chart(lines)
-    dash = alt.StrokeDash(
-        "model:N", scale=alt.Scale(domain=list(YARDSTICKS), range=list(YARDSTICKS.values())), legend=None
+def _looks(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
+    """How each model's line looks, by its short name; the same in every chart of the company."""
+    refs = list(dict.fromkeys(ref for ref in (*company, *models) if ref not in YARDSTICKS))
+    names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
+    return {
+        names[ref]: Look(GREY, shapes[ref], (4, 3)) if ref.startswith("random:") else Look(colours[ref], shapes[ref])
+        for ref in dict.fromkeys(models)
+    }
+
+
+def _tips(label: str, kind: Kind, value: str = "value") -> tuple[Tip, ...]:
+    return (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
+        *(Tip(value, label, kind), Tip("low", "Band, 95 %", kind)),
     )
-    tooltip = [
-        alt.Tooltip("model:N", title="Yardstick"),
-        alt.Tooltip("value:Q", title=label, format=".2f"),
-        alt.Tooltip("low:Q", title="Band from", format=".2f"),
-        alt.Tooltip("high:Q", title="Band to", format=".2f"),
-    ]
-    names = base.mark_text(align="right", baseline="bottom", dy=-3, fontSize=11, color=GREY)
-    return [
-        base.mark_rule(color=GREY, strokeWidth=1.5).encode(y="value:Q", strokeDash=dash, tooltip=tooltip),
-        names.encode(x=alt.value("width"), y="value:Q", text="model:N"),
-    ]
 
 
-def _tooltip(alt: Any, label: str, control: bool = False) -> list[Any]:
-    fields = [alt.Tooltip("name:N", title="Model"), alt.Tooltip("layer:Q", title="Layer")]
-    if control:
-        fields.append(alt.Tooltip("kind:N", title="Trained"))
-    fields.append(alt.Tooltip("value:Q", title=label, format=".2f"))
-    return [
-        *fields,
-        alt.Tooltip("low:Q", title="Band from", format=".2f"),
-        alt.Tooltip("high:Q", title="Band to", format=".2f"),
-    ]
+def _finished(
+    chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
+) -> alt.TopLevelMixin:
+    """The chart with its size, title and words."""
+    words = lines_in_words(
+        table, what, x=plane.x, y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title,
+        kind=plane.kind, names=names,
+    )  # fmt: skip
+    finished = chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
+    return cast("alt.TopLevelMixin", finished)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from core.errors import SpecError
 from core.probes.edge_tables import ACCURACY, BITS, CONTROL, METRICS, REAL, SELECTIVITY, UNSEEN
 from core.probes.edge_tasks import LOOKUP, MAJORITY, PLACES
-from core.results.charts import GREY, colours_of, heading, layer_axis, legend, shapes_of
+from core.results.charts import GREY, colours_of, heading, shapes_of
+from core.results.curves import Look, curves
 from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+from core.results.planes import layer_plane, rule, span_of
+from core.results.words import lines_in_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -38,45 +43,54 @@ def edges_chart(result: Result, target: str, view: str = ACCURACY) -> alt.TopLev
     Raises:
         SpecError: If the result has no such numbers.
     """
-    import altair as alt
+    import pandas as pd
 
     rows = _rows(result, target, view)
     scored, rules = rows[rows["layer"].notna()], rows[rows["layer"].isna()]
     control = scored[scored["labels"] == CONTROL]
     scored = scored[scored["labels"] != CONTROL]
-    label = VIEWS[view]
-    names = list(dict.fromkeys(scored["name"]))
+    label, kind = VIEWS[view], _kind(view)
     models = list(dict.fromkeys(scored["model"]))
-    colour, shape = (
-        channel("name:N", title=None, scale=alt.Scale(domain=names, range=list(given(models).values())),
-                legend=legend(values=names))
-        for channel, given in ((alt.Color, colours_of), (alt.Shape, shapes_of))
-    )  # fmt: skip
-    x, y = layer_axis(), alt.Y("value:Q", title=label, scale=alt.Scale(zero=view == SELECTIVITY, nice=True))
-    tooltip = [
-        alt.Tooltip("name:N", title="Model"),
-        alt.Tooltip("layer:Q", title="Layer"),
-        *(alt.Tooltip(f"{name}:Q", title=title, format=".2f") for name, title in _SHOWN.items()),
-    ]
-    curves = alt.Chart(scored)
-    layers: list[Any] = [
-        curves.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q", title=label), y2="high:Q", color=colour)
-    ]
-    layers += _rules(alt, rules)
+    names = short_names(dict.fromkeys(result.table["model"]))
+    colours, shapes = colours_of(models), shapes_of(models)
+    looks = {
+        names[ref]: Look(GREY, shapes[ref], (4, 3)) if ref.startswith("random:") else Look(colours[ref], shapes[ref])
+        for ref in models
+    }
+    parts = [scored]
     if not control.empty:
-        dotted = alt.Chart(control).mark_line(strokeWidth=1.5, strokeDash=[3, 3], opacity=0.9)
-        layers.append(dotted.encode(x=x, y=y, color=colour, tooltip=tooltip))
-    layers += [
-        curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
-        curves.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-    ]
-    subtitle = ["band: 95 %, over sentences", *([] if control.empty else ["dotted: on control labels"])]
-    return cast(
-        "alt.TopLevelMixin",
-        alt.layer(*layers)
-        .resolve_scale(color="shared", strokeDash="independent")
-        .properties(width="container", height=HEIGHT, title=heading(NAMES[target].capitalize(), subtitle)),
+        blank = float("nan")
+        parts.append(control.assign(name=control["name"] + ", control", low=blank, high=blank))
+        looks |= {
+            f"{name}, control": replace(look, dash=(2, 3), point=False, width=1.6)
+            for name, look in list(looks.items())
+            if (control["name"] == name).any()
+        }
+    drawn = pd.concat(parts)
+    ends = span_of(drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY)
+    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT)
+    for line in rules.itertuples():
+        parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
+        looks[str(line.model)] = Look(GREY, "circle", DASHES.get(str(line.model), (4, 4)), False, 1.5, band=False)
+    table = pd.concat(parts, ignore_index=True)
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
+        *(Tip("value", label, kind), Tip("low", "Band, 95 %", kind)),
     )
+    what = NAMES[target].capitalize()
+    below = "bands: 95 %, over sentences" + ("" if control.empty else "; dotted: on control labels")
+    words = lines_in_words(
+        table, what, x="layer", y="value", x_title="Layer", y_title=label, kind=kind, names=list(looks)
+    )
+    chart = curves(table, plane, looks, tips).properties(
+        width="container", height=plane.pixels, title=heading(what, below), description=words
+    )
+    return cast("alt.TopLevelMixin", chart)
+
+
+def _kind(view: str) -> Kind:
+    """How numbers of a view are written."""
+    return {BITS: "share", SELECTIVITY: "gain"}.get(view, "points")  # type: ignore[return-value]
 
 
 def drawable(result: Result, view: str) -> list[str]:
@@ -96,9 +110,6 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     }
 
 
-_SHOWN = {"value": "Value", "low": "Band from", "high": "Band to"}
-
-
 def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
     """A panel's rows, with the names that a reader sees."""
     if target not in drawable(result, view):
@@ -107,24 +118,3 @@ def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
     wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
     rows = table[table["labels"].isin(wanted) & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))]
     return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
-
-
-def _rules(alt: Any, rows: pd.DataFrame) -> list[Any]:
-    """Rivals as grey rules across the panel, each with its name at the right end."""
-    if rows.empty:
-        return []
-    base = alt.Chart(rows)
-    scale = alt.Scale(domain=list(DASHES), range=list(DASHES.values()))
-    tooltip = [
-        alt.Tooltip("model:N", title="Rival"),
-        *(alt.Tooltip(f"{name}:Q", title=title, format=".2f") for name, title in _SHOWN.items()),
-    ]
-    names = {"baseline": "bottom", "dy": -3, "fontSize": 11, "color": GREY}
-    left = base.transform_filter(alt.datum.model == PLACES).mark_text(align="left", **names)
-    right = base.transform_filter(alt.datum.model != PLACES).mark_text(align="right", **names)
-    dash = alt.StrokeDash("model:N", scale=scale, legend=None)
-    return [
-        base.mark_rule(color=GREY, strokeWidth=1.5).encode(y="value:Q", strokeDash=dash, tooltip=tooltip),
-        left.encode(x=alt.value(0), y="value:Q", text="model:N"),
-        right.encode(x=alt.value("width"), y="value:Q", text="model:N"),
-    ]

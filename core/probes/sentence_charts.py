@@ -1,4 +1,4 @@
-"""Drawings of one sentence: arcs of parse and prediction, depths under the words, distances, the probe's plane.
+"""The drawing of one sentence: arcs of parse and prediction, depths under the words.
 
 Edges in both trees, in the parse alone and in the prediction alone differ in colour and in dash. Words stand as far
 apart as they are long, so none is cut off: the drawing is as wide as its sentence, and the page scrolls it.
@@ -12,22 +12,18 @@ import numpy as np
 
 from core.errors import SpecError
 from core.probes.predict import Edges, SentenceView
-from core.results.charts import BLUE, GREEN, GREY, ORANGE, PURPLE, heading
+from core.probes.sentence_parts import AGREED, INVENTED, MISSED, dash, edge_fields, edge_tooltip, shown_words, status
+from core.results.charts import BLUE, GREY
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
-STATUS_COLOURS = {AGREED: GREEN, MISSED: ORANGE, INVENTED: PURPLE}
-STATUS_DASHES = {AGREED: [1, 0], MISSED: [7, 4], INVENTED: [2, 3]}
 PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
-LETTER, GAP, WIDEST_WORD = 7.6, 18.0, 28  # pixels a letter at 14 px, pixels between words, letters shown of a word
+LETTER, GAP = 7.6, 18.0  # pixels a letter at 14 px, pixels between words
 STEP, WORDS_BAND, POINTS = 24.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
 TALLEST = 190.0  # pixels that the highest arc may rise
 DEPTH_HEIGHT = 110
-LABELLED = 40  # words above which heatmaps and planes leave their words to the tooltip
-DOMAIN = list(STATUS_COLOURS)
 
 
 def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
@@ -55,107 +51,18 @@ def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
         ),
         *_root_layers(alt, view, centres, x, y),
     ]
+    found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    said = (
+        f"{' '.join(view.words)} Parse above the words, predicted tree below: {found} of {edges} edges agree, "
+        f"{len(view.invented)} are only predicted."
+    )
     arcs = alt.layer(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     if view.depths is None:
-        return cast("alt.TopLevelMixin", arcs.configure_view(stroke=None))
-    both = alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6)
+        return cast("alt.TopLevelMixin", arcs.properties(description=said).configure_view(stroke=None))
+    both = alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6, description=said)
     return cast(
         "alt.TopLevelMixin",
         both.resolve_scale(color="independent", strokeDash="independent").configure_view(stroke=None),
-    )
-
-
-def distance_charts(view: SentenceView) -> tuple[alt.Chart, alt.Chart]:
-    """True and predicted distances of every two words as heatmaps on one colour scale."""
-    import altair as alt
-    import pandas as pd
-
-    n = len(view.words)
-    labels = _labels(view.words)
-    i, j = np.indices((n, n))
-    rows = pd.DataFrame(
-        {
-            "row": [labels[k] for k in i.ravel()],
-            "column": [labels[k] for k in j.ravel()],
-            "true": view.gold_distances.ravel(),
-            "predicted": view.distances.ravel().astype(float),
-        }
-    )
-    top = float(max(view.gold_distances.max(), np.quantile(view.distances, 0.99), 1.0))
-    axis = alt.Axis(labels=n <= LABELLED, ticks=False, domain=False, labelLimit=90, labelOverlap=False, title=None)
-    charts = []
-    for field, title in (("true", "Edges between two words in the parse"), ("predicted", "Predicted squared distance")):
-        charts.append(
-            alt.Chart(rows)
-            .mark_rect()
-            .encode(
-                x=alt.X("column:N", sort=labels, axis=alt.Axis(labelAngle=-60, **axis.to_dict())),
-                y=alt.Y("row:N", sort=labels, axis=axis),
-                color=alt.Color(
-                    f"{field}:Q",
-                    title=None,
-                    scale=alt.Scale(scheme="viridis", domain=[0, top], clamp=True, reverse=True),
-                    legend=alt.Legend(orient="bottom", gradientLength=160),
-                ),
-                tooltip=[
-                    alt.Tooltip("row:N", title="Word"),
-                    alt.Tooltip("column:N", title="Word "),
-                    alt.Tooltip("true:Q", title="In the parse"),
-                    alt.Tooltip("predicted:Q", title="Predicted", format=".2f"),
-                ],
-            )
-            .properties(width="container", height=max(220, min(520, 20 * n + 60)), title=heading(title))
-        )
-    return charts[0], charts[1]
-
-
-def plane_chart(view: SentenceView) -> alt.TopLevelMixin:
-    """Words in the probe's subspace, first two principal components, tree edges drawn between them."""
-    import altair as alt
-    import pandas as pd
-
-    pairs = {AGREED: view.agreed, MISSED: view.missed, INVENTED: view.invented}
-    lines = pd.DataFrame(
-        [
-            {
-                "x": view.points[i, 0], "y": view.points[i, 1], "x2": view.points[j, 0], "y2": view.points[j, 1],
-                **_edge_fields(view, i, j, status),
-            }
-            for status, edges in pairs.items()
-            for i, j in edges
-        ]
-    )  # fmt: skip
-    words = pd.DataFrame(
-        {
-            "x": view.points[:, 0],
-            "y": view.points[:, 1],
-            "word": view.words,
-            "kept": view.keep,
-            "shown": _shown(view.words),
-        }
-    )
-    reach = float(np.abs(view.points).max()) * 1.25 or 1.0
-    scale = alt.Scale(domain=[-reach, reach], nice=False)
-    titles = [f"Component {k + 1} ({share:.0%} of variance)" for k, share in enumerate(view.explained)]
-    axis = alt.Axis(labels=False, ticks=False, grid=False)
-    x = alt.X("x:Q", scale=scale, title=titles[0], axis=axis)
-    y = alt.Y("y:Q", scale=scale, title=titles[1], axis=axis)
-    layers: list[Any] = []
-    if len(lines):
-        layers.append(
-            alt.Chart(lines)
-            .mark_rule(strokeWidth=2, opacity=0.85)
-            .encode(
-                x=x, y=y, x2="x2:Q", y2="y2:Q", color=_status(alt), strokeDash=_dash(alt), tooltip=_edge_tooltip(alt)
-            )
-        )
-    points = alt.Chart(words).encode(x=x, y=y, tooltip=[alt.Tooltip("word:N", title="Word")])
-    layers.append(points.mark_point(filled=True, size=36, color=GREY, opacity=1))
-    if len(words) <= LABELLED:
-        opacity = alt.condition("datum.kept", alt.value(1.0), alt.value(0.55))
-        layers.append(points.mark_text(dy=-9, fontSize=12).encode(text="shown:N", opacity=opacity))
-    return alt.layer(*layers).properties(
-        width="container", height=420, title=heading("The plane in which the probe sees the sentence")
     )
 
 
@@ -180,27 +87,11 @@ def arc_levels(edges: Edges) -> list[int]:
 def _places(words: tuple[str, ...]) -> tuple[list[float], float]:
     """Centre of each word, and the width of them all, in pixels."""
     centres, at = [], 24.0
-    for word in _shown(words):
+    for word in shown_words(words):
         wide = sum(2.0 if ord(letter) > 0x2E7F else 1.0 for letter in word) * LETTER + GAP
         centres.append(at + wide / 2)
         at += max(wide, 30.0)
     return centres, max(at + 24.0, 160.0)
-
-
-def _shown(words: tuple[str, ...]) -> list[str]:
-    """Words as they are drawn: very long ones end in an ellipsis, the tooltip has them whole."""
-    return [word if len(word) <= WIDEST_WORD else f"{word[: WIDEST_WORD - 1]}…" for word in words]
-
-
-def _labels(words: tuple[str, ...]) -> list[str]:
-    """Words for an axis, told apart by zero-width marks where they repeat."""
-    seen: dict[str, int] = {}
-    labels = []
-    for word in _shown(words):
-        count = seen.get(word, 0)
-        seen[word] = count + 1
-        labels.append(word + "\u200b" * count)
-    return labels
 
 
 def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -> list[dict[str, Any]]:
@@ -219,19 +110,10 @@ def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -
                     "place": place,
                     "x": (left + right) / 2 + (right - left) / 2 * float(np.cos(angle)),
                     "y": sign * (WORDS_BAND / 2 + 2 + step * level * float(np.sin(angle)) ** 0.8),
-                    **_edge_fields(view, i, j, status),
+                    **edge_fields(view, i, j, status),
                 }
             )
     return rows
-
-
-def _edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, Any]:
-    return {
-        "edge": f"{view.words[i]} – {view.words[j]}",
-        "status": status,
-        "true": int(view.gold_distances[i, j]),
-        "predicted": float(view.distances[i, j]),
-    }
 
 
 def _arc_layers(alt: Any, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
@@ -240,8 +122,8 @@ def _arc_layers(alt: Any, rows: list[dict[str, Any]], x: Any, y: Any) -> list[An
 
     chart = alt.Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
     return [
-        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(color=_status(alt), strokeDash=_dash(alt)),
-        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=_edge_tooltip(alt)),
+        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(color=status(alt), strokeDash=dash(alt)),
+        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip(alt)),
     ]
 
 
@@ -270,7 +152,9 @@ def _root_layers(alt: Any, view: SentenceView, centres: list[float], x: Any, y: 
 def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
     import pandas as pd
 
-    frame = pd.DataFrame({"x": centres, "y": 0.0, "word": view.words, "shown": _shown(view.words), "kept": view.keep})
+    frame = pd.DataFrame(
+        {"x": centres, "y": 0.0, "word": view.words, "shown": shown_words(view.words), "kept": view.keep}
+    )
     frame["depth"] = view.gold_depths
     if view.depths is not None:
         frame["predicted_depth"] = view.depths.astype(float)
@@ -315,26 +199,3 @@ def _word_tooltip(alt: Any, view: SentenceView) -> list[Any]:
     if view.depths is not None:
         fields.append(alt.Tooltip("predicted_depth:Q", title="Predicted depth", format=".2f"))
     return fields
-
-
-def _status(alt: Any) -> Any:
-    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_COLOURS.values()))
-    return alt.Color("status:N", title=None, scale=scale, legend=_edge_legend(alt))
-
-
-def _dash(alt: Any) -> Any:
-    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_DASHES.values()))
-    return alt.StrokeDash("status:N", title=None, scale=scale, legend=_edge_legend(alt))
-
-
-def _edge_legend(alt: Any) -> Any:
-    return alt.Legend(orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
-
-
-def _edge_tooltip(alt: Any) -> list[Any]:
-    return [
-        alt.Tooltip("edge:N", title="Words"),
-        alt.Tooltip("status:N", title="Edge"),
-        alt.Tooltip("true:Q", title="Edges apart in the parse"),
-        alt.Tooltip("predicted:Q", title="Predicted distance", format=".2f"),
-    ]

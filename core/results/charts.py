@@ -54,6 +54,13 @@ def colours_of(refs: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def colour_between(share: float) -> str:
+    """A colour on the way from blue to orange, for lines in an order, such as layers: 0 is blue, 1 orange."""
+    ends = [[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in (BLUE, ORANGE)]
+    mixed = [((1 - share) * one**2.2 + share * other**2.2) ** (1 / 2.2) for one, other in zip(*ends, strict=True)]
+    return "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
+
+
 def shapes_of(refs: Iterable[str]) -> dict[str, str]:
     """A point shape for each model, in turn: models of one task have one colour and are told apart by it."""
     return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
@@ -83,12 +90,12 @@ def legend(columns: int = 2, width: int = 250, lines: bool = False, **more: Any)
     )
 
 
-def gradient(title: str | None = None) -> alt.Legend:
-    """The legend of a heatmap."""
+def gradient(title: str | None = None, **more: Any) -> alt.Legend:
+    """The legend of a heatmap, below it; `more` as `alt.Legend` takes it."""
     import altair as alt
 
     about: dict[str, Any] = {} if title is None else {"title": title}
-    return alt.Legend(orient="bottom", gradientLength=160, **about)
+    return alt.Legend(orient="bottom", gradientLength=160, tickCount=5, **{**about, **more})
 
 
 def layer_axis(field: str = "layer:Q", title: str = LAYER_TITLE) -> alt.X:

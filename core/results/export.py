@@ -6,8 +6,6 @@ sentence, and enough provenance (versions, fingerprints, spec) to run the study 
 
 from __future__ import annotations
 
-import base64
-import html
 import io
 import json
 import platform
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from core.errors import PalimpsestError
+from core.results import drawn
 from core.results.columns import describe
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 VERSIONED = ("torch", "transformers", "numpy", "scipy", "scikit-learn", "spacy", "altair", "streamlit")
 FORMULA = ("=", "+", "-", "@", "\t", "\n")  # how a cell begins that a spreadsheet might compute
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
 
 
 @dataclass(frozen=True)
@@ -130,16 +128,12 @@ def table_parquet(table: pd.DataFrame) -> bytes:
 
 def chart_svg(chart: alt.TopLevelMixin) -> bytes:
     """The chart as SVG, on white, rendered without a browser."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(json.dumps(_on_white(chart)))).encode("utf8")
+    return drawn.svg(drawn.sheet(chart))
 
 
 def chart_png(chart: alt.TopLevelMixin) -> bytes:
     """The chart as PNG, on white, at twice the screen's resolution."""
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_png(json.dumps(_on_white(chart)), scale=PNG_SCALE))
+    return drawn.png(drawn.sheet(chart))
 
 
 def result_json(result: Result) -> bytes:
@@ -186,50 +180,3 @@ def write_result(
         reason = f"The result could not be written to {out}: {error.strerror}. Choose another --out."
         raise ExportError(reason) from error
     return [out / name for name in files]
-
-
-def report_html(result: Result, figures: Mapping[str, alt.TopLevelMixin]) -> bytes:
-    """One file with everything: headline, figures, tables, spec, methods, citations, versions.
-
-    Every text is escaped; figures are embedded as SVG images, so nothing in the file runs or loads.
-    """
-    parts = [f"<h1>Palimpsest: {html.escape(result.study)}</h1>"]
-    parts.append(f"<p class=headline>{html.escape(result.headline)}</p>")
-    parts += [f"<p class=notice>{html.escape(text)}</p>" for text in result.notices]
-    parts += [f"<p class=notice>{html.escape(f'{name}: {text}')}</p>" for name, text in result.failures.items()]
-    for name, chart in figures.items():
-        image = base64.b64encode(chart_svg(chart)).decode("ascii")
-        parts.append(f'<figure><img alt="{html.escape(name)}" src="data:image/svg+xml;base64,{image}"></figure>')
-    parts += ["<h2>Methods</h2>", f"<p>{html.escape(result.methods)}</p>", "<h2>References</h2>", "<ul>"]
-    parts += [f"<li>{html.escape(reference)}</li>" for reference in result.citations]
-    parts.append("</ul>")
-    for name, table in result.tables.items():
-        parts.append(f"<h2>{html.escape(name)}</h2>")
-        meanings = (f"<b>{html.escape(c)}</b>: {html.escape(m)}" for c, m in describe({name: table})[name].items())
-        parts.append(f"<p class=columns>{'; '.join(meanings)}.</p>")
-        parts.append(table.to_html(index=False, escape=True, border=0, float_format="%.4f"))
-    for title, record in (("Spec", result.spec), ("Provenance", result.provenance)):
-        text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
-        parts += [f"<h2>{title}</h2>", f"<pre>{html.escape(text)}</pre>"]
-    page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Palimpsest report</title>{_STYLE}<body>'
-    return (page + "\n".join(parts) + "</body></html>\n").encode("utf8")
-
-
-_STYLE = """<style>
-body { font: 16px/1.5 Georgia, serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-.columns { font-size: 13px; color: #555; }
-.headline { font-size: 1.25rem; } .notice { border-left: 4px solid #d55e00; padding-left: .75rem; }
-img { max-width: 100%; } pre { background: #f4f2ec; padding: 1rem; overflow-x: auto; }
-table { border-collapse: collapse; font: 13px/1.4 monospace; display: block; overflow-x: auto; }
-td, th { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; }
-</style>"""
-
-
-def _on_white(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """A page's charts stretch and are transparent; a file's have a width and a white background."""
-    spec = chart.to_dict()
-    spec["background"] = "white"
-    spec["padding"] = 12
-    if spec.get("width") == "container":
-        spec["width"] = 640
-    return spec

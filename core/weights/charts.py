@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
-from core.results.charts import GREY, SHAPES, heading
+from core.results.charts import COLOURS, GREY, SHAPES, heading
+from core.results.curves import Look, curves, grey_band
+from core.results.hand import hand
+from core.results.labels import free_labels
+from core.results.numbers import Tip, text_of, told
+from core.results.planes import Plane
+from core.results.words import lines_in_words, points_in_words
 from core.weights import rank_charts
 from core.weights.chart_parts import group_names, legend, model_names, ordered, palette, vector_name
 from core.weights.distance_charts import distances_chart
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 380
+NARROW = 330  # width of a map on a telephone: names are placed for it
+CHANCE = "exact chance"
 CHOSEN = "chosen"  # name of the selection on the map
 
 
@@ -42,37 +50,43 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLev
     table = result.table.assign(name=model_names(result), group=group_names(result.table[by], by))
     drawing = result.spec["map"]
     titles = [
-        f"{axis} ({share:.0%} of squared distance)" if np.isfinite(share) else axis
+        f"{axis} ({text_of(share, 'per cent')} of squared distance)" if np.isfinite(share) else axis
         for axis, share in zip(_axes(drawing), result.arrays["explained"], strict=True)
     ]
     groups = ordered(table["group"])
-    scale = _padded(table)
-    base = alt.Chart(table).encode(
-        x=alt.X("x:Q", title=titles[0], scale=scale[0], axis=alt.Axis(tickCount=5, grid=False)),
-        y=alt.Y("y:Q", title=titles[1], scale=scale[1], axis=alt.Axis(tickCount=5, grid=False)),
+    (x_ends, y_ends), height = _padded(table), hand().height(HEIGHT)
+    table = _named(table, x_ends, y_ends, height, chosen)
+    axis = alt.Axis(tickCount=5, grid=False)
+    tips = (
+        *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data"), Tip("nearest", "Nearest")),
+        *(Tip("distance", "Its distance", "share"), Tip("relative_delta", "Relative delta", "share")),
+    )
+    rows, tooltip = told(table, tips)
+    base = alt.Chart(rows).encode(
+        x=alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=x_ends, nice=False), axis=axis),
+        y=alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=y_ends, nice=False), axis=axis),
     )
     pick = alt.selection_point(name=CHOSEN, fields=["model"], on="click", clear="dblclick")
     dots = base.mark_point(filled=True, size=150, opacity=0.9).encode(
         color=alt.Color("group:N", title=None, scale=palette(groups), legend=legend(groups)),
-        shape=alt.Shape("group:N", title=None, scale=palette(groups, SHAPES)),
-        tooltip=[
-            alt.Tooltip("name:N", title="Model"),
-            alt.Tooltip("label:N", title="Label"),
-            alt.Tooltip("data:N", title="Data"),
-            alt.Tooltip("nearest:N", title="Nearest"),
-            alt.Tooltip("distance:Q", title="at", format=".3f"),
-            alt.Tooltip("relative_delta:Q", title="Relative delta", format=".3f"),
-        ],
+        shape=alt.Shape("group:N", title=None, scale=palette(groups, SHAPES), legend=legend(groups)),
+        tooltip=tooltip,
     )
-    layers = [dots.add_params(pick)]
+    letter = hand().letter
+    offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
+    names = base.transform_filter("datum.named && !datum.ringed").mark_text(fontSize=hand().small, **offset)
+    layers = [dots.add_params(pick), names.encode(text="name:N")]
     if chosen:
-        ringed = base.transform_filter(alt.datum.model == chosen)
+        ringed = base.transform_filter("datum.ringed")
         layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=GREY))
-        layers.append(ringed.mark_text(dy=-18, fontSize=12, fontWeight="bold", color=GREY).encode(text="name:N"))
+        bold = ringed.mark_text(fontSize=letter, fontWeight="bold", **offset)
+        layers.append(bold.encode(text="name:N"))
+    what = f"{METHODS[drawing]} of {vector_name(result)}"
     return alt.layer(*layers).properties(
         width="container",
-        height=HEIGHT,
-        title=heading(f"{METHODS[drawing]} of {vector_name(result)}", _subtitle(drawing)),
+        height=height,
+        title=heading(what, _subtitle(drawing)),
+        description=points_in_words(table, f"{what}: {' and '.join(titles)}", name="name", group="group"),
     )
 
 
@@ -82,52 +96,41 @@ def neighbours_chart(result: Result) -> alt.LayerChart:
     Raises:
         SpecError: If nothing could be scored.
     """
-    import altair as alt
+    import pandas as pd
 
     table = result.tables["vectors"]
     if table.empty:
         raise SpecError("No neighbours were scored: labels are needed for three models or more.")
     names = {name: vector.title for name, vector in VECTORS.items()}
-    table = table.assign(name=table["vector"].map(names), chosen=table["vector"] == result.spec["vector"])
-    null = table[table["chosen"]].assign(kind="permuted labels, 95 %")
-    shown = list(names.values())
-    x = alt.X("k:Q", title="Nearest neighbours, k", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
-    y_scale = alt.Scale(domain=[0, 1])
-    band = (
-        alt.Chart(null)
-        .mark_area(opacity=0.35, color=GREY)
-        .encode(
-            x=x,
-            y=alt.Y("null_low:Q", title="Share with the same label", scale=y_scale),
-            y2="null_high:Q",
-            fill=alt.Fill("kind:N", title=None, scale=alt.Scale(range=[GREY]), legend=_one_column(alt)),
-        )
+    rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
+    own = rows[rows["vector"] == result.spec["vector"]]
+    chance = own.assign(name=CHANCE, share=own["chance"])
+    title = "Share with the same label"
+    most = max(int(rows["k"].max()), 2)
+    plane = Plane(
+        "k", "share", "Nearest neighbours, k", title, 0.0, 1.0, (1.0, float(most)), kind="per cent", height=320
     )
-    chance = alt.Chart(null).mark_line(color=GREY, strokeDash=[6, 4]).encode(x=x, y=alt.Y("chance:Q", scale=y_scale))
-    lines = alt.Chart(table).encode(
-        x=x,
-        y=alt.Y("share:Q", title="Share with the same label", scale=y_scale, axis=alt.Axis(format="%")),
-        color=alt.Color("name:N", title=None, scale=palette(shown), legend=legend(shown)),
-        tooltip=[
-            alt.Tooltip("name:N", title="Vector"),
-            alt.Tooltip("k:Q"),
-            alt.Tooltip("share:Q", title="Share", format=".1%"),
-            alt.Tooltip("chance:Q", title="Chance", format=".1%"),
-            alt.Tooltip("p_value:Q", title="p", format=".4f"),
-        ],
+    looks = {
+        shown: Look(COLOURS[place], SHAPES[place], width=4 if name == result.spec["vector"] else 2)
+        for place, (name, shown) in enumerate(names.items())
+    }
+    looks[CHANCE] = Look(GREY, dash=(6, 4), point=False, width=1.5)
+    tips = (
+        *(Tip("name", "Vector"), Tip("k", "k", "whole"), Tip("share", "Share", "per cent")),
+        *(Tip("chance", "Chance", "per cent"), Tip("p_value", "p", "measure")),
     )
-    size = alt.condition("datum.chosen", alt.value(3.5), alt.value(1.5))
-    dots = lines.mark_point(filled=True, size=60, opacity=1).encode(
-        shape=alt.Shape("name:N", title=None, scale=palette(shown, SHAPES))
-    )
-    chart: alt.LayerChart = (
-        alt.layer(band, chance, lines.mark_line().encode(size=size), dots)
-        .resolve_scale(fill="independent")
-        .properties(
-            width="container",
-            height=320,
-            title=heading("Do neighbours share a label?", "dashed: exact chance; thick: the vector chosen"),
-        )
+    under = [grey_band(own, plane, "null_low", "null_high", "Permuted labels, 95 %")]
+    drawn = pd.concat([rows, chance], ignore_index=True)
+    what = "Do neighbours share a label?"
+    words = lines_in_words(
+        drawn, what, x="k", y="share", x_title="number of neighbours", y_title=title, kind="per cent",
+        names=list(looks),
+    )  # fmt: skip
+    chart: alt.LayerChart = curves(drawn, plane, looks, tips, under=under).properties(
+        width="container",
+        height=plane.pixels,
+        title=heading(what, "grey band: permuted labels, 95 %; dashed: exact chance; thick: the vector chosen"),
+        description=words,
     )
     return chart
 
@@ -143,23 +146,32 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
 
 
 def _subtitle(drawing: str) -> str:
-    if drawing == "pca":
-        return "click a model for its spectra"
-    return "click a model for its spectra; gaps and sizes of groups mean nothing here"
+    return "" if drawing == "pca" else "gaps and sizes of groups mean nothing here"
 
 
 def _axes(drawing: str) -> tuple[str, str]:
     return ("PC 1", "PC 2") if drawing == "pca" else (f"{METHODS[drawing]} 1", f"{METHODS[drawing]} 2")
 
 
-def _padded(table: pd.DataFrame) -> tuple[Any, Any]:
-    """Scales with room round the points, the same unit on both axes: distances on a map are to be compared."""
-    import altair as alt
-
+def _padded(table: pd.DataFrame) -> tuple[list[float], list[float]]:
+    """Ends with room round the points, the same unit on both axes: distances on a map are to be compared."""
     middle = [(table[axis].max() + table[axis].min()) / 2 for axis in ("x", "y")]
     reach = max(float(table[axis].max() - table[axis].min()) for axis in ("x", "y")) * 0.58 or 1.0
-    return tuple(alt.Scale(domain=[centre - reach, centre + reach], nice=False) for centre in middle)  # type: ignore[return-value]
+    x, y = ([float(centre - reach), float(centre + reach)] for centre in middle)
+    return x, y
 
 
-def _one_column(alt: Any) -> Any:
-    return alt.Legend(orient="bottom", labelLimit=200)
+def _named(table: pd.DataFrame, x_ends: list[float], y_ends: list[float], height: float, chosen: str) -> pd.DataFrame:
+    """The table, the chosen model first, with where names stand (dx, dy), and whether there is room (named)."""
+    table = table.assign(ringed=table["model"] == chosen).sort_values("ringed", ascending=False, kind="stable")
+    letter = hand().letter
+    x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * NARROW
+    y = (y_ends[1] - table["y"]) / (y_ends[1] - y_ends[0]) * height
+    widths = table["name"].str.len() * letter * np.where(table["ringed"], 0.64, 0.48) + 2
+    places = free_labels(x, y, widths, letter, (NARROW, height), 8.0)
+    above = [place or (a, b - 18) for place, a, b in zip(places, x, y, strict=True)]
+    return table.assign(
+        named=[place is not None for place in places],
+        dx=[place[0] - a for place, a in zip(above, x, strict=True)],
+        dy=[place[1] - b for place, b in zip(above, y, strict=True)],
+    )

@@ -9,7 +9,11 @@ import numpy as np
 from numpy import ndarray
 
 from core.errors import SpecError
-from core.results.charts import GREY, heading
+from core.results.charts import GREY, gradient, heading
+from core.results.hand import hand
+from core.results.heatmaps import MOST_NUMBERED
+from core.results.numbers import Tip, label_expr, text_of, told
+from core.results.words import cells_in_words
 from core.weights.chart_parts import group_names, legend, model_names, ordered, palette, vector_name
 from core.weights.clustering import build_dendrogram
 
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 TREE = 0.35  # height of the tree over the heatmap, in heights of the heatmap
+ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}  # where two have nothing in common
 STRIP = 0.6  # rows that the coloured strip of labels takes
 
 
@@ -42,23 +47,33 @@ def distances_chart(result: Result) -> alt.LayerChart:
     x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, count - 0.5], [count - 0.5, top]))
     x = alt.X("x:Q", title=None, scale=x_scale, axis=_names_axis(names, -90))
     y = alt.Y("y:Q", title=None, scale=y_scale, axis=_names_axis(names, 0))
-    heat = (
-        alt.Chart(_cells(distances[np.ix_(tree.order, tree.order)], names))
-        .mark_rect()
-        .encode(
-            x=x,
-            x2="x2:Q",
-            y=y,
-            y2="y2:Q",
-            color=alt.Color(
-                "distance:Q",
-                title="Distance",
-                scale=alt.Scale(scheme="viridis", reverse=True, zero=False),
-                legend=alt.Legend(orient="bottom", gradientLength=160),
-            ),
-            tooltip=["model:N", "other:N", alt.Tooltip("distance:Q", format=".3f")],
-        )
+    cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
+    ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
+    if count <= MOST_NUMBERED:  # of many models the pattern is read, not the numbers
+        ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
+    tips = (Tip("model", "Model"), Tip("other", "and"), Tip("distance", "Distance", "share"))
+    rows, tooltip = told(cells, tips)
+    rows = rows.assign(
+        written=[text_of(value) if value == value else "" for value in cells["distance"]],
+        light=cells["distance"] < ends[0] + 0.4 * (ends[1] - ends[0]),
     )
+    colour = alt.Color(
+        "distance:Q",
+        title="Distance",
+        scale=alt.Scale(scheme="viridis", reverse=True, domain=ends, clamp=True),
+        legend=gradient("Distance", labelExpr=str(label_expr("share"))),
+    )
+    base = alt.Chart(rows)
+    heat: list[Any] = [base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)]
+    if count <= MOST_NUMBERED:
+        ink = alt.condition("datum.light", alt.value("black"), alt.value("white"))
+        numbers = base.transform_calculate(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(baseline="middle")
+        heat.append(
+            numbers.encode(
+                x=alt.X("mx:Q", title=None, scale=x_scale), y=alt.Y("my:Q", title=None, scale=y_scale),
+                text="written:N", color=ink,
+            )
+        )  # fmt: skip
     shown = ordered(groups)
     fill = alt.Fill("group:N", title=None, scale=palette(shown), legend=legend(shown))
     strip = alt.Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
@@ -67,16 +82,16 @@ def distances_chart(result: Result) -> alt.LayerChart:
         .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
+    what = f"Distances between {vector_name(result)}"
+    words = cells_in_words(cells, what, row="model", column="other", value="distance", value_title="distance")
     chart: alt.LayerChart = (
-        alt.layer(heat, strip, lines)
+        alt.layer(*heat, strip, lines)
         .resolve_scale(color="independent", fill="independent")
         .properties(
             width="container",
-            height=min(60 + 24 * count, 620),
-            title=heading(
-                f"Distances between {vector_name(result)}",
-                "sorted by the tree of average linkage; the strip shows labels",
-            ),
+            height=hand().height(min(60 + 24 * count, 620)),
+            title=heading(what, "sorted by the tree of average linkage; the strip shows labels"),
+            description=words,
         )
     )
     return chart

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.errors import SpecError
-from core.results.charts import BLUE, GREY, ORANGE, heading
+from core.results.charts import BLUE, GREY, ORANGE, colour_between, heading
+from core.results.curves import Look, curves
+from core.results.hand import drawing, hand
+from core.results.names import short_name, short_names
+from core.results.numbers import MINUS, Tip, told
+from core.results.panels import Panels, legend_strip
+from core.results.planes import Plane, layer_plane, span_of
+from core.results.words import lines_in_words
 from core.weights.nulls import null_spectrum
 from core.weights.rank_tables import Spectra, rank_at
 from core.weights.trends import fit_trend
@@ -20,6 +28,13 @@ if TYPE_CHECKING:
 
 COLOUR, OTHER = BLUE, ORANGE
 HEIGHT = 230
+SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian null", "trend"
+LOOKS = {
+    SINGLE: Look("#A6C9DF", point=False, width=1.0),
+    MEAN: Look(COLOUR, point=False, width=2.5),
+    NULL: Look(GREY, dash=(6, 4), point=False, width=2.0),
+    TREND: Look(OTHER, dash=(2, 3), point=False, width=2.5),
+}
 MEASURES = {
     "rank": ("Rank at the threshold", "null_rank"),
     "stable_rank": ("Stable rank", "null_stable_rank"),
@@ -50,11 +65,10 @@ def depth_chart(
     of: str = "delta",
     threshold: float | None = None,
     measure: str = "rank",
-    legend: bool = True,
 ) -> alt.TopLevelMixin:
     """One family by layer: every model as a thin line, their mean, the Gaussian null and the means' trend.
 
-    A matrix that did not move has no rank to show; its norm of 0 is shown.
+    A matrix that did not move has no rank to show; its norm of 0 is shown. `depth_legend` names the lines.
 
     Args:
         result: Of the weights study.
@@ -62,7 +76,6 @@ def depth_chart(
         of: "delta" or "weights".
         threshold: Energy share of the rank; the study's own without it.
         measure: One of `MEASURES`.
-        legend: Whether to name the lines; once is enough beside others.
 
     Raises:
         SpecError: If the result has no such family or measure.
@@ -80,46 +93,65 @@ def depth_chart(
         table = table[table["rank"] > 0]
     title, null = MEASURES[measure]
     title = f"Rank, {100 * threshold:.4g} % of energy" if measure == "rank" else title
-    x = alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
-    y = alt.Y(f"{measure}:Q", title=title, scale=alt.Scale(zero=True))
-    tooltip = ["model:N", "layer:Q", alt.Tooltip(f"{measure}:Q", format=".4g")]
-    tooltip += [alt.Tooltip(f"{null}:Q", title="null", format=".4g")] if null else []
-    chart = alt.Chart(table)
-    layers: list[Any] = [
-        chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(x=x, y=y, detail="model:N"),
-        chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True).encode(x=x, y=y, tooltip=tooltip),
-    ]
+    rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
+    lines, subtitle = _summary(table, measure, null)
+    ends = span_of(rows[measure], lines[measure], zero=True)
+    plane = layer_plane(table, measure, title, ends, x_title="Layer", kind="measure", height=HEIGHT)
+    tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
+    single, tooltip = told(rows, (*tips, *([Tip(null, NULL, "measure")] if null else [])))
+
+    def models(x: alt.X) -> Any:
+        chart = alt.Chart(single).encode(x=x, y=plane.y_of())
+        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(detail="model:N")
+        dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
+        return alt.layer(thin, dots.encode(tooltip=tooltip))
+
+    looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
+    with drawing(replace(hand(), unnamed=True)):
+        chart = curves(lines, plane, looks, tips, under=[models])
+    what = family.capitalize()
+    said = f"{what}: {rows['model'].nunique()} models"
+    words = lines_in_words(lines, said, x="layer", y=measure, x_title="Layer", y_title=title, kind="measure")
+    return chart.properties(width="container", height=plane.pixels, title=heading(what, subtitle), description=words)
+
+
+def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
+    """Mean, null and trend by layer, as lines with names, and the trend written out ("" where there is none)."""
+    import pandas as pd
+
     mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
+    parts = [mean.assign(name=MEAN)]
     if null:
-        layers.append(_named_line(mean, null, "Gaussian null", x, title, legend))
-    layers.append(_named_line(mean, measure, "mean", x, title, legend))
+        parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
     trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
-    subtitle: list[str] = []
-    if trend is not None:
-        if trend.kind != "constant":
-            depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
-            layers.append(_named_line(_frame(layer=depth, trend=trend.at(depth)), "trend", "trend", x, title, legend))
-        equation, _, quality = trend.equation(measure.replace("_", " ")).partition("  ")
-        subtitle = [equation, quality.strip("()")]  # two lines: a panel is narrow
-    return alt.layer(*layers).properties(width="container", height=HEIGHT, title=heading(family.capitalize(), subtitle))
+    if trend is None:
+        return pd.concat(parts, ignore_index=True), ""
+    if trend.kind != "constant":
+        depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
+        parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
+    written = " ".join(trend.equation(measure.replace("_", " ")).split()).replace("-", MINUS)
+    return pd.concat(parts, ignore_index=True), written
 
 
-def spectrum_chart(
-    result: Result, model: str, family: str, of: str = "delta", legend: bool = True
-) -> alt.TopLevelMixin:
+def depth_legend() -> alt.TopLevelMixin:
+    """What the lines of every panel by depth are."""
+    return legend_strip(LOOKS)
+
+
+def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -> alt.TopLevelMixin:
     """Singular values of one model's family, one line per layer, on log axes, beside those of a Gaussian matrix.
+
+    `spectra_legend` says which line is which layer.
 
     Args:
         result: Of the weights study.
         model: Its reference.
         family: One of `families_of(result)`.
         of: "delta" or "weights".
-        legend: Whether to say which colour is which layer; once is enough beside others.
 
     Raises:
         SpecError: If the result has no such model or family.
     """
-    import altair as alt
     import pandas as pd
 
     spectra = spectra_of(result)
@@ -135,83 +167,68 @@ def spectrum_chart(
         values = spectra.values[table.index.get_loc(index)][:short]
         size = np.linalg.norm(values)
         if size > 0:
-            frames.append(_frame(direction=places, value=values[places - 1] / size, layer=int(row["layer"])))
-    lines = pd.concat(frames, ignore_index=True) if frames else _frame(direction=[], value=[], layer=[])
-    lines = lines[lines["value"] > 0]
-    x_scale, y_scale = (alt.Scale(type="log", domain=domain, nice=False) for domain in ([1, short], [SMALLEST, 1]))
-    x = alt.X("direction:Q", title="Direction", scale=x_scale, axis=alt.Axis(grid=False, tickCount=3))
-    y = alt.Y(
-        "value:Q",
-        title="Singular value / norm",
-        scale=y_scale,
-        axis=alt.Axis(values=[0.001, 0.01, 0.1, 1], format="~g"),
-    )
-    null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], kind="Gaussian null")
-    layers_shown = [int(rows["layer"].min()), max(int(rows["layer"].max()), 2)]
-    still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
-    subtitle = ["dashed: a Gaussian matrix of this shape", *([f"not changed in layer {still}"] if still else [])]
-    return alt.layer(
-        alt.Chart(null)
-        .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=2, clip=True)
-        .encode(x=x, y=y, tooltip=["kind:N", "direction:Q", alt.Tooltip("value:Q", format=".3g")]),
-        alt.Chart(lines)
-        .mark_line(strokeWidth=1.8, clip=True)
-        .encode(
-            x=x,
-            y=y,
-            detail="layer:N",
-            color=alt.Color(
-                "layer:Q",
-                title="Layer",
-                scale=alt.Scale(domain=layers_shown, range=[COLOUR, OTHER], interpolate="lab"),
-                legend=alt.Legend(orient="bottom", tickMinStep=1, format="d", gradientLength=120) if legend else None,
-            ),
-            tooltip=["layer:Q", "direction:Q", alt.Tooltip("value:Q", format=".3g")],
-        ),
-    ).properties(
-        width="container",
+            frames.append(_frame(direction=places, value=values[places - 1] / size, name=f"layer {row['layer']}"))
+    looks = _layer_looks(result)
+    null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], name=NULL)
+    lines = pd.concat([*frames, null], ignore_index=True)
+    lines = lines[lines["value"] > SMALLEST / 2]
+    plane = Plane(
+        *("direction", "value", "Direction", "Singular value / norm", SMALLEST, 1.0, (1.0, float(short))),
+        kind="measure",
         height=HEIGHT,
-        title=heading(family.capitalize(), subtitle),
+        x_axis={"tickCount": 3, "format": "d"},
+        x_log=True,
+        y_log=True,
     )
+    tips = (Tip("name", "Layer"), Tip("direction", "Direction", "whole"), Tip("value", "Singular value", "measure"))
+    with drawing(replace(hand(), unnamed=True)):
+        chart = curves(lines, plane, looks, tips)
+    still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
+    what = family.capitalize()
+    words = lines_in_words(
+        lines, f"{what}, singular values of {short_name(model)}", x="direction", y="value", x_title="Direction",
+        y_title="singular value over norm", kind="measure",
+    )  # fmt: skip
+    return chart.properties(
+        width="container",
+        height=plane.pixels,
+        title=heading(what, f"not changed in layer {still}" if still else ""),
+        description=words,
+    )
+
+
+def spectra_legend(result: Result) -> alt.TopLevelMixin:
+    """Which line of every panel of spectra is which layer."""
+    return legend_strip(_layer_looks(result))
+
+
+def _layer_looks(result: Result) -> dict[str, Look]:
+    """A colour for each layer, from blue to orange, and the Gaussian null in grey."""
+    layers = sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
+    looks = {
+        f"layer {layer}": Look(colour_between(place / max(len(layers) - 1, 1)), point=False, width=1.8)
+        for place, layer in enumerate(layers)
+    }
+    return looks | {NULL: LOOKS[NULL]}
+
+
+def depth_panels(result: Result, of: str, threshold: float | None = None, measure: str = "rank") -> Panels:
+    """Every family by depth under one legend."""
+    families = families_of(result, of)
+    drawn = [depth_chart(result, family, of, threshold, measure) for family in families]
+    return Panels(drawn, across=3, strip=depth_legend())
+
+
+def spectrum_panels(result: Result, model: str, of: str) -> Panels:
+    """The spectra of one model, every family, under one legend."""
+    drawn = [spectrum_chart(result, model, family, of) for family in families_of(result, of)]
+    return Panels(drawn, across=3, strip=spectra_legend(result))
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     """Rank by depth for every family of what was asked for."""
     kinds = ("delta", "weights") if result.spec["of"] == "both" else (result.spec["of"],)
-    return {
-        f"ranks-{of}-{family.replace(' ', '-')}": depth_chart(result, family, of)
-        for of in kinds
-        for family in families_of(result, of)
-    }
-
-
-def _named_line(table: pd.DataFrame, column: str, kind: str, x: Any, title: str, legend: bool) -> Any:
-    """A line whose name stands in the legend that all of them share."""
-    import altair as alt
-
-    style = {"mean": (COLOUR, [1, 0]), "Gaussian null": (GREY, [6, 4]), "trend": (OTHER, [2, 3])}
-    names = list(style)
-    return (
-        alt.Chart(table.assign(kind=kind))
-        .mark_line(strokeWidth=2.5)
-        .encode(
-            x=x,
-            y=alt.Y(f"{column}:Q", title=title),
-            color=alt.Color(
-                "kind:N",
-                title=None,
-                scale=alt.Scale(domain=names, range=[style[name][0] for name in names]),
-                legend=alt.Legend(orient="bottom", columns=2) if legend else None,
-            ),
-            strokeDash=alt.StrokeDash(
-                "kind:N",
-                title=None,
-                scale=alt.Scale(domain=names, range=[style[name][1] for name in names]),
-                legend=alt.Legend(orient="bottom", columns=2) if legend else None,
-            ),
-            tooltip=["kind:N", "layer:Q", alt.Tooltip(f"{column}:Q", format=".4g")],
-        )
-    )
+    return {f"ranks-{of}": depth_panels(result, of).figure() for of in kinds if families_of(result, of)}
 
 
 def _frame(**columns: Any) -> pd.DataFrame:

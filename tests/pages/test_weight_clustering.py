@@ -43,7 +43,7 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
     assert not app.exception
     assert "Neighbours share a task" in sentences(app)
     assert "started from another base" in sentences(app)
-    assert figures(app) == 1 + 6
+    assert figures(app) == 1 + 1 + 6  # the map, the legend of the spectra, the spectra
     assert app.selectbox(key="weights/shown_model").value == "zoo:nli-0"
     app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
     assert not app.exception
@@ -51,7 +51,7 @@ def test_the_map_and_the_spectra_of_a_model() -> None:
     assert ["base=zoo%3Aseed-0&compare=zoo%3Aparse-2" in link.query_string for link in links][:1] == [True]
 
 
-@pytest.mark.parametrize(("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 6), ("Map", 7)])
+@pytest.mark.parametrize(("view", "count"), [("Neighbours", 1), ("Distances", 1), ("Rank by depth", 7), ("Map", 8)])
 def test_a_link_opens_every_view_and_what_it_draws_is_shared(view: str, count: int, drawn: list[object]) -> None:
     app = open_page(PAGE, **LINK, view=view, vector="norms")
     assert not app.exception
@@ -65,7 +65,7 @@ def test_a_link_opens_every_view_and_what_it_draws_is_shared(view: str, count: i
 def test_the_map_is_coloured_and_drawn_as_asked() -> None:
     app = open_page(PAGE, **LINK, colour="cluster", map="tsne")
     assert not app.exception
-    assert figures(app) == 7
+    assert figures(app) == 8
 
 
 def test_the_slider_reads_ranks_that_are_there() -> None:
@@ -74,7 +74,7 @@ def test_the_slider_reads_ranks_that_are_there() -> None:
     assert not app.exception
     app.segmented_control(key="weights/measure").set_value("relative_norm").run()
     assert not app.exception
-    assert figures(app) == 6
+    assert figures(app) == 7
 
 
 def test_weights_themselves_have_ranks_too() -> None:
@@ -88,7 +88,7 @@ def test_spectra_of_the_weights_stand_beside_those_of_the_delta() -> None:
     app = open_page(PAGE, **LINK, of="both")
     app.segmented_control(key="weights/spectra_of").set_value("weights").run()
     assert not app.exception
-    assert figures(app) == 7
+    assert figures(app) == 8
 
 
 def test_what_a_link_cannot_ask_for_is_left_out() -> None:
@@ -157,7 +157,7 @@ def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> No
     assert figures(app) == 0
     going.set()
     settle(app)
-    assert figures(app) == 7
+    assert figures(app) == 8
 
 
 def test_labels_of_ones_own_are_taken_from_the_upload() -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from core import options
-from core.alignment.charts import ERROR_TITLE, TALL, colour_of, with_labels
+from core.alignment.experiments.drawings import head_chart, output_chart
 from core.alignment.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
 from core.alignment.spec import methods_option
@@ -29,9 +29,7 @@ from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
 from core.models.residence import borrow_model
-from core.results.charts import GREY, heading
 from core.results.export import Result, provenance
-from core.results.names import short_name
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -275,53 +273,6 @@ def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame) -> str:
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     """Matched heads and mapped outputs; none where nothing could be computed."""
     return {} if result.table.empty else {"heads": head_chart(result), "outputs": output_chart(result)}
-
-
-def head_chart(result: Result) -> alt.TopLevelMixin:
-    """Correlation of matched heads by layer, a point per head and pair, the null of random matching in grey."""
-    import altair as alt
-
-    table = result.tables["heads"].assign(
-        pair=lambda t: t["source"].map(short_name) + " → " + t["target"].map(short_name),
-    )
-    null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
-    x = alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1, format="d", grid=False))
-    band = (
-        alt.Chart(null)
-        .mark_area(opacity=0.3, color=GREY)
-        .encode(x=x, y=alt.Y("null_low:Q", title="Correlation of matched heads"), y2="null_high:Q")
-    )
-    points = (
-        alt.Chart(table)
-        .mark_circle(size=55, opacity=0.7)
-        .encode(
-            x=x,
-            y="correlation:Q",
-            color=alt.Color("pair:N", title=None, legend=alt.Legend(orient="bottom", columns=2, labelLimit=200)),
-            tooltip=["pair:N", "layer:Q", "head:O", "match:O", alt.Tooltip("correlation:Q", format=".2f")],
-        )
-    )
-    title = heading("Attention of matched heads", "held out; grey: heads matched at random, 95 %")
-    return alt.layer(band, points).properties(title=title, width="container", height=TALL)
-
-
-def output_chart(result: Result) -> alt.TopLevelMixin:
-    """Held-out error of mapped attention outputs by layer, a curve per method, mean over pairs."""
-    import altair as alt
-
-    table = with_labels(result.tables["outputs"]).groupby(["method", "label", "layer"], as_index=False)["nmse"].mean()
-    chart = (
-        alt.Chart(table)
-        .mark_line(point=True, clip=True)
-        .encode(
-            x=alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1, format="d", grid=False)),
-            y=alt.Y("nmse:Q", title=ERROR_TITLE, scale=alt.Scale(domain=[0, 1.2], clamp=True)),
-            color=colour_of(table),
-            tooltip=["label:N", "layer:Q", alt.Tooltip("nmse:Q", format=".3f")],
-        )
-    )
-    title = heading("Mapped attention outputs", "errors above 1.2 are drawn at the edge")
-    return cast("alt.TopLevelMixin", chart.properties(title=title, width="container", height=TALL))
 
 
 def _head_columns(value: Value) -> dict[str, np.ndarray]:

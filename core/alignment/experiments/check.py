@@ -19,7 +19,7 @@ import numpy as np
 
 from core import options
 from core.alignment.bijections import FORMS, plant
-from core.alignment.charts import ERROR_TITLE, TALL, colour_of, with_labels
+from core.alignment.experiments.drawings import check_chart
 from core.alignment.protocol import TINY, rows_for, split_rows
 from core.alignment.registry import METHODS
 from core.alignment.spec import ITEMS, check_rows, methods_option, split_option
@@ -28,7 +28,6 @@ from core.alignment.tasks import fit_method
 from core.errors import ShapeError
 from core.models.identity import identity_tasks
 from core.options import MOST_LAYERS
-from core.results.charts import heading
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 BLOCKS = (0, 1, 2, 4)
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
 DEFAULT = ("identity", "procrustes", "ols", "ridge", "kernel", "inn", "mlp")
-LOWEST = 1e-6  # errors below are drawn here: rounding
 TRUTHS = {
     "coupling": "affine coupling blocks, the invertible network's own form",
     "bend": "rotation, every coordinate bent, rotation",
@@ -228,29 +226,10 @@ def make_headline(table: pd.DataFrame) -> str:
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
-    """Error of undoing each form of truth, by how many blocks it has, a curve per map."""
-    import altair as alt
-
+    """Error of undoing each form of truth, by how many blocks it has."""
     if result.table.empty:
         return {}
-    table = with_labels(result.table)
-    table = table.assign(shown=np.maximum(table["nmse"], LOWEST))
-    charts: dict[str, alt.TopLevelMixin] = {}
-    for truth in result.spec["truths"]:
-        rows = table[table["truth"] == truth]
-        chart = (
-            alt.Chart(rows)
-            .mark_line(point=True)
-            .encode(
-                x=alt.X("blocks:O", title="Blocks of the truth (0 = a rotation)", axis=alt.Axis(labelAngle=0)),
-                y=alt.Y("shown:Q", title=ERROR_TITLE, scale=alt.Scale(type="log"), axis=alt.Axis(format="~g")),
-                color=colour_of(rows),
-                tooltip=["label:N", "blocks:O", alt.Tooltip("nmse:Q", title="Error", format=".2g")],
-            )
-        )
-        title = heading(f"Undoing a known bijection: {truth}", TRUTHS[truth])
-        charts[f"check-{truth}"] = chart.properties(title=title, width="container", height=TALL)
-    return charts
+    return {f"check-{truth}": check_chart(result, truth, TRUTHS[truth]) for truth in result.spec["truths"]}
 
 
 Spec = CheckSpec

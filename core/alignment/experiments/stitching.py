@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core import options
-from core.alignment.charts import TALL, colour_of, with_labels
+from core.alignment.experiments.drawings import stitching_chart
 from core.alignment.linear import Aligner
 from core.alignment.protocol import part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
@@ -29,7 +29,6 @@ from core.alignment.tasks import fit_method
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
-from core.results.charts import GREY, heading
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
@@ -281,28 +280,9 @@ def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
-    """Accuracy by the layer of the stitch, mean over pairs of different models, beside their own accuracy."""
-    import altair as alt
-    import pandas as pd
-
-    table = with_labels(result.table[result.table["source"] != result.table["target"]])
-    if table.empty:
-        return {}
-    table = table.groupby(["method", "label", "layer"], as_index=False)[["accuracy", "low", "high"]].mean()
-    own = pd.DataFrame({"own": [float(result.tables["own"]["accuracy"].mean())]})
-    colour = colour_of(table)
-    x = alt.X(
-        "layer:Q", title="Stitched at layer (0 = embeddings)", axis=alt.Axis(tickMinStep=1, format="d", grid=False)
-    )
-    y = alt.Y("accuracy:Q", title="Accuracy", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False))
-    low = alt.Y("low:Q", title="Accuracy")
-    bands = alt.Chart(table).mark_area(opacity=0.12, line=False).encode(x=x, y=low, y2="high:Q", color=colour)
-    tooltip = ["label:N", "layer:Q", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("accuracy", "low", "high"))]
-    lines = alt.Chart(table).mark_line(point=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    home = alt.Chart(own).mark_rule(strokeDash=[4, 4], color=GREY).encode(y="own:Q")
-    title = heading("Accuracy of stitched models", "dashed: the models by themselves; bands: 95 %, sentences")
-    chart = alt.layer(bands, lines, home).properties(title=title, width="container", height=TALL)
-    return {"stitching": chart}
+    """Accuracy of stitched models; none where no pair could be stitched."""
+    across = result.table["source"] != result.table["target"]
+    return {"stitching": stitching_chart(result)} if across.any() else {}
 
 
 def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:

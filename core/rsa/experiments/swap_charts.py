@@ -5,13 +5,17 @@ The base's layers are drawn in colour, their rivals in grey: a band of the same 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from core.results.charts import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, heading, layer_axis, legend
+from core.results.charts import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES, heading
+from core.results.curves import Look, curves
 from core.results.names import short_names
+from core.results.numbers import Tip, told
+from core.results.panels import beside
+from core.results.planes import Plane, layer_plane, rule
+from core.results.words import lines_in_words
 from core.rsa.experiments.examples import METRICS
 from core.rsa.experiments.ways import ONE_LAYER, UP_TO_L, WAYS
-from core.rsa.headline import number
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,7 +23,8 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT, PANEL = 300, 340
+HEIGHT = 300
+ITSELF, CHANCE = "by itself", "commonest answer"
 LOOKS = {  # colour, dash
     "below": (BLUE, [1, 0]),
     "above": (GREEN, [1, 0]),
@@ -44,13 +49,10 @@ def swap_chart(result: Result, kind: str, model: str | None = None) -> alt.TopLe
         kind: "cut" for layers up to l, "single" for one layer at a time.
         model: One model's reference, for a chart that stretches; all beside each other without it.
     """
-    import altair as alt
-
     models = list(dict.fromkeys(result.table["model"]))
     if model is not None:
-        return _panel(result, kind, model, "container")
-    panels = [_panel(result, kind, name, PANEL) for name in models]
-    return panels[0] if len(panels) == 1 else alt.hconcat(*panels)
+        return _panel(result, kind, model)
+    return beside([_panel(result, kind, name) for name in models])
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
@@ -60,89 +62,59 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     return {"swap-one-layer": swap_chart(result, "single"), "swap-up-to-layer": swap_chart(result, "cut")}
 
 
-def _panel(result: Result, kind: str, model: str, width: int | str) -> alt.LayerChart:
+def _panel(result: Result, kind: str, model: str) -> alt.LayerChart:
     import altair as alt
+    import pandas as pd
 
     table, own = result.table, result.tables["own"].set_index("model").loc[model]
     rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
     ways = [way for way in KINDS[kind] if way in set(rows["way"])]
     rows = rows.assign(name=rows["way"].map(WAYS))
     metric = METRICS[str(own["task"])]
-    axis_title = metric[0].upper() + metric[1:]
-    names = [WAYS[way] for way in ways]
-    keys = legend(columns=1, width=330, lines=True)
-    colour = alt.Color(
-        "name:N", title=None, scale=alt.Scale(domain=names, range=[LOOKS[w][0] for w in ways]), legend=keys
-    )
-    dash = alt.StrokeDash("name:N", title=None, scale=alt.Scale(domain=names, range=[LOOKS[w][1] for w in ways]))
-    x = layer_axis(title="Layer l (0 = embeddings)")
+    title = metric[0].upper() + metric[1:]
     low, high = float(min(rows["low"].min(), own["chance"])), float(max(rows["high"].max(), own["high"]))
-    scale = alt.Scale(domain=[max(0.0, low - 0.03), min(1.0, high + 0.03)], nice=False)
-    y = alt.Y("score:Q", title=axis_title, scale=scale, axis=alt.Axis(tickCount=6))
-    tooltip: list[Any] = [alt.Tooltip("name:N", title="What"), alt.Tooltip("layer:Q", title="Layer l")]
-    for field, title in (
-        ("score", axis_title), ("low", "Band from"), ("high", "Band to"), ("loss", "Loss"),
-        ("loss_low", "Loss from"), ("loss_high", "Loss to"), ("excess", "Loss beyond noise"),
-    ):  # fmt: skip
-        tooltip.append(alt.Tooltip(f"{field}:Q", title=title, format=".3f"))
-    base = alt.Chart(rows)
-    layers: list[Any] = [
-        base.mark_area(opacity=0.14).encode(
-            x=x, y=alt.Y("low:Q", title=axis_title, scale=scale), y2="high:Q", color=colour
+    plane = layer_plane(
+        rows, "score", title, (max(0.0, low - 0.03), min(1.0, high + 0.03)), x_title="Layer l (0 = embeddings)",
+        height=HEIGHT,
+    )  # fmt: skip
+    looks = {WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1]) for n, way in enumerate(ways)}
+    for name, value, dash in ((ITSELF, own["score"], (4, 4)), (CHANCE, own["chance"], (1, 3))):
+        looks[name] = Look(GREY, dash=dash, point=False, width=1.5)
+        rows = pd.concat([rows, rule(plane, name, float(value))], ignore_index=True)
+    tips = (
+        *(Tip("name", "What"), Tip("layer", "Layer l", "whole"), Tip("score", title, "share")),
+        *(
+            Tip("low", "Band, 95 %", "share"),
+            Tip("loss", "Loss", "measure"),
+            Tip("excess", "Loss beyond noise", "measure"),
         ),
-        *_rules(own, scale, axis_title),
-        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
-        base.mark_point(filled=True, size=45, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip),
-    ]
+    )
+    chart = curves(rows, plane, looks, tips, opacity=0.14)
     frozen = result.tables.get("frozen")
     mine = frozen[frozen["of"] == model] if frozen is not None else None
-    bands = "bands: 95 %, resampling sentences"
+    below = "bands: 95 %, resampling sentences"
     if kind == "cut" and mine is not None and len(mine):
-        layers += _frozen(mine, scale, axis_title)
-        bands += "; diamonds: trained with layers 0 to l frozen"
-    short = short_names(tuple(dict.fromkeys(table["model"])))[model]
-    subtitle = [
-        f"dashed rules: by itself ({number(own['score'])}) and the commonest answer ({number(own['chance'])})",
-        bands,
-    ]
-    chart = alt.layer(*layers).properties(
-        width=width, height=HEIGHT, title=heading(f"{short}: {TITLES[kind]}", subtitle)
-    )
-    return cast("alt.LayerChart", chart)
+        chart = alt.layer(*chart.layer, *_frozen(mine, plane, chart)).resolve_scale(strokeWidth="independent")
+        below += "; diamonds: trained with layers 0 to l frozen"
+    what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
+    words = lines_in_words(rows, what, x="layer", y="score", x_title="Layer", y_title=title, names=list(looks))
+    return chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
 
 
-def _rules(own: pd.Series[float], scale: Any, title: str) -> list[Any]:
-    """The fine-tune's own score and chance."""
-    import altair as alt
-    import pandas as pd
-
-    data = pd.DataFrame({"at": [own["score"], own["chance"]], "what": ["by itself", "commonest answer"]})
-    rule = alt.Chart(data).mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
-    return [
-        rule.encode(
-            y=alt.Y("at:Q", scale=scale, title=title),
-            tooltip=[alt.Tooltip("what:N", title="What"), alt.Tooltip("at:Q", title=title, format=".3f")],
-        )
-    ]
-
-
-def _frozen(rows: pd.DataFrame, scale: Any, title: str) -> list[Any]:
+def _frozen(rows: pd.DataFrame, plane: Plane, chart: alt.LayerChart) -> list[Any]:
     """What models score whose lower layers did not train, at the layer up to which they did not."""
     import altair as alt
 
-    x = layer_axis(title="Layer l (0 = embeddings)")
-    base = alt.Chart(rows)
-    tooltip = [
-        alt.Tooltip("model:N", title="Model"),
-        alt.Tooltip("layer:Q", title="Layers frozen up to"),
-        *(alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in
-          (("score", title), ("low", "Band from"), ("high", "Band to"))),
-    ]  # fmt: skip
+    x = next(layer.encoding.x for layer in chart.layer if getattr(layer.encoding.x, "scale", None) is not None)
+    tips = (
+        *(Tip("model", "Model"), Tip("layer", "Layers frozen up to", "whole")),
+        *(Tip("score", plane.y_title, "share"), Tip("low", "Band, 95 %", "share")),
+    )
+    told_rows, tooltip = told(rows, tips)
+    base = alt.Chart(told_rows).encode(x=x)
     return [
-        base.mark_rule(color=BLUE, strokeWidth=1.5).encode(
-            x=x, y=alt.Y("low:Q", scale=scale, title=title), y2="high:Q"
-        ),
+        base.mark_rule(color=BLUE, strokeWidth=1.5).encode(y=plane.y_of("low"), y2="high:Q"),
         base.mark_point(shape="diamond", filled=True, size=140, color=BLUE, opacity=1).encode(
-            x=x, y=alt.Y("score:Q", scale=scale, title=title), tooltip=tooltip
+            y=plane.y_of(), tooltip=tooltip
         ),
     ]

@@ -12,7 +12,7 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import CancelledError, CorpusError, ShapeError, SpecError
-from core.probes import charts, sentence_charts, tasks
+from core.probes import charts, sentence_charts, tasks, word_charts
 from core.probes.data import FEWEST, Tree, part_of, read_treebank
 from core.probes.headline import make_headline, make_notices
 from core.probes.positions import SIZE
@@ -422,9 +422,9 @@ def test_every_chart_is_drawn_and_what_is_not_there_is_refused(box: dict[str, st
             replace(result, tables={**result.tables, "differences": result.tables["differences"][:0]})
         )
     view = drawn(result, box["bert"], 1, 0)
-    for chart in (sentence_charts.arcs_chart(view), *sentence_charts.distance_charts(view)):
+    for chart in (sentence_charts.arcs_chart(view), *word_charts.distance_charts(view)):
         assert chart.to_dict()
-    assert sentence_charts.plane_chart(view).to_dict()
+    assert word_charts.plane_chart(view).to_dict()
 
 
 def test_arcs_that_share_ground_stand_at_different_heights() -> None:

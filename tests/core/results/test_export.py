@@ -17,12 +17,12 @@ from core.results.export import (
     Result,
     chart_png,
     chart_svg,
-    report_html,
     result_json,
     table_csv,
     table_parquet,
     write_result,
 )
+from core.results.report import report_html
 
 
 @pytest.fixture

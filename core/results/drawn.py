@@ -1,0 +1,213 @@
+"""A chart as a file: on white, at a width in pixels or in inches, with titles that wrap and letters of one size."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH = 640.0  # of a figure that is not made to a measure
+PADDING = 12
+LETTER = 12.0
+FONT = "'Source Sans 3', 'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif"
+PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
+NARROW = 0.5  # mean width of a letter of a title, of its height
+ROOM = re.compile(r"^(?:max\()?width - (?P<room>[\d.]+)(?:, (?P<least>[\d.]+) \* width\))?$")  # as `Plane.x_of` says it
+TRIES = 5  # of drawing several panels until they fill the width
+CLOSE = 0.5  # units by which a figure of several panels may miss its width
+
+
+def sheet(
+    chart: alt.TopLevelMixin,
+    width: float = WIDTH,
+    letter: float = LETTER,
+    *,
+    titled: bool = True,
+    thin: float = 1.0,
+    padding: float = PADDING,
+) -> dict[str, Any]:
+    """The chart's specification as a file needs it.
+
+    Args:
+        chart: One that stretches is as wide as asked for; panels are widened or narrowed until they fill the width;
+            a drawing with a width of its own (arcs of a sentence) keeps it.
+        width: Of the whole picture, in its units.
+        letter: Size of letters in axes, legends and subtitles.
+        titled: Whether titles stand above; panels keep theirs, without a subtitle.
+        thin: What the thickness of lines and the diameter of points are multiplied by.
+        padding: Round the picture.
+    """
+    spec: dict[str, Any] = chart.to_dict()
+    if spec.get("width") == "container":
+        spec["width"], spec["autosize"] = width - 2 * padding, {"type": "fit-x", "contains": "content"}
+    spec |= {"background": "white", "padding": padding}
+    own = spec.get("config", {})
+    spec["config"] = own | {name: own.get(name, {}) | part if isinstance(part, dict) else part
+                            for name, part in _config(letter, thin).items()}  # fmt: skip
+    panels = list(panels_of(spec))
+    for each in panels or [spec]:
+        _wrap_title(each, (each.get("width") or width) if panels else width - 2 * padding, letter)
+    if not titled:
+        for each in panels or [spec]:
+            if panels and "title" in each:
+                each["title"].pop("subtitle", None)
+            else:
+                each.pop("title", None)
+    if thin != 1.0:
+        _thinned(spec, thin)
+    if panels and "concat" in _deep(spec):
+        _fill(spec, panels, width, letter)
+    return spec
+
+
+def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
+    """SVG of a sheet; `inches` gives its width on paper, 72 units an inch."""
+    import vl_convert
+
+    text = str(vl_convert.vegalite_to_svg(json.dumps(spec)))
+    if inches:
+        wide, high = _size(text)
+        text = re.sub(
+            r'width="[\d.]+" height="[\d.]+"', f'width="{wide / 72:.3f}in" height="{high / 72:.3f}in"', text, count=1
+        )
+    return text.encode("utf8")
+
+
+def png(spec: dict[str, Any], scale: float = PNG_SCALE, ppi: float = 72.0) -> bytes:
+    """PNG of a sheet; `ppi` dots an inch, 72 units an inch."""
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_png(json.dumps(spec), scale=scale, ppi=ppi))
+
+
+def pdf(spec: dict[str, Any]) -> bytes:
+    """PDF of a sheet: 72 units an inch, letters stay letters."""
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_pdf(json.dumps(spec)))
+
+
+def title_of(spec: dict[str, Any]) -> tuple[str, str]:
+    """Title and subtitle of a chart's specification, each in one line; "" where there is none."""
+    title = spec.get("title") or {}
+    if isinstance(title, str):
+        return title, ""
+    parts = (title.get("text") or "", title.get("subtitle") or "")
+    one, two = (" ".join(part) if isinstance(part, list) else str(part) for part in parts)
+    return one, two
+
+
+def words_of(spec: dict[str, Any]) -> str:
+    """What the chart says of itself: its description, or those of its panels."""
+    own = [spec.get("description", ""), *(panel.get("description", "") for panel in panels_of(spec))]
+    return " ".join(text for text in own if text)
+
+
+def _config(letter: float, thin: float) -> dict[str, Any]:
+    return {
+        "font": FONT,
+        "view": {"stroke": None},
+        "title": {
+            "fontSize": letter + 1,
+            "subtitleFontSize": letter,
+            "subtitlePadding": 3,
+            "offset": 8,
+            "anchor": "start",
+        },
+        "axis": {"labelFontSize": letter, "titleFontSize": letter, "titleFontWeight": "normal", "gridColor": "#e4e4e4"},
+        "legend": {
+            "labelFontSize": letter,
+            "titleFontSize": letter,
+            "titleFontWeight": "normal",
+            "symbolSize": 60 * thin**2 + 10,
+        },
+        "text": {"fontSize": letter},
+    }
+
+
+def _deep(spec: dict[str, Any]) -> set[str]:
+    """Ways in which the sheet's panels are put together."""
+    found: set[str] = {way for way in ("concat", "hconcat", "vconcat") if way in spec}
+    for way in list(found):
+        for each in spec[way]:
+            found |= _deep(each)
+    return found
+
+
+def panels_of(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The single plots of a figure of several; none of one that is a single plot."""
+    for way in ("concat", "hconcat", "vconcat"):
+        for each in spec.get(way, ()):
+            inner = list(panels_of(each))
+            yield from inner or [each]
+
+
+def _wrap_title(spec: dict[str, Any], width: float, letter: float) -> None:
+    title = spec.get("title")
+    if not title:
+        return
+    if isinstance(title, str):
+        title = spec["title"] = {"text": title, "anchor": "start"}
+    text, below = title_of(spec)
+    title["text"] = textwrap.wrap(text, max(int(width / (1.12 * NARROW * (letter + 1))), 12)) or [""]
+    if below:
+        title["subtitle"] = textwrap.wrap(below, max(int(width / (NARROW * letter)), 12))
+
+
+def _thinned(node: Any, thin: float) -> None:
+    """Thinner lines, smaller points, in every mark."""
+    if isinstance(node, list):
+        for each in node:
+            _thinned(each, thin)
+    elif isinstance(node, dict):
+        mark = node.get("mark")
+        if isinstance(mark, dict):
+            for name, power in (("strokeWidth", 1), ("size", 2 if mark.get("type") == "point" else 1)):
+                if isinstance(mark.get(name), (int, float)):
+                    mark[name] *= thin**power
+            if isinstance(mark.get("strokeDash"), list):
+                mark["strokeDash"] = [part * thin for part in mark["strokeDash"]]
+        for name, each in node.items():
+            if name not in ("datasets", "data", "config"):
+                _thinned(each, thin)
+
+
+def _fill(spec: dict[str, Any], panels: list[dict[str, Any]], width: float, letter: float) -> None:
+    """Widen or narrow panels until the picture is as wide as asked for."""
+    grid = spec if "concat" in spec else next(each for each in spec["vconcat"] if "concat" in each)
+    across = min(grid.get("columns", len(grid["concat"])), len(grid["concat"]))
+    inside = [any(each is panel for panel in grid["concat"]) for each in panels]
+    widths = [float(each["width"]) for each in panels]
+    templates = copy.deepcopy(panels)
+    for _ in range(TRIES):
+        for each, template, wide in zip(panels, templates, widths, strict=True):
+            each.clear()
+            each.update({**_at_width(template, wide), "width": round(wide, 1)})
+            _wrap_title(each, wide + 30, letter)
+        off = width - _size(svg(spec).decode("utf8"))[0]
+        if abs(off) < CLOSE:
+            break
+        widths = [max(wide + (off / across if one else off), 60.0) for wide, one in zip(widths, inside, strict=True)]
+
+
+def _at_width(node: Any, width: float) -> Any:
+    """The part of a specification with what depends on the plot's width worked out: a panel has no signal for it."""
+    if isinstance(node, list):
+        return [_at_width(each, width) for each in node]
+    if not isinstance(node, dict):
+        return node
+    found = ROOM.match(str(node.get("expr", "")))
+    if found and "condition" not in node:
+        return round(max(width - float(found["room"]), float(found["least"] or 0) * width), 1)
+    return {name: each if name in ("data", "datasets") else _at_width(each, width) for name, each in node.items()}
+
+
+def _size(text: str) -> tuple[float, float]:
+    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', text)
+    return (float(found[1]), float(found[2])) if found else (0.0, 0.0)

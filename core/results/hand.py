@@ -1,0 +1,69 @@
+"""For which place charts are drawn: a page, a figure of a paper, a report. Rooms draw, the hand decides on letters.
+
+with drawing(Hand(letter=8, legend=True)):
+    chart = similarity_chart(result)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Hand:
+    """How charts are drawn.
+
+    Attributes:
+        letter: Size of all letters but titles, in the chart's units (pixels; points in a figure of a paper).
+        stretch: What heights are multiplied by.
+        thin: What the thickness of lines is multiplied by.
+        roomy: What the room for names beside a plot is multiplied by, where letters grow afterwards.
+        legend: Whether lines are named in a legend below the plot rather than at their right ends.
+        dashed: Whether every line has a dash of its own, to be told apart in grey.
+        unnamed: Whether lines have no names in the plot: a legend above several plots has them.
+        across: Panels beside each other in a figure of several; 0 for as many as the chart says.
+    """
+
+    letter: float = 12.0
+    stretch: float = 1.0
+    thin: float = 1.0
+    roomy: float = 1.0
+    legend: bool = False
+    dashed: bool = False
+    unnamed: bool = False
+    across: int = 0
+
+    def height(self, pixels: float) -> float:
+        """Height of a plot that is so many pixels high on a page."""
+        return round(pixels * self.stretch)
+
+    @property
+    def small(self) -> float:
+        """Size of the smallest letters: names of points; never under 7 points on paper."""
+        return max(self.letter * 10 / 12, 7.0)
+
+    @property
+    def row(self) -> float:
+        """Height of a line of letters, with the room that it needs above the next."""
+        return 1.22 * self.letter
+
+
+_HAND: ContextVar[Hand] = ContextVar("hand", default=Hand())  # noqa: B039 - frozen
+
+
+def hand() -> Hand:
+    """The hand that draws now."""
+    return _HAND.get()
+
+
+@contextmanager
+def drawing(chosen: Hand) -> Iterator[None]:
+    """Within, charts are drawn by this hand."""
+    before = _HAND.set(chosen)
+    try:
+        yield
+    finally:
+        _HAND.reset(before)

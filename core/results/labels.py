@@ -1,0 +1,130 @@
+"""Where names stand beside lines and points: apart from each other, and as near to what they name as that allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
+    """Places for labels: none on another, in the order of their values, moved as little as possible.
+
+    Least squares under order (pool adjacent violators on the values less what the labels below take), then pushed
+    inside.
+
+    Args:
+        values: Where the labels would stand, shape (label,).
+        sizes: How much of the axis each takes, shape (label,) or one for all.
+        low, high: Ends of the axis; labels that fit stay between them.
+
+    Returns:
+        Middle of each label, shape (label,), in the order of `values`.
+    """
+    wanted = np.asarray(values, dtype=float)
+    if not len(wanted):
+        return np.zeros(0)
+    size = np.broadcast_to(np.asarray(sizes, dtype=float), wanted.shape)
+    order = np.argsort(wanted, kind="stable")
+    own = size[order]
+    steps = np.concatenate([[0.0], np.cumsum((own[:-1] + own[1:]) / 2)])
+    blocks: list[list[float]] = []  # mean, count
+    for value in np.clip(wanted[order], low, high) - steps:
+        blocks.append([float(value), 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            mean, count = blocks.pop()
+            before = blocks[-1]
+            before[0] = (before[0] * before[1] + mean * count) / (before[1] + count)
+            before[1] += count
+    placed = np.concatenate([[mean] * int(count) for mean, count in blocks])
+    placed = np.clip(placed, low, low + max(high - low - float(steps[-1]), 0.0)) + steps
+    found: NDArray[np.float64] = np.empty(len(placed))
+    found[order] = placed
+    return found
+
+
+def coinciding(lines: Sequence[NDArray[np.float64]], within: float) -> list[int]:
+    """For each line the first one that it lies on (itself where on none).
+
+    Args:
+        lines: Values at the same places, NaN where a line has none.
+        within: Distance at which two lines are one to the eye.
+    """
+    first: list[int] = []
+    for number, line in enumerate(lines):
+        on = number
+        for earlier in range(number):
+            other = lines[earlier]
+            both = np.isfinite(line) & np.isfinite(other)
+            if (
+                first[earlier] == earlier
+                and np.array_equal(np.isfinite(line), np.isfinite(other))
+                and both.any()
+                and float(np.abs(line[both] - other[both]).max()) <= within
+            ):
+                on = earlier
+                break
+        first.append(on)
+    return first
+
+
+def crossings(x: ArrayLike, y: ArrayLike, top: float) -> NDArray[np.float64]:
+    """Where a line of straight pieces leaves or enters the axis at `top`, in the units of x."""
+    places, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    before, after = values[:-1], values[1:]
+    through = (before > top) != (after > top)
+    through &= np.isfinite(before) & np.isfinite(after)
+    share = (top - before[through]) / (after[through] - before[through])
+    found: NDArray[np.float64] = places[:-1][through] + share * (places[1:][through] - places[:-1][through])
+    return found
+
+
+def free_labels(
+    x: ArrayLike, y: ArrayLike, widths: ArrayLike, height: float, size: tuple[float, float], radius: float
+) -> list[tuple[float, float] | None]:
+    """Places for the names of points, in pixels: above, below, right or left of each, none on another or on a point.
+
+    Points are taken in order, so the more important ones come first; a name for which no place is free gets None.
+
+    Args:
+        x, y: Points in pixels, shape (point,), y downwards.
+        widths: Width of each name, shape (point,).
+        height: Height of a name.
+        size: Width and height of the plot.
+        radius: Of a point.
+
+    Returns:
+        Centre of each name, or None.
+    """
+    xs, ys, wide = (np.asarray(values, dtype=float) for values in (x, y, widths))
+    dots = np.stack([xs - radius, ys - radius, xs + radius, ys + radius], axis=1)
+    taken = np.empty((0, 4))
+    places: list[tuple[float, float] | None] = []
+    for i in range(len(xs)):
+        up, side = radius + height / 2 + 1, radius + wide[i] / 2 + 3
+        found = None
+        tried = (
+            *((0.0, -up), (0.0, up), (side, 0.0), (-side, 0.0)),
+            *((side, -up), (-side, -up), (side, up), (-side, up)),
+        )
+        for dx, dy in tried:
+            centre = (xs[i] + dx, ys[i] + dy)
+            box = np.array(
+                [centre[0] - wide[i] / 2, centre[1] - height / 2, centre[0] + wide[i] / 2, centre[1] + height / 2]
+            )
+            inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
+            others = np.delete(dots, i, axis=0)
+            if inside and not _overlaps(box, taken) and not _overlaps(box, others):
+                found = centre
+                taken = np.vstack([taken, box])
+                break
+        places.append(found)
+    return places
+
+
+def _overlaps(box: NDArray[np.float64], boxes: NDArray[np.float64]) -> bool:
+    if not len(boxes):
+        return False
+    apart = (boxes[:, 0] >= box[2]) | (boxes[:, 2] <= box[0]) | (boxes[:, 1] >= box[3]) | (boxes[:, 3] <= box[1])
+    return bool((~apart).any())

@@ -1,0 +1,101 @@
+"""A chart in words, for those who do not see it: its kind, its axes, what lies where, the highest and the lowest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.results.numbers import Kind, text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_NAMED = 12  # lines or points that are named one by one
+
+
+def lines_in_words(
+    table: pd.DataFrame,
+    what: str,
+    *,
+    x: str,
+    y: str,
+    x_title: str,
+    y_title: str,
+    kind: Kind = "share",
+    names: Sequence[str] = (),
+) -> str:
+    """What a chart of lines shows: where each begins and ends, and which is highest and lowest.
+
+    Args:
+        table: Columns `name`, x and y.
+        what: What the chart is of, such as its title.
+        names: Lines to tell of; all without it.
+    """
+    rows = table[table[y].notna()]
+    names = [name for name in (names or dict.fromkeys(rows["name"])) if (rows["name"] == name).any()]
+    rows = rows[rows["name"].isin(names)].reset_index(drop=True)
+    if rows.empty:
+        return f"{what}: nothing could be drawn."
+    ends = f"from {_plain(rows[x].min())} to {_plain(rows[x].max())}"
+    count = f"{len(names)} line{'s' if len(names) > 1 else ''}"
+    text = [f"{what}. Line chart of {y_title} by {_small(x_title)} {ends}, {count}."]
+    for name in names[:MOST_NAMED]:
+        line = rows[rows["name"] == name].sort_values(x)
+        first, last = line.iloc[0], line.iloc[-1]
+        if len(line) == 1 or first[y] == last[y] == line[y].min() == line[y].max():
+            text.append(f"{name}: {text_of(float(first[y]), kind)}.")
+        else:
+            text.append(
+                f"{name}: {text_of(float(first[y]), kind)} at {_plain(first[x])}, "
+                f"{text_of(float(last[y]), kind)} at {_plain(last[x])}."
+            )
+    text.append(_extremes(rows, y, kind, lambda row: f"{row['name']} at {_plain(row[x])}"))
+    return " ".join(text)
+
+
+def cells_in_words(
+    table: pd.DataFrame, what: str, *, row: str, column: str, value: str, value_title: str, kind: Kind = "share"
+) -> str:
+    """What a heatmap shows: its size, the highest and the lowest cell."""
+    rows = table[table[value].notna()].reset_index(drop=True)
+    if rows.empty:
+        return f"{what}: nothing could be drawn."
+    size = f"{table[row].nunique()} rows, {table[column].nunique()} columns"
+    return f"{what}. Heatmap of {value_title}, {size}. " + _extremes(
+        rows, value, kind, lambda cell: f"{_plain(cell[row])} and {_plain(cell[column])}"
+    )
+
+
+def points_in_words(table: pd.DataFrame, what: str, *, name: str, group: str = "") -> str:
+    """What a map of points shows: how many, of which groups, and their names where they are few."""
+    text = [f"{what}. Scatter plot of {len(table)} points."]
+    if group:
+        counts = table.groupby(group, sort=False).size()
+        text.append("Groups: " + ", ".join(f"{label} ({count})" for label, count in counts.items()) + ".")
+    if len(table) <= 2 * MOST_NAMED:
+        text.append("Points: " + ", ".join(str(label) for label in table[name]) + ".")
+    return " ".join(text)
+
+
+def bars_in_words(table: pd.DataFrame, what: str, *, name: str, value: str, kind: Kind = "share") -> str:
+    """What a chart of one value a name shows, in its order."""
+    rows = table[table[value].notna()]
+    listed = ", ".join(f"{row[name]} {text_of(float(row[value]), kind)}" for _, row in rows.iterrows())
+    return f"{what}. {listed}." if listed else f"{what}: nothing could be drawn."
+
+
+def _extremes(rows: pd.DataFrame, y: str, kind: Kind, where: object) -> str:
+    low, high = rows.loc[rows[y].idxmin()], rows.loc[rows[y].idxmax()]
+    at = where if callable(where) else str
+    return f"Highest {text_of(float(high[y]), kind)} ({at(high)}), lowest {text_of(float(low[y]), kind)} ({at(low)})."
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    number = float(value)  # type: ignore[arg-type]
+    return f"{number:g}"
+
+
+def _small(title: str) -> str:
+    return title[:1].lower() + title[1:]
