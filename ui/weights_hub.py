@@ -8,12 +8,12 @@ import streamlit as st
 
 from core.errors import PalimpsestError
 from core.models import parse_ref
-from core.models.hub_listing import Listed, choose_listed, list_fine_tunes
+from core.models.hub_listing import MOST_LISTED, Listed, choose_listed, list_fine_tunes
 from core.weights.members import MOST_MODELS
 from ui.links import Address
 from ui.text import plain
 
-LISTED = 200  # fine-tunes that the hub is asked for
+LISTED = 200  # fine-tunes that the hub is asked for, unless the reader says otherwise
 
 
 def hub_panel(address: Address) -> None:
@@ -23,10 +23,13 @@ def hub_panel(address: Address) -> None:
         if not base.startswith("hub:"):
             st.caption("Choose a base from the hub, such as `hub:bert-base-uncased`, to list what was made of it.")
             return
-        if st.button("List fine-tunes", icon=":material/list:"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            most = int(st.number_input("At most", 1, MOST_LISTED, LISTED, 100, key="weights/hub_most"))
+            pressed = st.button("List fine-tunes", icon=":material/list:")
+        if pressed:
             try:
                 with st.spinner("Asking the hub …"):
-                    st.session_state["weights/listed"] = (base, list_fine_tunes(parse_ref(base).name, LISTED))
+                    st.session_state["weights/listed"] = (base, list_fine_tunes(parse_ref(base).name, most))
             except PalimpsestError as error:
                 st.error(plain(str(error)), icon=":material/error:")
         known, listed = st.session_state.get("weights/listed", ("", []))
@@ -56,16 +59,20 @@ def _choose(address: Address, listed: Sequence[Listed]) -> None:
                 model.ref in refs,
                 model.ref,
                 model.label,
+                model.label_from,
                 model.downloads,
                 (model.bytes or 0) / 1e6 or None,
                 model.licence,
             )
             for model in listed
         ],
-        columns=["chosen", "model", "data", "downloads", "MB", "licence"],
+        columns=["chosen", "model", "data", "data from", "downloads", "MB", "licence"],
     )
     st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
-    st.caption("What is gated or has pickled weights only is listed and never chosen. Labels are those of the cards.")
+    st.caption(
+        "What is gated or has pickled weights only is listed and never chosen. Where a card names no data set, "
+        "it is read from the name: the table says which."
+    )
     st.button(
         f"Compare these {len(chosen)}",
         icon=":material/add:",

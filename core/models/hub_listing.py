@@ -17,8 +17,9 @@ import core.models.hub as hub
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.hub_errors import TIMEOUT, failures
+from core.models.hub_names import data_in_name
 
-MOST_LISTED = 500
+MOST_LISTED = 2_500
 PAGE = 100  # models the hub is asked for at once
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
@@ -48,8 +49,13 @@ class Listed:
 
     @property
     def label(self) -> str:
-        """Its data sets as one label; "" where the card names none."""
-        return " + ".join(sorted(name.rsplit("/", 1)[-1] for name in self.data))
+        """Its data sets as one label; the one in its name where the card names none; "" where neither does."""
+        return label_of(self.ref.removeprefix("hub:"), self.data)[0]
+
+    @property
+    def label_from(self) -> str:
+        """Where the label was read: "card", "name", or "" where there is none."""
+        return label_of(self.ref.removeprefix("hub:"), self.data)[1]
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,19 @@ class Found:
     data: tuple[str, ...]
 
 
+def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
+    """A label for a model, and where it was read: "card", "name", or "" with no label.
+
+    Args:
+        name: Of the repository.
+        data: Data sets on its card.
+    """
+    if data:
+        return " + ".join(sorted(each.rsplit("/", 1)[-1] for each in data)), "card"
+    told = data_in_name(name)
+    return told, "name" if told else ""
+
+
 def list_fine_tunes(base: str, most: int = 100) -> list[Listed]:
     """Models whose card says that they are fine-tunes of `base`, the most downloaded first.
 
@@ -80,7 +99,7 @@ def list_fine_tunes(base: str, most: int = 100) -> list[Listed]:
         ModelError: If the hub cannot be asked, or `most` is out of range.
     """
     if not 1 <= most <= MOST_LISTED:
-        raise ModelError(f"The hub is asked for 1 to {MOST_LISTED} fine-tunes at once, got {most}.")
+        raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} fine-tunes at once, got {most:,}.")
     if hub._is_offline():
         raise hub._refusal(None, base, None)
     listed: list[Listed] = []
@@ -118,17 +137,17 @@ def choose_listed(
         text: Must stand in the name or a data set (case is no matter).
         licence: Must be the licence; any when empty.
         most_bytes: Largest size.
-        labelled: Whether the card must name a data set.
+        labelled: Whether the card, or else the name, must tell of a data set.
         a_label: At most so many with the same data sets, so that one popular task does not fill the list.
     """
     chosen: list[Listed] = []
     counts: dict[str, int] = {}
     for model in listed:
-        words = " ".join((model.ref, *model.data)).lower()
+        words = " ".join((model.ref, model.label, *model.data)).lower()
         fits = model.bytes is not None and not model.gated and text.lower() in words
         fits &= not licence or model.licence == licence
         fits &= most_bytes is None or (model.bytes or 0) <= most_bytes
-        fits &= not labelled or bool(model.data)
+        fits &= not labelled or bool(model.label)
         fits &= a_label is None or counts.get(model.label, 0) < a_label
         if fits and len(chosen) < first:
             chosen.append(model)

@@ -88,6 +88,7 @@ COLUMNS: Mapping[str, str] = {
     "label": "what models are grouped by: task, data set, base, or the table's label",
     "task": "what the model was trained for, as its card says",
     "data": "what it was trained on, as its card says",
+    "data_from": "where that was read for a model of the hub: its card, or its name where the card is silent",
     "cluster": "number of the cluster it falls into",
     "nearest": "reference of the nearest other model",
     "distance": "distance to the nearest other model (of the study's vector)",

@@ -25,7 +25,8 @@ from core.runs.runner import tick
 
 EVERY = "zoo:*-*"
 MOST_MODELS = 200
-LISTED = 100  # fine-tunes of a base that the hub is asked for
+LISTED = 100  # fine-tunes of a base that the hub is asked for at least
+PER_MODEL = 10  # of them for each model wanted: many are gated, or have pickled weights
 MODEL_COLUMNS = ("model", "ref", "name")
 MOST_ROWS = 10_000
 PRETRAINING = "masked-lm"
@@ -41,6 +42,7 @@ class Member:
         base: Reference of the model that it started from.
         task: What it was fine-tuned for; "" where nobody says.
         data: Data set; "" where nobody says.
+        data_from: Where that was read, if not in the box: "card" or "name".
         dose: Its learning rate relative to that of the box's other runs; 1 where nobody says.
         frozen: Lowest layers that did not train, the embeddings with them.
         recipe: Learning rate and steps, in words; "" where nobody says.
@@ -53,6 +55,7 @@ class Member:
     dose: float = 1.0
     frozen: int = 0
     recipe: str = ""
+    data_from: str = ""
 
     @property
     def variant(self) -> bool:
@@ -104,6 +107,9 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     left = ", ".join(ref for ref in otherwise if ref not in found)
     if left:
         notices.append(f"Left out, because they were trained otherwise; name them to see where they lie: {left}.")
+    told = ", ".join(f"{member.ref} ({member.data})" for member in found.values() if member.data_from == "name")
+    if told:
+        notices.append(f"Their cards name no data set, so it was read from their names: {told}.")
     if not found:
         raise SpecError(f"No fine-tune of {base} is among {', '.join(patterns) or 'nothing'}; name others.")
     return Members(tuple(found.values()), tuple(notices))
@@ -116,7 +122,8 @@ def add_listed(base: str, patterns: Sequence[str], count: int) -> tuple[str, ...
         ModelError: If the hub cannot be asked.
     """
     named = [pattern for pattern in patterns if pattern != EVERY]
-    listed = hub_listing.choose_listed(hub_listing.list_fine_tunes(parse_ref(base).name, LISTED), first=count)
+    most = min(max(LISTED, PER_MODEL * count), hub_listing.MOST_LISTED)
+    listed = hub_listing.choose_listed(hub_listing.list_fine_tunes(parse_ref(base).name, most), first=count)
     return (*named, *(model.ref for model in listed if model.ref not in named))
 
 
@@ -187,7 +194,8 @@ def _describe(ref: str, base: str) -> Member:
         found = hub_listing.look_up(parsed.name, parsed.revision)
     except ModelError:
         return Member(ref, base)  # its task will fail and say why; the others go on
-    return Member(ref, base, data=" + ".join(sorted(name.rsplit("/", 1)[-1] for name in found.data)))
+    data, where = hub_listing.label_of(parsed.name, found.data)
+    return Member(ref, base, data=data, data_from=where)
 
 
 def _from_manifest(entry: dict[str, Any]) -> Member:

@@ -40,7 +40,7 @@ class WeightsSpec(Spec):
         "Fine-tunes of the hub",
         0,
         low=0,
-        high=100,
+        high=MOST_MODELS,
         shown=False,
         help="Add the first so many fine-tunes that the hub lists of a hub: base, in place of the box's.",
     )

@@ -149,6 +149,7 @@ def build_models(
                 "label": labels[place],
                 "task": member.task,
                 "data": member.data,
+                "data_from": member.data_from,
                 "base": member.base,
                 "cluster": int(scored.clusters[place]),
                 "nearest": members[nearest].ref if nearest is not None else None,

@@ -115,9 +115,9 @@ def test_the_listing_is_filtered(server: TreeServer) -> None:
     assert names(first=9, licence="mit") == []
 
 
-@pytest.mark.parametrize("most", [0, 501])
+@pytest.mark.parametrize("most", [0, 2501])
 def test_a_listing_has_a_size(server: TreeServer, most: int) -> None:
-    with pytest.raises(ModelError, match="1 to 500"):
+    with pytest.raises(ModelError, match="1 to 2,500"):
         list_fine_tunes(BASE, most)
 
 
@@ -326,7 +326,7 @@ def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Pa
     before, mine = default_store().info().entries, Store(tmp_path / "mine")
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
     run_study(spec, store=mine)
-    assert mine.info().entries == 3 * (1 + 18)
+    assert mine.info().entries == 3 * (2 + 18) + 1  # each delta whole and without vectors; the distances
     assert default_store().info().entries == before
 
 
@@ -354,3 +354,29 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_never_merged(server: TreeSe
     assert any("hub:org/lora is a LoRA adapter of rank 2" in text for text in result.notices)
     with pytest.raises(ModelError, match="org/lora is an adapter, which the weights page compares"):
         hub.download("org/lora")
+
+
+def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) -> None:
+    add_tree(server)
+    files = as_files(tuned_tensors(base_tensors(), 1, 5), CONFIG)
+    known = {"parameters": {"F32": 56_000}, "total": 56_000}
+    server.add_fine_tune("org/tiny-imdb", BASE, files, downloads=70, safetensors=known)
+    by_name = {model.ref: model for model in list_fine_tunes(BASE)}
+    assert (by_name["hub:org/tiny-imdb"].label, by_name["hub:org/tiny-imdb"].label_from) == ("imdb", "name")
+    assert by_name["hub:org/mnli-0"].label_from == "card"
+    chosen = choose_listed(list(by_name.values()), first=9, labelled=True)
+    assert "hub:org/tiny-imdb" in [model.ref for model in chosen]
+    result = run_study(replace(SPEC, models=("hub:org/mnli-0", "hub:org/tiny-imdb")))
+    assert result.table["data_from"].tolist() == ["card", "name"]
+    assert "it was read from their names: hub:org/tiny-imdb (imdb)" in " ".join(result.notices)
+
+
+def test_a_long_tree_is_listed_to_its_end(server: TreeServer) -> None:
+    server.page = 100
+    for number in range(730):
+        server.add_fine_tune(f"org/many-{number}", BASE, {}, downloads=number)
+    listed = list_fine_tunes(BASE, most=2_500)
+    assert len(listed) == 730
+    assert [model.downloads for model in listed[:2]] == [729, 728]
+    assert sum(path == "GET /api/models" for path in server.requests) == 8
+    assert len(list_fine_tunes(BASE, most=650)) == 650
