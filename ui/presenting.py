@@ -15,18 +15,20 @@ from ui.links import Address
 
 PRESENT = "present"
 LETTERS, USUAL = 18, 12  # pixels of a chart's letters, here and on a page
-GROWING = ("height", "labelLimit", "titleLimit", "strokeWidth", "size")
+GROWING = ("labelLimit", "titleLimit", "strokeWidth", "size")
 HIDDEN = (
     *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
-    *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover"),
+    *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover", "stButtonGroup", "stTooltipIcon"),
 )
 _STYLE = (
     "<style>"
     + ", ".join(f'[data-testid="{name}"]' for name in HIDDEN)
     + " { display: none !important; }"
     + "[data-testid='stMain'] h1 { font-size: 20px !important; }"
-    + "[data-testid='stMain'] h3, .headline { font-size: 28px !important; line-height: 1.3; }"
+    + "[data-testid='stMain'] .headline { font-size: 28px !important; line-height: 1.3; }"
     + "[data-testid='stMainBlockContainer'] { padding-top: 1rem; }"
+    + "[class*='-keys'] { position: fixed; top: .75rem; right: 1rem; width: auto !important; z-index: 10; }"
+    + "[data-testid='stMain'] [class*='-bar'] { display: none; }"
     + "</style>"
 )
 
@@ -37,7 +39,7 @@ def presenting() -> bool:
 
 
 def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A chart's specification with letters, marks and height for a hall. Data are left as they are."""
+    """A chart's specification with letters and marks for a hall. Data are left as they are."""
 
     def grown(name: str, value: Any) -> Any:
         if name in ("data", "datasets", "params"):

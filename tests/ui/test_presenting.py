@@ -17,7 +17,7 @@ def test_letters_grow_and_data_do_not() -> None:
     }
     grown = enlarged(spec)
     assert grown["config"]["axis"]["labelFontSize"] == grown["layer"][0]["mark"]["fontSize"] == LETTERS
-    assert grown["height"] == 450
+    assert grown["height"] == 300
     assert grown["data"] == spec["data"]
 
 
