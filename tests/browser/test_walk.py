@@ -108,6 +108,7 @@ def test_the_back_button_leads_back_to_the_study(chromium: BrowserContext, fresh
     tab.goto(f"{fresh}/rsa?draws=50")
     expect(line(tab)).to_be_visible()
     go(tab, "Home")
+    expect(tab).to_have_url(f"{fresh}/")  # what goes back too soon leaves the app
     tab.go_back()
     expect(tab).to_have_url(f"{fresh}/rsa?draws=50")
     expect(tab.get_by_role("heading", name="Which layers")).to_be_visible()
