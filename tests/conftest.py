@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.runs.cores import share_cores
+from core.runs.cores import limit_threads
 
-share_cores()  # before anything imports torch
+limit_threads()  # before anything imports torch; numpy is here already, brought by a plugin, with a thread a core
 os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"

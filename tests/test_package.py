@@ -20,8 +20,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
     for name in BUILT_FROM:  # so that what setuptools leaves behind is not left in the repository
         (source / name).symlink_to(ROOT / name)
-    how = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--no-build-isolation")
-    subprocess.run([sys.executable, "-m", "pip", "install", *how, "--target", str(target), str(source)], check=True)
+    how = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--no-build-isolation", "--no-compile")
+    stored = "--config-settings=--build-option=--compression=stored"  # the box is large, and read where it is put
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", *how, stored, "--target", str(target), str(source)], check=True
+    )
     return target
 
 
