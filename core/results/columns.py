@@ -24,6 +24,8 @@ COLUMNS: Mapping[str, str] = {
     "base_layer": "layer number of the base; 0 is the embedding output",
     "source_layer": "layer number of the source; 0 is the embedding output",
     "target_layer": "layer number of the target; 0 is the embedding output",
+    "source_head": "number of the source's attention head in its layer, from 0",
+    "target_head": "number of the target's attention head in its layer, from 0",
     "head": "number of the attention head in its layer, from 0",
     "match": "number of the target's attention head that it is matched with, from 0",
     "method": "the map: a name that --methods takes",

@@ -3,7 +3,8 @@
 Heads have no order that two seeds would share, so each head of the source is first matched with one of the target,
 one to one, so that the summed correlation of their attention probabilities is largest (the Hungarian method), on
 training sentences. What is shown is of held-out sentences: how well matched heads correlate, beside heads matched at
-random (the null), and how well a map of the attention outputs does, as for hidden states.
+random (the null), how every head of the first pair correlates with every head of whatever layer, as one matrix, and how
+well a map of the attention outputs does, as for hidden states.
 
 References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, through scipy). Deviations: probabilities
 are compared head by head after matching, because a map between two sets of distributions would not keep them such.
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from core import options
-from core.alignment.experiments.drawings import head_chart, output_chart
+from core.alignment.experiments.drawings import head_chart, matrix_chart, output_chart
 from core.alignment.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
 from core.alignment.spec import methods_option
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
+MATRIX_COLUMNS = ("source", "target", "source_layer", "source_head", "target_layer", "target_head", "correlation")
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
 NULL_DRAWS = 200
@@ -65,7 +67,7 @@ class AttentionSpec(options.Spec):
     seed: int = options.seed("Seed of the split, the null and the networks.")
 
 
-@pure("alignment.attention", version=2)
+@pure("alignment.attention", version=3)
 def align_attention(
     source: str,
     target: str,
@@ -79,8 +81,9 @@ def align_attention(
 
     Returns:
         `matched` (layer, head): held-out correlation of each source head with its match; `match` (layer, head): which
-        head of the target it is; `null` (layer, draw): mean correlation under random matchings; `m/nmse` (layer,) of
-        the attention outputs for each method, `m/refused` where one does not fit.
+        head of the target it is; `null` (layer, draw): mean correlation under random matchings; `matrix` (layer, head,
+        layer, head): held-out correlation of every source head with every target head; `m/nmse` (layer,) of the
+        attention outputs for each method, `m/refused` where one does not fit.
 
     Raises:
         ModelError: If a model cannot be loaded, does not show its attention, or the tokenizers or depths differ.
@@ -124,13 +127,15 @@ def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
     rng = np.random.default_rng(seed)
     layers, heads = len(x[0]), len(x[0][0])
     matched, match, null = np.zeros((layers, heads)), np.zeros((layers, heads), dtype=np.int64), []
+    flat = (part.reshape(-1, part.shape[-1]) for part in (x[1], y[1]))
+    matrix = _correlations(*flat).reshape(layers, heads, *y[1].shape[:2])
     for layer in range(layers):
-        train, test = (_correlations(x[part][layer], y[part][layer]) for part in (0, 1))
+        train, test = _correlations(x[0][layer], y[0][layer]), matrix[layer, :, layer]
         rows, columns = linear_sum_assignment(-train)
         match[layer, rows] = columns
         matched[layer, rows] = test[rows, columns]
         null.append([test[np.arange(heads), rng.permutation(test.shape[1])[:heads]].mean() for _ in range(NULL_DRAWS)])
-    return {"matched": matched, "match": match, "null": np.array(null)}
+    return {"matched": matched, "match": match, "null": np.array(null), "matrix": matrix}
 
 
 def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -196,9 +201,9 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """The tables `heads` (HEAD_COLUMNS) and `outputs` (OUTPUT_COLUMNS).
+    """The tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix` (MATRIX_COLUMNS).
 
-    The null is the mean correlation of heads matched at random.
+    The null is the mean correlation of heads matched at random; the matrix is that of the first pair.
     """
     import pandas as pd
 
@@ -214,19 +219,21 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
                 mapped.append(pd.DataFrame({**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}))
     head_table = pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
     output_table = pd.concat(mapped, ignore_index=True) if mapped else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
+    matrix = _matrix_table(outputs)
     corpus: Corpus = ready.values["text"]
     return Result(
         study="align attention",
         spec=spec.plain(),
-        headline=make_headline(head_table, output_table),
-        tables={"heads": head_table, "outputs": output_table},
+        headline=make_headline(head_table, output_table, matrix),
+        tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus),
         methods=(
             f"On {len(corpus.sentences):,} sentences of {spec.corpus}, each source head was matched with one target "
             "head by the Hungarian method on the correlation of their attention probabilities over training sentences; "
-            "correlations shown are of held-out sentences, the null is random matching. Attention outputs (before the "
+            "correlations shown are of held-out sentences, the null is random matching. The matrix holds every head of "
+            "the first pair against every head, of whatever layer. Attention outputs (before the "
             "residual connection) of all subwords were mapped as hidden states are, whole sentences held out."
         ),
         citations=(*CITATIONS, "Kuhn 1955. The Hungarian method for the assignment problem."),
@@ -246,8 +253,8 @@ def seconds(spec: AttentionSpec) -> float:
     return pairs * (4 + 0.5 * len(spec.methods) + 18 * slow) / 2 * max(1.0, spec.sentences / 250)
 
 
-def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame) -> str:
-    """Where matched heads agree most, beside chance, and the best map of the outputs."""
+def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame) -> str:
+    """Where matched heads agree most, beside chance, where best counterparts stand, and the best map of the outputs."""
     if heads.empty:
         return "No pair could be compared; the reasons are below."
     by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
@@ -257,6 +264,13 @@ def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame) -> str:
         f"Matched heads correlate most at layer {best} ({by_layer['correlation'][best]:.2f}, matched at random up to "
         f"{by_layer['null_high'][best]:.2f}), and more than at random at {len(above)} of {len(by_layer)} layers"
     )
+    if len(by_layer) > 1 and len(matrix):
+        best_of = matrix.loc[matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()]
+        same = float((best_of["source_layer"] == best_of["target_layer"]).mean())
+        text += (
+            f"; of any layer's heads, the one most like it stands in its own layer for {same:.0%} of them "
+            f"(by chance {1 / len(by_layer):.0%})"
+        )
     means = outputs.groupby("method")["nmse"].mean()
     tried = means.drop([name for name in means.index if METHODS[name].kind == "control"])
     if tried.empty:
@@ -272,7 +286,21 @@ def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame) -> str:
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     """Matched heads and mapped outputs; none where nothing could be computed."""
-    return {} if result.table.empty else {"heads": head_chart(result), "outputs": output_chart(result)}
+    if result.table.empty:
+        return {}
+    return {"heads": head_chart(result), "outputs": output_chart(result), "head-matrix": matrix_chart(result)}
+
+
+def _matrix_table(outputs: Outputs) -> pd.DataFrame:
+    """MATRIX_COLUMNS of the first pair; layers count from 1, heads from 0."""
+    import pandas as pd
+
+    for (source, target), value in outputs.values.items():
+        matrix = np.asarray(value["matrix"])
+        one, head, two, other = (index.ravel() for index in np.indices(matrix.shape))
+        columns = (source, target, one + 1, head, two + 1, other, matrix.ravel())
+        return pd.DataFrame(dict(zip(MATRIX_COLUMNS, columns, strict=True)))
+    return pd.DataFrame(columns=list(MATRIX_COLUMNS))
 
 
 def _head_columns(value: Value) -> dict[str, np.ndarray]:

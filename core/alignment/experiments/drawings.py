@@ -10,6 +10,7 @@ import numpy as np
 from core.alignment.lines import ERROR_TITLE, HEIGHT, curves_of_methods, error_chart, method_looks, named_methods
 from core.results.charts import COLOURS, GREY, SHAPES, heading, legend
 from core.results.curves import Look, grey_band
+from core.results.heatmaps import heatmap
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of, told
 from core.results.planes import Plane, layer_plane, rule, span_of
@@ -115,6 +116,32 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
         description=words,
     )
     return cast("alt.TopLevelMixin", chart)
+
+
+def matrix_chart(result: Result) -> alt.TopLevelMixin:
+    """Every head of the first pair's source against every head of its target, whatever their layers."""
+    table = result.tables["head_matrix"]
+    ends = [str(table[name].iloc[0]) for name in ("source", "target")]
+    names = short_names(dict.fromkeys(ends))
+    source, target = (names[ref] for ref in ends)
+    cells = table.assign(
+        row=table["source_layer"].astype(str) + "." + table["source_head"].astype(str),
+        column=table["target_layer"].astype(str) + "." + table["target_head"].astype(str),
+    )
+    rows, columns = (list(dict.fromkeys(cells[name])) for name in ("row", "column"))
+    chart = heatmap(
+        cells, x="column", y="row", value="correlation", ends=(0.0, 1.0), order=(columns, rows[::-1]),
+        height=2 * HEIGHT, titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
+        tips=(Tip("row", source), Tip("column", target), Tip("correlation", "Correlation", "share")),
+    )  # fmt: skip
+    what = "Every head against every head"
+    best = cells.loc[cells["correlation"].idxmax()]
+    words = (
+        f"{what} of {source} and {target}: {len(rows)} by {len(columns)} correlations. The highest is "
+        f"{text_of(float(best['correlation']))}, of {best['row']} with {best['column']} (layer and head)."
+    )
+    title = heading(what, f"{source} and {target}, held out; 3.0 is layer 3, head 0")
+    return cast("alt.TopLevelMixin", chart.properties(title=title, description=words))
 
 
 def output_chart(result: Result) -> alt.TopLevelMixin:

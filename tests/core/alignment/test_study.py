@@ -12,7 +12,7 @@ import pytest
 from core.alignment import kernel
 from core.alignment.charts import curve_chart, figures, layer_chart, pair_chart, space_chart
 from core.alignment.experiments import attention, check, stitching
-from core.alignment.experiments.attention import align_attention
+from core.alignment.experiments.attention import MATRIX_COLUMNS, _match_heads, align_attention
 from core.alignment.headline import make_headline
 from core.alignment.spec import AlignSpec
 from core.alignment.study import run_study
@@ -243,6 +243,12 @@ def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None
         for chart in drawn.values():
             chart.to_dict()
         json.dumps(result.spec)
+        if experiment is attention:
+            matrix = result.tables["head_matrix"]
+            assert tuple(matrix.columns) == MATRIX_COLUMNS
+            assert len(matrix) == len(set(zip(*(matrix[name] for name in MATRIX_COLUMNS[2:6]), strict=True)))
+            assert set(matrix["source"]) == {models[0]}
+            assert "head-matrix" in drawn
         assert experiment.seconds(asked) > 0
 
 
@@ -251,6 +257,23 @@ def test_heads_of_a_model_match_themselves(models, sentences) -> None:
     np.testing.assert_allclose(value["matched"], 1.0)
     assert (value["match"] == np.arange(value["match"].shape[1])).all()
     np.testing.assert_allclose(value["identity/nmse"], 0.0, atol=1e-12)
+    layers, heads = value["matched"].shape
+    matrix = value["matrix"].reshape(layers * heads, layers * heads)
+    np.testing.assert_allclose(np.diag(matrix), 1.0)
+    np.testing.assert_allclose(matrix, matrix.T)
+
+
+def test_every_head_is_held_against_every_head_as_a_slow_loop_would() -> None:
+    rng = np.random.default_rng(0)
+    x, y = ([rng.random((3, 2, 40)), rng.random((3, 2, 50))] for _ in range(2))
+    y[1][2, 0] = x[1][0, 1] * 2 + 1  # one head of the first layer has its like in the last
+    value = _match_heads(x, y, 0)
+    for one, head, two, other in np.ndindex(3, 2, 3, 2):
+        expected = np.corrcoef(x[1][one, head], y[1][two, other])[0, 1]
+        assert value["matrix"][one, head, two, other] == pytest.approx(expected)
+    assert value["matrix"][0, 1, 2, 0] == pytest.approx(1.0)
+    for layer, head in np.ndindex(3, 2):
+        assert value["matched"][layer, head] == value["matrix"][layer, head, layer, value["match"][layer, head]]
 
 
 def test_attention_of_other_tokenizers_is_refused(models, sentences, tmp_path) -> None:
