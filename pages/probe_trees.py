@@ -10,8 +10,8 @@ from core import options
 from core.options import Spec, options_of
 from core.probes.result import ProbeResult
 from core.probes.spec import ProbeSpec
-from core.probes.study import run_study
-from ui import edge_views, lessons, shell
+from core.probes.study import figures, run_study
+from ui import edge_views, kept, lessons, shell
 from ui.forms import Form
 from ui.layers import layer_option
 from ui.probe_views import CAVEATS, FORMULAS, ranks_view, scores_view, sentence_view
@@ -81,5 +81,6 @@ elif view == SENTENCE:
     sentence_view(form, result)
 else:
     ranks_view(spec, result, texts, identity)
+kept.beside(form, spec, result, figures)
 lessons.conclude(form.address, result)
 show_method(result, CAVEATS, FORMULAS)

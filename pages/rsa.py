@@ -9,9 +9,9 @@ import streamlit as st
 from core import options
 from core.options import Spec, options_of
 from core.rsa.spec import RsaSpec
-from core.rsa.study import run_study
+from core.rsa.study import figures, run_study
 from core.rsa.tokens import TokenMapSpec
-from ui import lessons, rsa_experiments, rsa_views, shell
+from ui import kept, lessons, rsa_experiments, rsa_views, shell
 from ui.forms import Form
 from ui.layers import layer_option
 from ui.models import fine_tune_finder
@@ -88,5 +88,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 rsa_views.draw(form, result, view)
+kept.beside(form, spec, result, figures)
 lessons.conclude(form.address, result)
 show_method(result, rsa_views.CAVEATS, rsa_views.FORMULAS)

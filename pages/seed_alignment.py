@@ -8,8 +8,8 @@ import streamlit as st
 
 from core import options
 from core.alignment.spec import AlignSpec
-from core.alignment.study import run_study
-from ui import lessons, shell
+from core.alignment.study import figures, run_study
+from ui import kept, lessons, shell
 from ui.alignment_views import CAVEATS, EXPERIMENT_OPTIONS, EXPERIMENTS, FORMULAS, GROUPS, METHOD, VIEWS, show_view
 from ui.forms import Form
 from ui.layers import layer_option
@@ -67,5 +67,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 show_view(form, result, view)
+kept.beside(form, spec, result, figures)
 lessons.conclude(form.address, result)
 show_method(result, CAVEATS, FORMULAS)

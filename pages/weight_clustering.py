@@ -10,8 +10,8 @@ from core import options
 from core.options import Spec, options_of
 from core.weights.members import fine_tunes
 from core.weights.spec import WeightsSpec
-from core.weights.study import redraw, run_study
-from ui import lessons, shell, weights_experiments, weights_hub, weights_views
+from core.weights.study import figures, redraw, run_study
+from ui import kept, lessons, shell, weights_experiments, weights_hub, weights_views
 from ui.forms import Form
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
@@ -100,5 +100,6 @@ else:
             quiet=True,
         ),
     )
+kept.beside(form, spec, result, figures)
 lessons.conclude(form.address, result)
 show_method(result, weights_views.CAVEATS, weights_views.FORMULAS)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from core.results.differences import banded_differences
 from core.results.names import short_name, short_names
 from core.rsa.headline import changed_layers, layers_in_words, number, uncertain_layers
 from core.rsa.measures import MEASURES
 from core.rsa.notices import UNEQUAL
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
     from core.results.export import Result
 
 NAMED = 3  # models with a clause of their own
-LEVEL = 0.95
 
 
 def curves_sentence(result: Result) -> str:
@@ -111,30 +109,8 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
         model, layer, difference, low, high; layers that both texts could measure.
     """
     first, second = dict.fromkeys(table["corpus"])
-    pairs = table[table["corpus"] == first].merge(
-        table[table["corpus"] == second], on=["model", "layer"], suffixes=("", "_second")
-    )
-    pairs = pairs[pairs["similarity"].notna() & pairs["similarity_second"].notna()]
-    wider = _widening(len(pairs))
-    difference = pairs["similarity_second"] - pairs["similarity"]
-    down = _together(pairs["similarity_second"] - pairs["low_second"], pairs["high"] - pairs["similarity"])
-    up = _together(pairs["high_second"] - pairs["similarity_second"], pairs["similarity"] - pairs["low"])
-    return pairs[["model", "layer"]].assign(
-        difference=difference, low=difference - wider * down, high=difference + wider * up
-    )
-
-
-def _together(one: pd.Series[float], other: pd.Series[float]) -> np.ndarray:
-    import numpy as np
-
-    together: np.ndarray = np.hypot(np.maximum(one, 0.0), np.maximum(other, 0.0))
-    return together
-
-
-def _widening(count: int) -> float:
-    """How much wider a normal band is that holds for `count` differences together."""
-    tail = (1 - LEVEL) / 2
-    return NormalDist().inv_cdf(1 - tail / max(1, count)) / NormalDist().inv_cdf(1 - tail)
+    halves = (table[table["corpus"] == corpus] for corpus in (first, second))
+    return banded_differences(*halves, ("model", "layer"), "similarity")
 
 
 def _changes(name: str, rows: pd.DataFrame, label: str) -> str:

@@ -1,0 +1,74 @@
+"""Differences of two results: rows that both have, bands against a simulation, sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.results.differences import COMPARED, banded_differences, differences_sentence, result_differences
+from core.results.export import Result
+
+
+def rows(values: list[float], half: float = 0.1, model: str = "zoo:parse-0") -> pd.DataFrame:
+    value = np.array(values)
+    layers = range(len(values))
+    return pd.DataFrame(
+        {"model": model, "layer": layers, "similarity": value, "low": value - half, "high": value + half}
+    )
+
+
+def rsa(table: pd.DataFrame) -> Result:
+    return Result("rsa", {}, "", {"similarity": table})
+
+
+def test_one_difference_has_the_band_of_two_independent_values() -> None:
+    found = banded_differences(rows([0.5], 0.3), rows([0.7], 0.4), ("model", "layer"), "similarity").iloc[0]
+    assert found["difference"] == pytest.approx(0.2)
+    assert (found["low"], found["high"]) == (pytest.approx(0.2 - 0.5), pytest.approx(0.2 + 0.5))
+
+
+def test_bands_hold_together() -> None:
+    """Of many studies of two equal things, at most 5 % show any difference."""
+    rng, missed, studies, count = np.random.default_rng(0), 0, 400, 12
+    for _ in range(studies):
+        one, two = (rows(list(rng.normal(0, 0.1, count)), 1.96 * 0.1) for _ in range(2))
+        found = banded_differences(one, two, ("model", "layer"), "similarity")
+        missed += bool(((found["low"] > 0) | (found["high"] < 0)).any())
+    assert missed / studies < 0.08
+    narrow = banded_differences(rows([0.0] * count, 0.1), rows([0.0] * count, 0.1), ("model", "layer"), "similarity")
+    assert (narrow["high"] > 0.1 * np.sqrt(2)).all()
+
+
+def test_only_rows_that_both_have_are_subtracted() -> None:
+    found = result_differences(rsa(rows([1.0, 0.9, 0.8])), rsa(rows([1.0, 0.5])))
+    assert list(found["layer"]) == [0, 1]
+
+
+def test_one_model_each_is_compared_whatever_they_are_called() -> None:
+    found = result_differences(rsa(rows([0.9])), rsa(rows([0.2], model="zoo:nli-0")))
+    assert found["difference"].tolist() == [pytest.approx(-0.7)]
+    two = pd.concat([rows([0.9]), rows([0.9], model="zoo:pos-0")])
+    assert result_differences(rsa(two), rsa(rows([0.2], model="zoo:nli-0"))).empty
+
+
+def test_the_sentence_says_how_many_and_where() -> None:
+    told = differences_sentence(result_differences(rsa(rows([1.0, 0.9], 0.01)), rsa(rows([1.0, 0.5], 0.01))), "rsa")
+    assert told.startswith("1 of 2 differences are beyond their bands; the largest is \u2212.40 [")
+    assert told.endswith("(parse-0, layer 1).")
+    none = differences_sentence(result_differences(rsa(rows([0.9])), rsa(rows([0.91]))), "rsa")
+    assert none.startswith("None of 1 differences is beyond its band")
+    apart = pd.concat([rows([1.0]), rows([1.0], model="zoo:pos-0")])
+    assert "no row in common" in differences_sentence(
+        result_differences(rsa(apart), rsa(rows([1.0], model="zoo:nli-0"))), "rsa"
+    )
+
+
+def test_values_without_bands_say_so() -> None:
+    shares = pd.DataFrame({"vector": ["norms"], "k": [2], "share": [0.5]})
+    one, two = (Result("weights", {}, "", {"vectors": shares.assign(share=share)}) for share in (0.5, 0.9))
+    assert "no bands" in differences_sentence(result_differences(one, two), "weights")
+
+
+def test_what_is_compared_is_named_in_the_studies() -> None:
+    assert set(COMPARED) == {"rsa", "probe", "align", "weights"}
