@@ -89,6 +89,7 @@ def requests() -> list[Request]:
         ("rsa", RsaSpec(grid=True)),
         ("rsa", RsaSpec(against_genres=OTHER_GENRES)),
         ("tokens", TokenMapSpec((RsaSpec().base, *RsaSpec().compare))),
+        ("training", _training()),
         ("probe", ProbeSpec()),
         *(("sentence", SentenceSpec(model, tuple(range(7)), text=sentence.text)) for model in ProbeSpec().probed),
         ("weights", WeightsSpec()),
@@ -98,6 +99,13 @@ def requests() -> list[Request]:
     ]
     views += [study for example in EXAMPLES for study in example.studies]
     return [Request(name_of(command, spec), partial(_run, command, spec)) for command, spec in dict.fromkeys(views)]
+
+
+def _training() -> Spec:
+    """The steps of seed 0, by the RSA page's measure and text."""
+    page = RsaSpec()
+    spec: Spec = study_module("training").Spec(sentences=page.sentences, words=page.words, measure=page.measure)
+    return spec
 
 
 def name_of(command: str, spec: Any) -> str:

@@ -197,12 +197,12 @@ def _tree(results: Sequence[Result]) -> Finding:
     own = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
     uuas = float(own[(own["metric"] == "uuas") & (own["probe"] == "distance")]["value"].iloc[0])
     chain = result.table[(result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")]
-    beside = f"; joining neighbours finds {chain['value'].iloc[0]:.0f} %" if len(chain) else ""
+    beside = f"; joining neighbours finds {_percent(chain['value'].iloc[0] / 100)}" if len(chain) else ""
     arcs = [(edge, 1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
     arcs += [(edge, -1.0, INK) for edge in (*view.agreed, *view.missed)]
     return Finding(
         f"{len(view.agreed)} of {len(view.agreed) + len(view.missed)} edges of “{' '.join(view.words[:5])} …” can be "
-        f"read off layer {layer}; on test sentences {uuas:.0f} %{beside}.",
+        f"read off layer {layer}; on test sentences {_percent(uuas / 100)}{beside}.",
         "arcs",
         tuple(
             Series("predicted" if up > 0 else "parse", colour, ((float(edge[0]), up), (float(edge[1]), up)))
@@ -298,4 +298,4 @@ def _share(value: float) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.0f} %"
+    return f"{100 * value:.0f}\N{NO-BREAK SPACE}%"

@@ -34,7 +34,7 @@ def test_an_example_opens_from_the_box(example) -> None:
     assert "The link asks for" not in sentences(app)
 
 
-@pytest.mark.parametrize("view", ["Layer against layer", "Two texts", "Token map"])
+@pytest.mark.parametrize("view", ["Layer against layer", "Two texts", "Token map", "Through training"])
 def test_a_cheap_view_opens_from_the_box(view: str) -> None:
     assert "Came with the box" in sentences(open_page("pages/rsa.py", view=view))
 

@@ -48,6 +48,11 @@ def test_no_answer_is_missing(walked: answers.Walk) -> None:
 
 
 @needs_answers
+def test_the_answers_are_small() -> None:
+    assert BOX.path.stat().st_size < 8 * 10**6
+
+
+@needs_answers
 def test_no_answer_is_stale(walked: answers.Walk) -> None:
     """A key that the code no longer asks for is a result of other code."""
     assert set(BOX.keys()) == set(walked.values), MADE_BY
