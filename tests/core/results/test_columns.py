@@ -20,6 +20,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "probe": {"sentences": 120, "epochs": 1, "draws": 20, "seeds": 1, "controls": 1, "layers": (0, 6), "sweep": True},
     "probe edges": {"sentences": 80, "draws": 20, "controls": 1, "layers": (0,)},
     "weights": {"permutations": 100, "of": "both"},
+    "weights intruders": {"models": ("zoo:parse-0",), "leading": 4, "draws": 19, "families": ("query",)},
     "align": {"sentences": 60, "layers": (6,), "methods": ("lookup", "ols", "ridge", "identity", "mlp")},
     "align check": {"sentences": 40, "methods": ("ols", "ridge")},
     "align stitch": {"sentences": 40, "methods": ("procrustes",)},
