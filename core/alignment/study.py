@@ -118,7 +118,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(dict.fromkeys([*corpus.notices, *_notices(spec, values)])),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(found, corpus),
-        methods=make_methods(spec, len(corpus.sentences)),
+        methods=f"{make_methods(spec, len(corpus.sentences))} {spec.settings()}",
         citations=CITATIONS,
     )
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from core.errors import SpecError
 
@@ -146,8 +146,10 @@ class Option:
 class Spec:
     """Base of every study's frozen dataclass: its options are checked and brought to their final form.
 
-    Rules between fields are an explicit `check`.
+    Rules between fields are an explicit `check`. `display_only` names options that change what is shown and no number.
     """
+
+    display_only: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         for option in options_of(type(self)):
@@ -165,6 +167,21 @@ class Spec:
         """The spec as JSON values, by option."""
         values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def settings(self) -> str:
+        """The seed and every option that is not at its default, as the end of a methods paragraph.
+
+        Whatever a study's own paragraph says, nothing that changes the numbers goes unsaid.
+        """
+        changed = self.changed()
+        named = [
+            f"{option.label[0].lower()}{option.label[1:]} {' '.join(option.write(changed[option.name])) or 'none'}"
+            for option in options_of(type(self))
+            if option.name in changed and option.name not in ("seed", *self.display_only)
+        ]
+        seed = getattr(self, "seed", None)
+        said = [f"Seed {seed}."] if seed is not None else []
+        return " ".join([*said, *([f"Settings other than the defaults: {'; '.join(named)}."] if named else [])])
 
     def changed(self) -> dict[str, Any]:
         """The options whose values are not the defaults."""

@@ -104,7 +104,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(dict.fromkeys((*make_notices(found, spec), *said))),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models), treebank.corpus),
-        methods=make_methods(spec, treebank),
+        methods=f"{make_methods(spec, treebank)} {spec.settings()}",
         citations=CITATIONS,
     )
 

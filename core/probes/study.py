@@ -136,7 +136,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         notices=tuple(dict.fromkeys(said)),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(real), treebank.corpus),
-        methods=make_methods(spec, treebank, coded),
+        methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
         citations=CITATIONS,
         probes={ref: model_probes(value) for ref, value in real.items()},
         test=treebank.parts["test"],

@@ -108,7 +108,7 @@ def run_sweep(
         notices=treebank.notices,
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(layers), treebank.corpus),
-        methods=make_methods(spec, treebank, coded) + " Ranks were swept at one layer.",
+        methods=make_methods(spec, treebank, coded) + f" Ranks were swept at one layer. {spec.settings()}",
         citations=CITATIONS,
     )
 

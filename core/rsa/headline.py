@@ -170,7 +170,7 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
     parts.append(
         "The null is the central 95 % of the measure with whole sentences of one space paired at random with sentences "
         "of about as many items of the other, words in their order. A layer is called changed when its "
-        f"whole band lies more than {CHANGED:.0%} of the way from 1 to the null's upper end. Seed {spec.seed}."
+        f"whole band lies more than {CHANGED:.0%} of the way from 1 to the null's upper end."
     )
     return " ".join(parts)
 

@@ -158,7 +158,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(notices),
         failures={**_without_size(compared.refs, shares, sizes), **ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
-        methods=make_methods(spec, tuple(models), int(first["items"]), int(first["sentences"])),
+        methods=make_methods(spec, tuple(models), int(first["items"]), int(first["sentences"])) + f" {spec.settings()}",
         citations=(*CITATIONS, MEASURES[spec.measure].reference),
     )
 

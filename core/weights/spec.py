@@ -26,6 +26,8 @@ UPLOAD = "upload:"  # before the name of a label table that came with the reques
 class WeightsSpec(Spec):
     """One study: the fine-tunes of a base, by what changed in their weights."""
 
+    display_only = ("map",)
+
     base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes started from.")
     models: tuple[str, ...] = options.models(
         "Fine-tunes",

@@ -159,7 +159,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(dict.fromkeys(filter(None, notices))),
         failures={**ready.failures, **outputs.failures},
         provenance=_provenance(found, present),
-        methods=headline.make_methods(spec, present, scored, spectra),
+        methods=f"{headline.make_methods(spec, present, scored, spectra)} {spec.settings()}",
         citations=headline.CITATIONS,
     )
 

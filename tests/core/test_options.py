@@ -99,6 +99,18 @@ def test_every_option_says_what_it_is(study: str, option: Option) -> None:
         assert f"{option.low:,} to {option.high:,}; default {option.default}" in said
 
 
+@pytest.mark.parametrize(("study", "option"), EVERY, ids=NAMES)
+def test_the_methods_say_whatever_changes_the_numbers(study: str, option: Option) -> None:
+    spec = study_module(study).Spec()
+    said, value = spec.settings(), another(option)
+    object.__setattr__(spec, option.name, value)  # alone: whether it goes with the others is another matter
+    if value == option.default or option.name in spec.display_only:
+        assert spec.settings() == said
+    else:
+        assert spec.settings() != said
+        assert all(part in spec.settings() for part in option.write(value))
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_defaults_are_a_study(study: str) -> None:
     spec = study_module(study).Spec()

@@ -235,6 +235,7 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
             "correlations shown are of held-out sentences, the null is random matching. The matrix holds every head of "
             "the first pair against every head, of whatever layer. Attention outputs (before the "
             "residual connection) of all subwords were mapped as hidden states are, whole sentences held out."
+            f" {spec.settings()}"
         ),
         citations=(*CITATIONS, "Kuhn 1955. The Hungarian method for the assignment problem."),
     )

@@ -192,6 +192,7 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
             f"bijections ({', '.join(TRUTHS[truth] for truth in spec.truths)}); each map was fitted to undo them on "
             f"training rows, split by {spec.split}, and scored on held-out ones. The truth is a bijection, so what is "
             "left is the map's own error."
+            f" {spec.settings()}"
         ),
         citations=(*CITATIONS, "Behrmann et al. 2019. Invertible residual networks. ICML."),
     )

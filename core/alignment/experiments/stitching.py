@@ -241,6 +241,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
             "through the source's layers up to l, the map at l, and the target's layers from l to its head. The "
             "lookup replaces each subword's state by the target's mean state of it. Bands are 95 % bootstrap "
             "intervals over labelled sentences."
+            f" {spec.settings()}"
         ),
         citations=(*CITATIONS, "Bansal, Nakkiran & Barak 2021. Revisiting model stitching. NeurIPS."),
     )

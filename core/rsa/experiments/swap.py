@@ -185,7 +185,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=(*compared.notices, *examples.corpus.notices, *examples.refused.values(), *make_notices(tables)),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus if swapped else None),
-        methods=_methods(spec, examples, tuple(swapped)),
+        methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",
         citations=CITATIONS,
     )
 
@@ -224,7 +224,6 @@ def _methods(spec: SwapSpec, examples: Examples, models: tuple[str, ...]) -> str
         "draws); random layers are drawn afresh from the base's configuration. Bands are 95 % bootstrap intervals "
         f"over sentences ({spec.draws:,} draws), those of a loss over the same draws of both scores; where noise is "
         "part of a number, a t-interval over draws of noise and sentences. Self-tests ran before: a copy of the model "
-        "as donor, the whole base as donor, and layers that did not change. "
-        f"Seed {spec.seed}."
+        "as donor, the whole base as donor, and layers that did not change."
     )
     return " ".join(parts)

@@ -184,7 +184,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(notices),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance((spec.end, *used), corpus),
-        methods=_methods(spec),
+        methods=f"{_methods(spec)} {spec.settings()}",
         citations=(*CITATIONS, MEASURES[spec.measure].reference),
     )
 
@@ -224,5 +224,5 @@ def _methods(spec: TrainingSpec) -> str:
         "are means of their subwords. Bands are 95 % intervals over sentences, the null pairs sentences at random. "
         "The peak is the layer that is most like its end. Tokens and losses are those of the models' cards; the "
         "steps in the box are of a second run of seed 0's recipe, which ends near zoo:seed-0 and not at it to "
-        f"rounding. Seed {spec.seed}."
+        f"rounding."
     )

@@ -167,7 +167,7 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=(*corpus.notices, *_notices(table)),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance((spec.base, *used), corpus),
-        methods=_methods(spec),
+        methods=f"{_methods(spec)} {spec.settings()}",
         citations=CITATIONS,
     )
 
@@ -246,5 +246,5 @@ def _methods(spec: TruthSpec) -> str:
         "state, by the drop of similarity from the layer below, and by its answer to the base's state. The other "
         "model's matrices were rounded to the given bits, so that equal layers are not equal bit for bit. Matched: "
         "every weight change scaled to the smallest of its group. The area under the ROC curve pools the layers of "
-        f"all models; bands are 95 % bootstrap intervals over models ({spec.draws:,} draws). Seed {spec.seed}."
+        f"all models; bands are 95 % bootstrap intervals over models ({spec.draws:,} draws)."
     )

@@ -194,7 +194,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(dict.fromkeys(notices)),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}},
-        methods=make_methods(spec),
+        methods=f"{make_methods(spec)} {spec.settings()}",
         citations=(CITATION,),
     )
 
