@@ -14,12 +14,12 @@ from core.probes.study import figures, run_study
 from ui import edge_views, kept, lessons, shell
 from ui.forms import Form
 from ui.layers import layer_option
-from ui.probe_views import CAVEATS, FORMULAS, ranks_view, scores_view, sentence_view
+from ui.probe_views import CAVEATS, FORMULAS, SENTENCE_VIEW, ranks_view, scores_view, sentence_view
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
 from ui.studies import contents
 
-SCORES, SENTENCE, RANKS = "By layer", "Sentence", "Rank"
+SCORES, SENTENCE, RANKS = "By layer", SENTENCE_VIEW, "Rank"
 VIEWS = {
     SCORES: "scores of every layer",
     SENTENCE: "one sentence: the parse beside the predicted tree",

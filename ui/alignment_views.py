@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
@@ -24,7 +24,7 @@ from ui import lessons
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
-from ui.layers import layer_slider, played
+from ui.layers import Picking, layer_slider, played
 from ui.links import Address
 from ui.results import show_charts, show_headline, show_method, show_notes, show_sentence, show_table
 from ui.run_panel import run_panel
@@ -102,6 +102,11 @@ CAVEATS = f"""
 """
 
 
+def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The space of the layer that was clicked."""
+    return {"view": SPACE, "layer": int(point["layer"])} if "layer" in point else {}
+
+
 def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
     """One view of the main study: its charts, its downloads and the table that they are drawn from."""
     if view == SPACE:
@@ -127,7 +132,10 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
             result=result,
             view=view,
             mark=lessons.mark("alignment") if view == METHOD else None,
+            pick=Picking(form.address, ("layer",), _space_at).made if view == LAYER else None,
         )
+        if view == LAYER:
+            st.caption("Click a point: the space opens at its layer.")
         show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table])
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     Drawn = Sequence[alt.TopLevelMixin] | Panels
+    Pick = Callable[[Mapping[str, Any], str], tuple[Mapping[str, Any], dict[str, Any]]]
 
 COLOUR = re.compile(r'"(#[0-9a-fA-F]{6})"')
 FAINT = {"light": "#6f675a", "dark": "#a79d8c"}
@@ -42,6 +43,7 @@ def show_charts(
     result: object = None,
     view: Hashable = None,
     mark: Mark | None = None,
+    pick: Pick | None = None,
 ) -> int:
     """Charts in rows, one below the other on a telephone, each under its title, which wraps as text does.
 
@@ -54,6 +56,7 @@ def show_charts(
             by all sessions that hold the same object.
         view: Everything else that the drawing depends on.
         mark: A reader's guess, drawn into the first chart.
+        pick: Makes points to be clicked: `ui.layers.Picking.made`.
 
     Returns:
         How many there were.
@@ -74,7 +77,8 @@ def show_charts(
         places = st.columns(across if len(panels) > 1 else 1, gap="medium")
         for number, (place, spec) in enumerate(zip(places, row, strict=False)):
             with place:
-                show_spec(spec, key=f"{key}_{start + number}", alt_text=alt_text)
+                shown, more = pick(spec, f"{key}_{start + number}") if pick is not None else (spec, {})
+                show_spec(shown, key=f"{key}_{start + number}", alt_text=alt_text, **more)
     return len(panels)
 
 

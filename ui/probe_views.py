@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
@@ -27,7 +27,7 @@ from core.results.names import short_name
 from ui import lessons
 from ui.downloads import held, show_downloads
 from ui.figures import page_specs, show_charts
-from ui.layers import layer_slider, played
+from ui.layers import Picking, layer_slider, played
 from ui.links import Address
 from ui.results import show_headline, show_notes, show_sentence, show_table
 from ui.run_panel import run_panel
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
 LEGENDS = 150  # pixels of legends and margins round the arcs
 SHOWN_MODEL = "probe/shown_model"
+SENTENCE_VIEW = "Sentence"
 BROWSED = 40  # worst and best sentences to choose among
 SWEPT_HELP = "For each of them one probe of every rank is trained."
 BROWSED_HELP = "Before each sentence stands the share of its edges that the probe finds."
@@ -94,6 +95,11 @@ CAVEATS = """
 """
 
 
+def _sentence_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A sentence at the layer that was clicked."""
+    return {"view": SENTENCE_VIEW, "layer": int(point["layer"])} if "layer" in point else {}
+
+
 def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     """Curves by layer in one metric, the difference from the base beside them, the table."""
     there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
@@ -115,7 +121,16 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
         both = [charts.scores_chart(result, metric)]
         return [*both, charts.difference_chart(result, metric)] if compared else both
 
-    show_charts(drawn, key="scores", alt_text=result.headline, result=result, view=metric, mark=lessons.mark("probe"))
+    show_charts(
+        drawn,
+        key="scores",
+        alt_text=result.headline,
+        result=result,
+        view=metric,
+        mark=lessons.mark("probe"),
+        pick=Picking(form.address, ("layer",), _sentence_at).made,
+    )
+    st.caption("Click a point: a sentence opens at its layer.")
     show_downloads(result, drawn, lambda: charts.figures(result), view=metric)
     if any(probes.heads is not None for probes in result.probes.values()):
         st.download_button(

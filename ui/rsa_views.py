@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from core.rsa.view_headlines import curves_sentence, grid_sentence, texts_senten
 from ui import lessons
 from ui.downloads import show_downloads
 from ui.forms import Form
-from ui.layers import layer_slider, played
+from ui.layers import Picking, layer_slider, played
 from ui.links import Address
 from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
@@ -132,6 +132,11 @@ def view_headline(result: Result, view: str) -> str:
     return {GRID: grid_sentence, TEXTS: texts_sentence}.get(view, curves_sentence)(result)
 
 
+def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The token map of the layer that was clicked."""
+    return {"view": TOKENS, "layer": int(point["layer"])} if "layer" in point else {}
+
+
 def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     """The view's charts, the downloads of just these, and their table."""
     table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
@@ -152,7 +157,9 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
         result=result,
         view=view,
         mark=lessons.mark("rsa") if view == CURVES else None,
+        pick=Picking(form.address, ("layer",), _token_map_at).made,
     )
+    st.caption("Click a point or a cell: the token map opens at its layer.")
     show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view, name=called)
     show_table(result.tables[table])
 
