@@ -86,6 +86,9 @@ class Form(Generic[S]):
         if study is None:
             state[self._open] = True
         state[key] = state.get(self._open, False)
+        if not state[key]:
+            for name in self._names:  # a browser that gets two runs at once would begin with lowest values otherwise
+                self.address.tell(name)
         line = plain(summary(study)) if study is not None else "What is asked for makes no study yet"
         self.fold = st.expander(f"{line} :primary[**Change**]", key=key, on_change=self._folded)
         with self.fold, st.form(self.address.key("form"), border=False):
@@ -161,9 +164,7 @@ class Form(Generic[S]):
             self.control("sentences")
 
     def rest(self, label: str = "Options") -> None:
-        """All options that have no control yet, folded: what a popover holds is not there before it is opened, and
-        would then show lowest values instead of the study's.
-        """
+        """All options that have no control yet, folded; opened, a popover would show lowest values."""
         left = [name for name in self._names if name not in self._drawn and self.address.options[name].shown]
         if left:
             with st.expander(label, icon=":material/tune:"):
@@ -227,6 +228,7 @@ class Form(Generic[S]):
         presenting.show_keys(self.address)
         option = self.address.options["view"]
         offered = list(option.known)
+        self.address.tell("view")
         self.bar = st.container(horizontal=True, vertical_alignment="center", key=self.address.key("bar"))
         with self.bar:
             if groups:
