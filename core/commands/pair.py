@@ -169,9 +169,11 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
         except PalimpsestError as error:
             parts.append(Part(name, command, reason=str(error)))
             continue
-        ran = not result.failures or len(result.table)
-        reason = "" if ran else next(iter(result.failures.values()))
-        parts.append(Part(name, command, result if ran else None, reason))
+        if len(result.table):
+            parts.append(Part(name, command, result))
+            continue
+        reason = next(iter((*result.failures.values(), *result.notices)), result.headline)
+        parts.append(Part(name, command, reason=reason))
     return parts
 
 

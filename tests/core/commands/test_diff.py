@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from core.commands import main as cli
+from core.commands import pair
 from core.commands.pair import INTRUDERS, PROBES, SIMILARITY, WEIGHTS, check_pair, run_pair, specs_of
 from core.commands.pair_page import draw, make_figures, make_page, make_sentences
 from core.commands.study import STUDIES
 from core.models import zoo_models
+from core.results.export import Result
 from tests.core.weights.small_zoo import CONFIG, base_tensors, write_model, write_zoo
 from tests.core.weights.test_adapters import QUERY, factors_of, write_adapter
 
@@ -82,6 +87,23 @@ def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:
     for name in (SIMILARITY, PROBES):
         assert parts[name].result is None
         assert parts[name].reason
+
+
+def test_a_study_that_found_nothing_to_do_is_not_one_that_ran(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that cannot be scored brings an empty table and says why."""
+    check = check_pair("zoo:seed-0", "zoo:nli-0")
+    count = len(specs_of(check))
+    empty = Result("any", {}, "Nothing.", {"any": pd.DataFrame()}, notices=("It cannot be scored.",))
+
+    def fake(module: str) -> SimpleNamespace:
+        study = importlib.import_module(module)
+        return SimpleNamespace(Spec=study.Spec, run_study=lambda spec, **options: empty)
+
+    monkeypatch.setattr(pair, "import_module", fake)
+    parts = run_pair(check)
+    assert [part.reason for part in parts] == ["It cannot be scored."] * count
+    assert make_sentences(check, parts) == [check.sentence]
+    assert make_figures(parts) == {}
 
 
 def test_two_seeds_have_no_change_to_measure(zoo: Path) -> None:
