@@ -16,6 +16,7 @@ from core.rsa.experiments.truth_headline import finder_label
 def main() -> None:
     """Print the headline and a table for each truth."""
     result = run_study(TruthSpec())
+    print("Area under the curve [95 % band] (at equal depth).\n")
     print(result.headline, *result.notices, *result.failures.values(), sep="\n")
     for (truth, matched), rows in result.table.groupby(["truth", "matched"], sort=False):
         counts = rows.iloc[0]
@@ -24,7 +25,10 @@ def main() -> None:
         columns = list(dict.fromkeys(column_name(row) for _, row in rows.iterrows()))
         print(f"{'':28}" + "".join(f"{name:>28}" for name in columns))
         for finder, mine in rows.groupby("finder", sort=False):
-            cells = [f"{row['auc']:.2f}{_band(row['low'], row['high'])}" for _, row in mine.iterrows()]
+            cells = [
+                f"{row['auc']:.2f}{_band(row['low'], row['high'])} ({row['same_depth']:.2f})"
+                for _, row in mine.iterrows()
+            ]
             print(f"{finder_label(str(finder)):28}" + "".join(f"{cell:>28}" for cell in cells))
 
 

@@ -48,6 +48,9 @@ TRUTH_CAVEATS = """
   first column shows it. The others round the fine-tune, so that a measure has something to tell apart.
 - **In a frozen model depth says it all.** Lower layers froze and upper ones trained, so the layer's number alone comes
   near. Planted models have no such order.
+- **One threshold does not fit all layers.** Rounding and changes grow on the way up, each at its own pace. Held
+  against the same layer of other models (column `same_depth`), a layer is told far more surely than against the
+  others of its own model.
 - **A state is not a layer.** What one layer changes is handed on to all above it. A similarity by layer says from where
   on a model differs, not which layers were changed; give each layer the base's own state to see that.
 - **Weights need no measure.** Where base and fine-tune are both at hand, the size of a layer's weight change says

@@ -184,6 +184,7 @@ COLUMNS: Mapping[str, str] = {
     "matched": "whether weight changes were scaled to the smallest of their group",
     "bits": "bits that the other model's matrices were rounded to; 0 for none",
     "auc": "area under the ROC curve: chance that a changed layer looks more changed than an unchanged one",
+    "same_depth": "the same area over pairs of layers with one number, where depth says nothing",
     "truth.changed": "layers that changed",
     "truth.unchanged": "layers that did not",
     "truth.models": "models that they are of",

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "run_study"]
-COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "changed", "unchanged", "models")
+COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
+COUNTS = ("changed", "unchanged", "models")
 CITATIONS = (
     "Ding, Denain & Steinhardt 2021. Grounding representation similarity with statistical testing. NeurIPS.",
     "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
@@ -141,6 +142,21 @@ def area(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
     return float(above / (positive * (total - positive)))
 
 
+def area_at_equal_depth(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
+    """The same over pairs of layers with one number, so that depth says nothing; NaN where there is no such pair.
+
+    Args:
+        changed, score: As for `area`, (model, layer).
+    """
+    areas, weights = [], []
+    for truth, mine in zip(changed.T, score.T, strict=True):
+        pairs = int(truth.sum()) * int((~truth).sum())
+        if pairs:
+            areas.append(area(truth, mine))
+            weights.append(pairs)
+    return float(np.average(areas, weights=weights)) if weights else float("nan")
+
+
 def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
     """The table `truth` (COLUMNS) with its headline and methods."""
     import pandas as pd
@@ -156,7 +172,7 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
             there = [value for value in values if value is not None]
             if there:
                 rows += [row | {"matched": matched} for row in _rows(spec, kind, there)]
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=[*COLUMNS, *COUNTS])
     corpus: Corpus = ready.values["text"]
     used = tuple(dict.fromkeys(role[1] for role in outputs.values))
     return Result(
@@ -222,7 +238,8 @@ def _row(
         low, high = (float(edge) for edge in np.nanquantile(areas, [0.025, 0.975]))
     return {
         "finder": name, "truth": kind, "reading": reading, "bits": bits, "auc": area(truth.ravel(), score.ravel()),
-        "low": low, "high": high, "changed": int(truth.sum()), "unchanged": int((~truth).sum()), "models": models,
+        "low": low, "high": high, "same_depth": area_at_equal_depth(truth, score), "changed": int(truth.sum()),
+        "unchanged": int((~truth).sum()), "models": models,
     }  # fmt: skip
 
 
@@ -246,5 +263,6 @@ def _methods(spec: TruthSpec) -> str:
         "state, by the drop of similarity from the layer below, and by its answer to the base's state. The other "
         "model's matrices were rounded to the given bits, so that equal layers are not equal bit for bit. Matched: "
         "every weight change scaled to the smallest of its group. The area under the ROC curve pools the layers of "
-        f"all models; bands are 95 % bootstrap intervals over models ({spec.draws:,} draws)."
+        "all models, the one at equal depth only pairs of layers with one number; bands are 95 % bootstrap intervals "
+        f"over models ({spec.draws:,} draws)."
     )

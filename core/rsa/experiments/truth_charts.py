@@ -43,7 +43,7 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerC
         alt.Tooltip("name:N", title="Found by"),
         alt.Tooltip("what:N", title="Read"),
         *(alt.Tooltip(f"{field}:Q", title=title, format=".3f") for field, title in
-          (("auc", "Area"), ("low", "Band from"), ("high", "Band to"))),
+          (("auc", "Area"), ("low", "Band from"), ("high", "Band to"), ("same_depth", "At equal depth"))),
         alt.Tooltip("changed:Q", title="Layers changed"),
         alt.Tooltip("unchanged:Q", title="Layers unchanged"),
     ]  # fmt: skip

@@ -28,27 +28,29 @@ def make_headline(table: pd.DataFrame) -> str:
     if len(frozen):
         bits = int(frozen["bits"].iloc[0])
         text = f"Rounded to {bits} bits, layers of frozen fine-tunes are told apart with an area of {_range(frozen)}"
-        parts.append(f"{text}; {RIVALS['depth']} reaches {_of(frozen, 'depth')}.")
+        equal = _range(frozen, "same_depth")
+        parts.append(f"{text}, among layers of equal depth {equal}; {RIVALS['depth']} reaches {_of(frozen, 'depth')}.")
     planted = whole[whole["truth"] == "planted"]
     if len(planted):
         readings = {name: planted[planted["reading"] == name] for name in ("state", "drop", "answer")}
         parts.append(
             f"Where any layer may have changed, a layer's state finds its own change with {_range(readings['state'])}, "
             f"the drop from the layer below with {_range(readings['drop'])}, and its answer to the base's state with "
-            f"{_range(readings['answer'])}; {RIVALS['weights']} reaches {_of(readings['state'], 'weights')}."
+            f"{_range(readings['answer'])}, among layers of equal depth {_range(readings['answer'], 'same_depth')}; "
+            f"{RIVALS['weights']} reaches {_of(readings['state'], 'weights')}."
         )
     return " ".join(parts)
 
 
-def _range(rows: pd.DataFrame) -> str:
+def _range(rows: pd.DataFrame, area: str = "auc") -> str:
     """The lowest and the highest area over the measures, named."""
-    mine = rows[~rows["finder"].isin(RIVALS)].dropna(subset=["auc"])
+    mine = rows[~rows["finder"].isin(RIVALS)].dropna(subset=[area])
     if mine.empty:
         return "n/a"
-    low, high = mine.loc[mine["auc"].idxmin()], mine.loc[mine["auc"].idxmax()]
-    if number(low["auc"]) == number(high["auc"]):
-        return f"{number(low['auc'])} by every measure"
-    return " to ".join(f"{number(row['auc'])} ({finder_label(row['finder'])})" for row in (low, high))
+    low, high = mine.loc[mine[area].idxmin()], mine.loc[mine[area].idxmax()]
+    if number(low[area]) == number(high[area]):
+        return f"{number(low[area])} by every measure"
+    return " to ".join(f"{number(row[area])} ({finder_label(row['finder'])})" for row in (low, high))
 
 
 def _of(rows: pd.DataFrame, name: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.rsa.experiments import truth_tasks
-from core.rsa.experiments.truth import DEPTH, WEIGHTS, TruthSpec, area, figures, run_study
+from core.rsa.experiments.truth import DEPTH, WEIGHTS, TruthSpec, area, area_at_equal_depth, figures, run_study
 
 SMALL = TruthSpec(
     compare=("zoo:parse-frozen-2", "zoo:parse-frozen-4"), planted=("zoo:parse-0",), plants=2,
@@ -26,6 +26,18 @@ def test_the_area_is_the_share_of_pairs_in_the_right_order() -> None:
     pairs = [(float(a > b) + 0.5 * float(a == b)) for a in score[truth] for b in score[~truth]]
     assert area(truth, score) == pytest.approx(np.mean(pairs))
     assert np.isnan(area(np.ones(3, dtype=bool), np.arange(3.0)))
+
+
+def test_at_equal_depth_depth_says_nothing() -> None:
+    drawn = np.random.default_rng(1)
+    truth, score = drawn.random((6, 4)) < 0.5, drawn.random((6, 4))
+    pairs = [
+        float(score[one, layer] > score[other, layer])
+        for layer in range(4) for one in range(6) for other in range(6)
+        if truth[one, layer] and not truth[other, layer]
+    ]  # fmt: skip
+    assert area_at_equal_depth(truth, score) == pytest.approx(np.mean(pairs))
+    assert area_at_equal_depth(truth, np.tile(np.arange(4.0), (6, 1))) == 0.5
 
 
 def test_frozen_layers_are_the_truth_and_equality_finds_them(result) -> None:
