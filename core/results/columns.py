@@ -192,6 +192,7 @@ COLUMNS: Mapping[str, str] = {
     "steps": "optimiser steps until then, as the card or the name says",
     "tokens": "tokens seen until then, as the card says",
     "loss.loss": "held-out loss of the masked tokens (nats), as the card says",
+    "beyond": "the similarity less that of another run's end at the same layer (the first of --others)",
     "clear": "whether the layer's band lies above every other layer's",
     # token map
     "word": "the word",

@@ -78,7 +78,7 @@ class Pair:
         return run_rebuilt(self.task.model, batch, hidden, layers, in_tuple=self.in_tuple)
 
 
-@pure("rsa.swap")
+@pure("rsa.swap", version=2)
 def swap_layers(
     base: str, model: str, base_identity: str, model_identity: str, pairs: Pairs, noises: int, random: bool, seed: int
 ) -> Value:

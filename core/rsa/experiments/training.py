@@ -134,7 +134,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Tables, headline, notices and methods.
 
     Returns:
-        A result with the tables `training` (model, steps, tokens, layer, similarity with band and null), `peaks` (the
+        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs), `peaks` (the
         layer that is nearest to its end, by step), `loss` (model, steps, tokens, loss) and `others` (other runs).
     """
     import pandas as pd
@@ -157,8 +157,11 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
             frames.append(frame.assign(part=part))
     columns = list(COLUMNS)
     table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*columns, "part"])
-    table[["steps", "tokens"]] = table[["steps", "tokens"]].astype(float)
+    table[["steps", "tokens"]] = table[["steps", "tokens"]].astype(float).astype("Int64")
     training = table.loc[table["part"] == "step", columns].reset_index(drop=True)
+    if (table["part"] == "other").any():
+        first = table[table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]].set_index("layer")
+        training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
     losses = pd.DataFrame(
         [
             {"model": ref, "steps": steps, "tokens": tokens, "loss": loss}

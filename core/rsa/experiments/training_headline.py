@@ -27,23 +27,26 @@ def make_headline(tables: dict[str, pd.DataFrame], measure: str, end: str) -> st
         f"From {names[first]} to {names[last]}, {label} of the top layer with the end of training ({names[end]}) goes "
         f"from {_band(start)} to {_band(late)}"
     )
-    others = tables.get("others")
+    others, more = tables.get("others"), ""
     if others is not None and len(others):
         other = str(others["model"].iloc[0])
         there = _at(others, other, top)
+        beyond = table[table["model"] == last].set_index("layer")["beyond"]
+        more = f" Beyond that run it is furthest at layer {int(beyond.idxmax())} (by {number(float(beyond.max()))})."
         text += f", where {short_names((end, other))[other]}, the end of another run, stands at {_band(there)}"
     losses = tables["loss"]
     mine = losses[losses["model"].isin(models)]
     if len(mine) > 1:
         text += f", while the loss falls from {mine['loss'].iloc[0]:.2f} to {mine['loss'].iloc[-1]:.2f}"
+    text = f"{text}.{more}"
     peaks = tables["peaks"]
     clear = peaks[peaks["clear"]]
     if clear.empty:
-        return f"{text}. At no step is one layer nearer to its end than every other for certain."
+        return f"{text} At no step is one layer nearer to its end than every other for certain."
     layers = list(dict.fromkeys(int(layer) for layer in clear["layer"]))
     steps = "every step" if len(clear) == len(peaks) else f"{len(clear)} of {len(peaks)} steps"
     named = f"layer {layers[0]}" if len(layers) == 1 else f"layers {', '.join(map(str, layers))} in turn"
-    return f"{text}. Nearest to its end for certain is {named}, at {steps}."
+    return f"{text} Nearest to its end for certain is {named}, at {steps}."
 
 
 def _at(table: pd.DataFrame, model: str, layer: int) -> pd.Series[float]:

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 ROW = 26  # pixels
-READINGS = {"state": "state", "drop": "drop from the layer below", "answer": "answer to the base's state"}
+COLUMNS = {
+    "frozen": "columns: bits that the fine-tune is rounded to",
+    "planted": "columns: its state, the drop from the layer below, its answer to the base's state",
+}
+TITLES = {"frozen": "Frozen fine-tunes: which states changed", "planted": "Planted layers: whose own weights changed"}
 
 
 def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerChart:
@@ -35,7 +39,7 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerC
     base = alt.Chart(rows).encode(
         x=alt.X(
             "what:N", title=None, sort=list(dict.fromkeys(rows["what"])),
-            axis=alt.Axis(orient="top", labelAngle=0, labelLimit=200),
+            axis=alt.Axis(orient="top", labelAngle=0, labelOverlap=False),
         ),
         y=alt.Y("name:N", title=None, sort=order, axis=alt.Axis(labelLimit=220)),
     )  # fmt: skip
@@ -53,14 +57,9 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerC
     )
     dark = alt.condition("datum.auc > 0.8", alt.value("black"), alt.value("white"))
     numbers = base.mark_text(fontSize=12).encode(text=alt.Text("auc:Q", format=".2f"), color=dark)
-    title = {
-        "frozen": ("Frozen fine-tunes: which states changed", "columns: bits that the fine-tune is rounded to"),
-        "planted": ("Planted layers: whose own weights changed", "columns: how a layer is read"),
-    }[truth]
-    size = "; weight changes matched in size" if matched else ""
-    chart = alt.layer(cells, numbers).properties(
-        width="container", height=ROW * len(order), title=heading(title[0], f"area under the curve; {title[1]}{size}")
-    )
+    size = ", weight changes matched in size" if matched else ""
+    title = heading(TITLES[truth], [f"area under the curve{size}", COLUMNS[truth]])
+    chart = alt.layer(cells, numbers).properties(width="container", height=ROW * len(order), title=title)
     return cast("alt.LayerChart", chart)
 
 
@@ -75,5 +74,5 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
 def column_name(row: pd.Series[float]) -> str:
     """How a row was read, as charts and tables name it."""
     if row["truth"] == "planted":
-        return READINGS[str(row["reading"])]
-    return f"{int(row['bits'])} bits" if row["bits"] else "equal bit for bit"
+        return str(row["reading"])
+    return f"{int(row['bits'])} bits" if row["bits"] else "as it is"

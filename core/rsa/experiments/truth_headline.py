@@ -27,17 +27,16 @@ def make_headline(table: pd.DataFrame) -> str:
     frozen = whole[(whole["truth"] == "frozen") & (whole["bits"] == whole["bits"].where(whole["bits"] > 0).min())]
     if len(frozen):
         bits = int(frozen["bits"].iloc[0])
-        text = f"Rounded to {bits} bits, layers of frozen fine-tunes are told apart with an area of {_range(frozen)}"
-        equal = _range(frozen, "same_depth")
-        parts.append(f"{text}, among layers of equal depth {equal}; {RIVALS['depth']} reaches {_of(frozen, 'depth')}.")
+        text = f"Rounded to {bits} bits, frozen layers are told from trained ones with an area of {_range(frozen)}"
+        parts.append(f"{text}; {RIVALS['depth']} reaches {_of(frozen, 'depth')}.")
     planted = whole[whole["truth"] == "planted"]
     if len(planted):
         readings = {name: planted[planted["reading"] == name] for name in ("state", "drop", "answer")}
         parts.append(
-            f"Where any layer may have changed, a layer's state finds its own change with {_range(readings['state'])}, "
-            f"the drop from the layer below with {_range(readings['drop'])}, and its answer to the base's state with "
-            f"{_range(readings['answer'])}, among layers of equal depth {_range(readings['answer'], 'same_depth')}; "
-            f"{RIVALS['weights']} reaches {_of(readings['state'], 'weights')}."
+            f"Where any layer may have changed, its state says so with {_range(readings['state'])}, its answer to the "
+            f"base's state with {_range(readings['answer'])}, and against the same layer of other models with "
+            f"{_range(readings['answer'], 'same_depth')}; {RIVALS['weights']} reaches "
+            f"{_of(readings['state'], 'weights')}."
         )
     return " ".join(parts)
 

@@ -1,7 +1,7 @@
 """Similarities of layers of which it is known whether they changed: frozen fine-tunes, and layers planted by exchange.
 
 Layers that did not change give the same vectors bit for bit, and every measure answers 1: that finds equality and
-tests no measure. So the other model is rounded to a few bits, as a model is that was saved small; then layers that
+tests no measure. So the other model is rounded to a few bits, up or down by chance; then layers that
 did not change differ a little too, and a measure has to tell the two apart.
 
 In a frozen fine-tune the states change from some layer up, so that depth alone tells them apart. In a planted model
@@ -17,6 +17,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -38,7 +39,7 @@ READINGS = ("state", "answer")
 States = list[NDArray[np.float64]]
 
 
-@pure("rsa.truth.frozen")
+@pure("rsa.truth.frozen", version=2)
 def compare_frozen(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int,
@@ -69,13 +70,13 @@ def compare_frozen(
     changed = np.maximum.accumulate(_sizes(origin, tuned) > 0)
     for number, width in enumerate(bits):
         tick(number / len(bits), f"rounded to {width} bits" if width else "as it is")
-        other = _rounded(_mixed(origin, tuned, None, share), width)
+        other = _rounded(_mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode()))
         similarity.append(_similarities(expected, reader.states(other), measures))
         sizes.append(_sizes(origin, other))
     return {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
 
 
-@pure("rsa.truth.planted")
+@pure("rsa.truth.planted", version=2)
 def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int,
@@ -99,7 +100,7 @@ def compare_planted(
         if chosen.all() or not chosen.any():
             continue
         tick(len(truth) / plants, f"model {len(truth) + 1} of {plants}")
-        other = _rounded(_mixed(origin, tuned, chosen, share), bits)
+        other = _rounded(_mixed(origin, tuned, chosen, share), bits, crc32(f"{model} {len(truth)} {seed}".encode()))
         readings = (reader.states(other), reader.answers(origin, other))
         similarity.append([_similarities(expected, found, measures) for found in readings])
         sizes.append(_sizes(origin, other))
@@ -170,14 +171,23 @@ def _mixed(origin: nn.Module, tuned: nn.Module, chosen: NDArray[np.bool_] | None
     return mixed
 
 
-def _rounded(model: nn.Module, bits: int) -> nn.Module:
-    """Every matrix rounded to as many bits, in steps of its own: its largest number is the last step."""
+def _rounded(model: nn.Module, bits: int, seed: int) -> nn.Module:
+    """Every matrix rounded to as many bits, in steps of its own: its largest number is the last step.
+
+    Up or down by chance, in proportion to what is nearer: rounded alike, layers that are the base's would have one
+    similarity in all models, and finding them would be finding equality again.
+    """
+    drawn = torch.Generator().manual_seed(seed)
     if bits:
         with torch.no_grad():
             for weight in model.parameters():
                 if weight.dim() == 2:
                     step = weight.abs().max() / (2 ** (bits - 1) - 1)
-                    weight.copy_((weight / step).round() * step if step > 0 else weight)
+                    weight.copy_(
+                        (weight / step + torch.rand(weight.shape, generator=drawn)).floor() * step
+                        if step > 0
+                        else weight
+                    )
     return model
 
 

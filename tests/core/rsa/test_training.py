@@ -49,6 +49,7 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     other = result.tables["others"].set_index("layer")
     assert (last["similarity"] > first["similarity"]).all()
     assert (last["similarity"] > other["similarity"]).all(), "its own end is nearer than another run's"
+    assert last["beyond"].to_numpy() == pytest.approx((last["similarity"] - other["similarity"]).to_numpy())
     assert result.tables["loss"]["loss"].is_monotonic_decreasing
     assert set(figures(result)) == {"training", "training-loss"}
     assert "another run" in result.headline
