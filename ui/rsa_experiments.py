@@ -47,7 +47,8 @@ TRUTH_CAVEATS = """
 - **Equal bit for bit is no test.** Layers that did not train give the same vectors, and any measure answers 1: the
   first column shows it. The others round the fine-tune, so that a measure has something to tell apart.
 - **In a frozen model depth says it all.** Lower layers froze and upper ones trained, so the layer's number alone comes
-  near. Planted models have no such order.
+  near any measure; at equal depth only layers 3 and 4 of four models are left, eight pairs. Planted models have no
+  such order.
 - **One threshold does not fit all layers.** Rounding and changes grow on the way up, each at its own pace. Held
   against the same layer of other models (column `same_depth`), a layer is told far more surely than against the
   others of its own model.

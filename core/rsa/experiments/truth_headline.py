@@ -28,15 +28,16 @@ def make_headline(table: pd.DataFrame) -> str:
     if len(frozen):
         bits = int(frozen["bits"].iloc[0])
         text = f"Rounded to {bits} bits, frozen layers are told from trained ones with an area of {_range(frozen)}"
-        parts.append(f"{text}; {RIVALS['depth']} reaches {_of(frozen, 'depth')}.")
+        rival = f"{RIVALS['depth']} reaches {_of(frozen, 'depth')}"
+        parts.append(f"{text}, where {rival}; among layers of equal depth, {_range(frozen, 'same_depth')}.")
     planted = whole[whole["truth"] == "planted"]
     if len(planted):
         readings = {name: planted[planted["reading"] == name] for name in ("state", "drop", "answer")}
         parts.append(
             f"Where any layer may have changed, its state says so with {_range(readings['state'])}, its answer to the "
-            f"base's state with {_range(readings['answer'])}, and against the same layer of other models with "
-            f"{_range(readings['answer'], 'same_depth')}; {RIVALS['weights']} reaches "
-            f"{_of(readings['state'], 'weights')}."
+            f"base's state with {_range(readings['answer'])}. Held against the same layer of other models, that answer "
+            f"reaches {_range(readings['answer'], 'same_depth')}, and the {RIVALS['weights']} "
+            f"{_of(readings['state'], 'weights', 'same_depth')} (over all layers {_of(readings['state'], 'weights')})."
         )
     return " ".join(parts)
 
@@ -52,6 +53,6 @@ def _range(rows: pd.DataFrame, area: str = "auc") -> str:
     return " to ".join(f"{number(row[area])} ({finder_label(row['finder'])})" for row in (low, high))
 
 
-def _of(rows: pd.DataFrame, name: str) -> str:
+def _of(rows: pd.DataFrame, name: str, area: str = "auc") -> str:
     mine = rows[rows["finder"] == name]
-    return number(float(mine["auc"].iloc[0])) if len(mine) else "n/a"
+    return number(float(mine[area].iloc[0])) if len(mine) else "n/a"
