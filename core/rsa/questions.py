@@ -243,9 +243,10 @@ def answers_sentence(spans: pd.DataFrame, names: Mapping[str, str]) -> str:
         top = rows.iloc[-1]
         other = rows[(rows["first"] != top["first"]) | (rows["last"] != top["last"])]
         since = int(rows["layer"].iloc[0]) if other.empty else int(other["layer"].max()) + 1
-        held = f" from layer {since} up" if len(rows) > 1 else ""
+        only = since == int(top["layer"])
+        held = "" if len(rows) == 1 else " at its top layer only" if only else f" from layer {since} up"
         score = f", F1 {top['f1']:.2f}" if np.isfinite(top["f1"]) else ""
-        sentences.append(f"{names[str(ref)]} answers “{top['span']}”{held} (probability {top['chance']:.2f}{score}). ")
+        sentences.append(f"{names[str(ref)]} answers “{top['span']}”{held} (probability {top['chance']:.2g}{score}). ")
     return "".join(sentences)
 
 

@@ -170,7 +170,8 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     assert top["span"] == " ".join(TEXT.split()[top["first"] : top["last"] + 1])
     ringed = table[(table["layer"] == LAYERS) & table["predicted"]]["word"].tolist()
     assert " ".join(ringed) == top["span"]
-    assert result.headline.startswith(f"spans answers “{top['span']}”")
+    assert result.headline.startswith(f"spans answers “{top['span']}” ")
+    assert ("top layer only" in result.headline) == (spans["span"].iloc[-2] != top["span"])
     assert any("without a head that marks spans" in notice for notice in result.notices)
     for model in spec.models:
         drawn = charts.token_chart(result, LAYERS, model).to_dict()
