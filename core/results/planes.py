@@ -72,9 +72,8 @@ class Plane:
         """The x axis, with room at its right end for names."""
         import altair as alt
 
-        ends: dict[str, Any] = {"domain": list(self.x_ends), "nice": False, "zero": False}
-        if self.x_log:
-            ends |= {"type": "log", "base": 2}
+        ends: dict[str, Any] = {"domain": list(self.x_ends), "nice": False}
+        ends |= {"type": "log", "base": 2} if self.x_log else {"zero": False}
         if room:
             ends["range"] = [0, {"expr": f"max(width - {room:.0f}, {NARROWEST} * width)"}]
         axis = alt.Axis(**{"grid": False, "labelFlush": False, **self.x_axis})
@@ -84,9 +83,8 @@ class Plane:
         """The y axis."""
         import altair as alt
 
-        scale: dict[str, Any] = {"domain": [self.low, self.high], "nice": False, "zero": False}
-        if self.y_log:
-            scale["type"] = "log"
+        scale: dict[str, Any] = {"domain": [self.low, self.high], "nice": False}
+        scale |= {"type": "log"} if self.y_log else {"zero": False}
         written = label_expr(self.kind)
         more: dict[str, Any] = {"format": "~g"} if self.y_log else {"labelExpr": written} if written else {}
         return alt.Y(

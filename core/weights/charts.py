@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 380
+HEIGHT = 310
 NARROW = 330  # width of a map on a telephone: names are placed for it
 CHANCE = "exact chance"
 CHOSEN = "chosen"  # name of the selection on the map
