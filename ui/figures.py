@@ -17,7 +17,7 @@ from core.results.drawn import title_of, words_of
 from core.results.hand import Hand, drawing
 from core.results.panels import Panels
 from ui.marks import Mark, marked
-from ui.presenting import enlarged, presenting
+from ui.presenting import HALL, enlarged, presenting
 from ui.shared import made_once
 from ui.text import plain
 
@@ -110,7 +110,7 @@ def page_specs(
     theme, hall = page_theme(), presenting()
 
     def specs() -> list[dict[str, Any]]:
-        with drawing(Hand(roomy=1.5 if hall else 1.0)):
+        with drawing(HALL if hall else Hand()):
             made = charts() if callable(charts) else charts
         colours = paired_colours() if theme == "dark" else {}
         drawn = made.charts if isinstance(made, Panels) else made

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+NEXT = "Now change something and run: what comes is shown beside this result."
 S = TypeVar("S", bound=Spec)
 Figures = Callable[["Result"], Mapping[str, "alt.TopLevelMixin"]]
 
@@ -56,7 +57,8 @@ def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
                 st.session_state[key] = Kept(result, line)
                 st.rerun()
     else:
-        form.bar.caption(":material/keep: Kept: now change something and run")
+        key = form.address.key("is kept")
+        form.bar.button("Kept", key=key, icon=":material/keep:", type="tertiary", disabled=True, help=NEXT)
     if kept is not None and kept.result is not result:
         with st.container(border=True, key=form.address.key("beside")):
             _show(form, kept, Kept(result, line), figures)

@@ -11,10 +11,12 @@ from typing import Any
 
 import streamlit as st
 
+from core.results.hand import Hand
 from ui.links import Address
 
 PRESENT = "present"
-LETTERS, USUAL = 18, 12  # pixels of a chart's letters, here and on a page
+LETTERS, USUAL = 18.0, 12.0  # pixels of a chart's letters, here and on a page
+HALL = Hand(letter=LETTERS)
 GROWING = ("labelLimit", "titleLimit", "strokeWidth", "size")
 HIDDEN = (
     *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
@@ -48,9 +50,11 @@ def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
             return {inner: grown(inner, part) for inner, part in value.items()}
         if isinstance(value, list):
             return [grown("", part) for part in value]
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and (name in GROWING or "ontSize" in name):
-            return value * LETTERS / USUAL
-        return value
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return value
+        if "ontSize" in name:  # what the hall's own hand drew is large already
+            return max(value, min(value * LETTERS / USUAL, LETTERS))
+        return value * LETTERS / USUAL if name in GROWING else value
 
     return {name: grown(name, value) for name, value in spec.items()}
 

@@ -122,7 +122,15 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     related = not found["reason"] and is_related(found)
     seconds = sum(cost * grows.get(name, scale) for name, cost in SECONDS.items() if related or name not in OF_A_CHANGE)
     memory = LIBRARIES + 2 * BYTES_A_NUMBER * found["parameters"] / 1e9
-    return Check(base, model, related, found, beside["distance"] if comparable else None, seconds / 2, memory)
+    return Check(
+        base,
+        model,
+        related,
+        found,
+        beside["distance"] if beside is not None and comparable else None,
+        seconds / 2,
+        memory,
+    )
 
 
 def specs_of(check: Check) -> dict[str, Spec]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ CAVEATS = {
 def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
     """What the pair is, then one sentence for each study that ran, made from its numbers."""
     results = {part.name: part.result for part in parts if part.result is not None}
-    said = {
+    said: dict[str, Callable[[Result], str]] = {
         SIMILARITY: _similarity,
         WEIGHTS: _weights,
         INTRUDERS: _intruders,

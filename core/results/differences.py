@@ -77,12 +77,12 @@ def result_differences(first: Result, second: Result) -> pd.DataFrame:
         first, second: Of the same study.
     """
     of = COMPARED[first.study]
-    tables = [result.tables[of.table] for result in (first, second)]
-    models = [set(table["model"]) if "model" in table else set() for table in tables]
+    one, two = first.tables[of.table], second.tables[of.table]
+    models = [set(table["model"]) if "model" in table else set() for table in (one, two)]
     keys = of.keys
     if "model" in keys and not models[0] & models[1] and all(len(names) == 1 for names in models):
         keys = tuple(key for key in keys if key != "model")
-    return banded_differences(*tables, keys, of.value)
+    return banded_differences(one, two, keys, of.value)
 
 
 def differences_sentence(table: pd.DataFrame, study: str) -> str:

@@ -109,8 +109,8 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
         model, layer, difference, low, high; layers that both texts could measure.
     """
     first, second = dict.fromkeys(table["corpus"])
-    halves = (table[table["corpus"] == corpus] for corpus in (first, second))
-    return banded_differences(*halves, ("model", "layer"), "similarity")
+    here, away = (table[table["corpus"] == corpus] for corpus in (first, second))
+    return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
 def _changes(name: str, rows: pd.DataFrame, label: str) -> str:

@@ -41,4 +41,5 @@ def change_chart(result: Result, column: str) -> alt.TopLevelMixin:
     boxes = cells.mark_rect().encode(color=alt.Color(f"{column}:Q", title=None, scale=scale, legend=None))
     ink = alt.condition(f"datum.{column} > {middle}", alt.value("white"), alt.value("#23201b"))
     words = cells.mark_text(fontSize=11).encode(text=alt.Text(f"{column}:Q", format=number), color=ink)
-    return (boxes + words).properties(width=560, height=alt.Step(28), title=heading(title, lines))
+    chart: alt.LayerChart = (boxes + words).properties(width=560, height=alt.Step(28), title=heading(title, lines))
+    return chart

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
+PEAK = COLUMNS[:7]  # of the table of peaks
 STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
 TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 CITATIONS = (
@@ -155,10 +156,10 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
                 }
             )
             frames.append(frame.assign(part=part))
-    columns = list(COLUMNS)
-    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*columns, "part"])
+    empty = pd.DataFrame(columns=[*COLUMNS, "part"])
+    table = pd.concat(frames, ignore_index=True) if frames else empty
     table[["steps", "tokens"]] = table[["steps", "tokens"]].astype(float).astype("Int64")
-    training = table.loc[table["part"] == "step", columns].reset_index(drop=True)
+    training = table.loc[table["part"] == "step", list(COLUMNS)].reset_index(drop=True)
     if (table["part"] == "other").any():
         first = table[table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]].set_index("layer")
         training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
@@ -173,7 +174,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
     tables = {"training": training, "peaks": find_peaks(training), "loss": losses}
     if spec.others:
-        tables["others"] = table.loc[table["part"] == "other", columns].reset_index(drop=True)
+        tables["others"] = table.loc[table["part"] == "other", list(COLUMNS)].reset_index(drop=True)
     corpus: Corpus = ready.values["text"]
     notices = list(corpus.notices)
     if len(training) and training["tokens"].isna().any():
@@ -207,10 +208,8 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         best = mine.loc[mine["similarity"].idxmax()]
         rest = mine[mine["layer"] != best["layer"]]
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
-        names = ("model", "steps", "tokens", "layer", "similarity", "low", "high")
-        rows.append({**{name: best[name] for name in names}, "clear": clear})
-    names = ["model", "steps", "tokens", "layer", "similarity", "low", "high", "clear"]
-    return pd.DataFrame(rows, columns=names)
+        rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
+    return pd.DataFrame(rows, columns=[*PEAK, "clear"])
 
 
 def run_study(spec: TrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:

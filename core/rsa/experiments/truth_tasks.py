@@ -94,7 +94,9 @@ def compare_planted(
     reader = _Reader(base, sentences, items, seed)
     expected = reader.states(origin)
     layers, drawn = len(layer_list(origin)) + 1, np.random.default_rng(seed)
-    similarity, sizes, truth = [], [], []
+    similarity: list[Any] = []
+    sizes: list[Any] = []
+    truth: list[Any] = []
     while len(truth) < plants:
         chosen = drawn.random(layers) < 0.5
         if chosen.all() or not chosen.any():
