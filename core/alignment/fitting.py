@@ -237,7 +237,7 @@ def train_bank(
         if not len(bank.places) or steps[-1] == schedule.steps:
             break
         chosen = torch.randint(rows, (min(schedule.batch, rows),), generator=generator)
-        drawn, targets = x[bank.places][:, chosen], y[bank.places][:, chosen]
+        drawn, targets = (rows_of[bank.places[:, None], chosen] for rows_of in (x, y))
         if schedule.noise:
             falling = schedule.noise * (bank.rate / schedule.learning_rate)[:, None, None]
             drawn = drawn + falling * torch.randn(drawn.shape[1:], generator=generator)

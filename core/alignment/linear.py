@@ -45,8 +45,13 @@ def moments(x: Rows, y: Rows) -> Moments:
     Raises:
         ShapeError: If the rows do not pair up, there are fewer than two, or a value is not finite.
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    x, y = np.asarray(x), np.asarray(y)
     check_pairs(x, y)
+    if x.ndim > 2 and len(x):  # a layer at a time: centred copies of all of them would take as much room again
+        each = [moments(one, other) for one, other in zip(x, y, strict=True)]
+        names = ("mean_x", "mean_y", "xx", "yy", "xy")
+        return Moments(each[0].rows, *(np.stack([getattr(one, name) for one in each]) for name in names))
+    x, y = x.astype(np.float64), y.astype(np.float64)
     n = x.shape[-2]
     mean_x, mean_y = x.mean(-2, keepdims=True), y.mean(-2, keepdims=True)
     x, y = x - mean_x, y - mean_y

@@ -13,6 +13,7 @@ Deviations: the paper trains from a random start, at 1e-6, one network for all l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Self, cast
 
@@ -27,6 +28,7 @@ from core.alignment.linear import Aligner, LinearAligner, Procrustes, Ridge, Row
 from core.errors import ShapeError
 from core.models.making import seeded
 
+CHUNK = 1000  # rows
 COUPLED = Schedule(learning_rate=4e-3, patience=3, noise=0.4)
 PLAIN = Schedule(batch=128, learning_rate=1e-3, noise=0.2)
 
@@ -92,8 +94,9 @@ class _TrainedAligner(Aligner):
         layers = 1 if self.flat else x.shape[0]
         d = y.shape[-1]
         self.bank = nn.ModuleList([self._network(d, self.seed * 1000 + layer) for layer in range(layers)])
-        rows = [self._scaled(self.start.transform(x)), self._scaled(y)]
-        rows += [self._scaled(self.start.transform(validation[0])), self._scaled(validation[1])]
+        rows = [self._prepared(x, self.start.transform), self._prepared(y)]
+        rows += [self._prepared(validation[0], self.start.transform), self._prepared(validation[1])]
+        del x, y, validation, found  # what is left of them would lie there for as long as the training takes
         self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule)
         self.bank.double()  # trained in float32, applied in float64: the inverse is then exact to rounding
         return self
@@ -105,14 +108,22 @@ class _TrainedAligner(Aligner):
             mapped = torch.stack([network(rows[i]) for i, network in enumerate(self.bank)])
         return self._unscaled(mapped)
 
+    def _prepared(self, rows: Rows, through: Callable[[Rows], Rows] = np.asarray) -> Tensor:
+        """Rows as the networks see them, in float32; made some at a time, since on the way they are in float64."""
+        starts = range(0, rows.shape[-2], CHUNK)
+        return torch.cat([self._scaled(through(rows[..., start : start + CHUNK, :])) for start in starts], dim=-2)
+
     def _scaled(self, y: np.ndarray) -> Tensor:
-        rows = torch.from_numpy((np.asarray(y, dtype=np.float64) - self.start.mean_y) / self.spread)
+        scaled = np.asarray(y, dtype=np.float64) - self.start.mean_y
+        scaled /= self.spread
+        rows = torch.from_numpy(scaled)
         rows = rows[None] if self.flat else rows
         return rows.float() if self.curve is None else rows
 
     def _unscaled(self, rows: Tensor) -> np.ndarray:
-        y = rows.numpy()
-        return cast(np.ndarray, (y[0] if self.flat else y) * self.spread + self.start.mean_y)
+        y = (rows.numpy()[0] if self.flat else rows.numpy()) * self.spread
+        y += self.start.mean_y
+        return cast(np.ndarray, y)
 
 
 class Inn(_TrainedAligner):

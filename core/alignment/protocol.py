@@ -27,6 +27,7 @@ SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 WORDS = ("all", "seen", "unseen")
 RETRIEVED = 1000  # test rows among which each mapped row looks for its partner
 LEAST_ROWS = 20  # of each part of the split
+CHUNK = 1000  # rows that are measured at once
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -167,12 +168,7 @@ def score(
     """
     if x.ndim != 3 or x.shape[1] == 0:
         raise ShapeError("There are no held-out rows to score; use more sentences.")
-    y = np.asarray(y, dtype=np.float64)
-    mapped = aligner.transform(x)
-    squared = ((mapped - y) ** 2).sum(-1)
-    from_train = ((y - train_mean) ** 2).sum(-1)
-    found = np.stack([find_again(one, other) for one, other in zip(mapped, y, strict=True)])
-    back = _round_trip(aligner, x, mapped)
+    squared, from_train, found, back = _by_row(aligner, x, y, np.broadcast_to(train_mean, (len(y), 1, y.shape[-1])))
     subsets = (np.ones_like(seen), seen, ~seen)
     parts = [_subset(rows, squared, from_train, y, found, back) for rows in subsets]
     names, place = np.unique(unit, return_inverse=True)
@@ -185,14 +181,43 @@ def score(
     return Scores(nmse, l2, r2, found_again, inverse, error, spread)
 
 
+def _by_row(aligner: Aligner, x: Rows, y: Rows, train_mean: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What is measured of each row, some rows at a time: all of them in float64 would be most of the memory.
+
+    Returns:
+        Squared error, squared distance from the training mean, what `find_again` says, each (layer, row), and squared
+        error of there and back with the squared distance from the mean of x, (2, layer, row), NaN without an inverse.
+    """
+    layers, rows = x.shape[:2]
+    squared, from_train = np.empty((layers, rows)), np.empty((layers, rows))
+    back = np.full((2, layers, rows), np.nan)
+    mean_x = x.mean(1, keepdims=True, dtype=np.float64)
+    looking = np.linspace(0, rows - 1, min(RETRIEVED, rows)).astype(np.int64)
+    looked = np.empty((layers, len(looking), y.shape[-1]))
+    for start in range(0, rows, CHUNK):
+        some = slice(start, min(start + CHUNK, rows))
+        mapped, true = aligner.transform(x[:, some]), np.asarray(y[:, some], dtype=np.float64)
+        squared[:, some] = ((mapped - true) ** 2).sum(-1)
+        from_train[:, some] = ((true - train_mean) ** 2).sum(-1)
+        here = (looking >= some.start) & (looking < some.stop)
+        looked[:, here] = mapped[:, looking[here] - start]
+        if aligner.invertible:
+            source = np.asarray(x[:, some], dtype=np.float64)
+            back[0][:, some] = ((aligner.inverse_transform(mapped) - source) ** 2).sum(-1)
+            back[1][:, some] = ((source - mean_x) ** 2).sum(-1)
+    found = np.full((layers, rows), -1)
+    for layer, one in enumerate(looked):
+        found[layer, looking] = find_again(one, np.asarray(y[layer, looking], dtype=np.float64))
+    return squared, from_train, found, back
+
+
 def _subset(
     rows: np.ndarray, squared: np.ndarray, from_train: np.ndarray, y: np.ndarray, found: np.ndarray, back: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """nmse, l2, r2, retrieval, inverse of some of the rows, each (layer,)."""
     if not rows.any():
         return (np.full(len(y), np.nan),) * 5
-    chosen = y[:, rows]
-    own = ((chosen - chosen.mean(-2, keepdims=True)) ** 2).sum((-1, -2))
+    own = np.array([((one - one.mean(0)) ** 2).sum() for one in (layer[rows].astype(np.float64) for layer in y)])
     total = squared[:, rows].sum(-1)
     looked = found[:, rows]
     retrieved = (looked > 0).sum(-1) / np.maximum((looked >= 0).sum(-1), 1)
@@ -217,12 +242,3 @@ def find_again(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]
     nearest = ((y**2).sum(-1)[None, :] - 2 * mapped @ y.T).argmin(1)
     result[chosen] = (y[nearest] == y).all(-1)
     return result
-
-
-def _round_trip(aligner: Aligner, x: Rows, mapped: Rows) -> np.ndarray:
-    """Squared error of there and back, and squared distance from the mean of x: (2, layer, row)."""
-    if not aligner.invertible:
-        return np.full((2, *x.shape[:2]), np.nan)
-    x = np.asarray(x, dtype=np.float64)
-    back = aligner.inverse_transform(mapped)
-    return np.stack([((back - x) ** 2).sum(-1), ((x - x.mean(-2, keepdims=True)) ** 2).sum(-1)])

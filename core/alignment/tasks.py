@@ -56,7 +56,7 @@ def align_pair(
     with span(0.0, 0.2):
         x, y, parts, notices = _read(one, other, one_identity, other_identity, sentences, items, split, seed)
     chosen = _chosen_layers(layers, len(x))
-    x, y = x[chosen].astype(np.float64), y[chosen].astype(np.float64)
+    x, y = x[chosen], y[chosen]  # in single precision: whoever computes with them takes what they need in double
     value: Value = {
         "layers": chosen,
         "rows": len(parts.train),
@@ -69,6 +69,7 @@ def align_pair(
         stacks = [(np.concatenate([x, y]), np.concatenate([y, x]))]
     else:
         stacks = [(x, y), (y, x)]
+    del x, y  # the stacks hold them
     found = []
     for number, (sources, targets) in enumerate(stacks):
         with span(0.2 + 0.8 * number / len(stacks), 0.2 + 0.8 * (number + 1) / len(stacks)):
@@ -155,11 +156,12 @@ def _read(
 def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int) -> Value:
     """Every method on stacked layers; what it gives is as in `align_pair`, with the stack for direction and layer."""
     train, test = parts.train, parts.test
-    mean = y[:, train].mean(1, keepdims=True)
+    mean = y[:, train].mean(1, keepdims=True, dtype=np.float64)
     found = moments(x[:, train], y[:, train])
     shown = test[np.linspace(0, len(test) - 1, min(SHOWN, len(test))).astype(np.int64)]
-    axes = np.linalg.svd(y[:, test] - y[:, test].mean(1, keepdims=True), full_matrices=False)[2][:, :2]
-    axes = axes.swapaxes(-1, -2)
+    tested = y[:, test].astype(np.float64)
+    axes = np.linalg.svd(tested - tested.mean(1, keepdims=True), full_matrices=False)[2][:, :2].swapaxes(-1, -2)
+    del tested
     value: Value = {"target_points": _points(y[:, shown], mean, axes)}
     if x.shape[-1] == y.shape[-1]:
         value["source_points"] = _points(x[:, shown], mean, axes)

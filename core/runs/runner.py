@@ -20,6 +20,7 @@ from typing import Any
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError, TaskError
 from core.runs.cluster import ClusterExecutor, cluster
 from core.runs.cores import TASKS_AT_ONCE, limit_threads
+from core.runs.memory import give_back_free_memory, give_back_large_blocks
 from core.runs.store import Store, current_store, decode
 from core.runs.tasks import Ledger, Outcome, Signal, Task, checkpoint, opened_ledger, perform, span, tick
 
@@ -196,6 +197,8 @@ def run(
             chosen = executor or stack.enter_context(open_executor())
             stack.enter_context(opened_ledger(ledger))
             _run_missing(work, missing, chosen, report, signal)
+        if not all(task.fleeting for task in missing):
+            give_back_free_memory()
         report(work.progress())
     if work.bugs:
         raise work.bugs[0]
@@ -292,6 +295,7 @@ def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
 @contextlib.contextmanager
 def _threads() -> Iterator[Executor]:
     limit_threads()
+    give_back_large_blocks()
     pool = ThreadPoolExecutor(TASKS_AT_ONCE, thread_name_prefix="palimpsest")
     try:
         yield pool
