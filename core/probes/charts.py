@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 340
+HEIGHT = 320
 YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
 
 
@@ -62,9 +62,9 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
         parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
         looks[str(line.model)] = Look(GREY, "circle", YARDSTICKS[str(line.model)], False, 1.5, band=False)
     table = pd.concat(parts, ignore_index=True)
-    subtitle = "bands: 95 %, over test sentences and probes"
+    subtitle = "bands: 95 %, sentences and probes"
     if controls and not control.empty:
-        subtitle += "; dotted: the same probes on control trees"
+        subtitle += "; dotted: control trees"
     chart = curves(table, plane, looks, _tips(label, _kind(metric)))
     return _finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
 

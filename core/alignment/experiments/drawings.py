@@ -84,18 +84,19 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
     )
     tips = (Tip("pair", "Models"), Tip("layer", "Layer", "whole"), Tip("head", "Head of the first", "whole"))
     rows, tooltip = told(table, (*tips, Tip("match", "Its match", "whole"), Tip("correlation", "Correlation", "share")))
-    spread = {pair: 5 * (place - (len(pairs) - 1) / 2) for place, pair in enumerate(pairs)}
-    rows = rows.assign(aside=rows["pair"].map(spread))
-    x = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3)).x_of()
+    # Two directions often match the same heads: their points stand beside each other.
+    spread = {pair: 0.4 * ((place + 0.5) / len(pairs) - 0.5) for place, pair in enumerate(pairs)}
+    rows = rows.assign(at=rows["layer"] + rows["pair"].map(spread))
+    wide = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3))
+    x = wide.x_of()
     looks = [alt.Scale(domain=pairs, range=[values[n % len(values)] for n in range(len(pairs))])
              for values in (COLOURS, SHAPES)]  # fmt: skip
     points = (
         alt.Chart(rows)
         .mark_point(filled=True, size=45, opacity=0.75)
         .encode(
-            x=x,
+            x=wide.x_of(column="at"),
             y=plane.y_of(),
-            xOffset=alt.XOffset("aside:Q", scale=None),
             color=alt.Color("pair:N", title=None, scale=looks[0], legend=legend()),
             shape=alt.Shape("pair:N", title=None, scale=looks[1], legend=legend()),
             tooltip=tooltip,
