@@ -43,12 +43,19 @@ def at_its_defaults(page: Page, address: str, title: str) -> None:
 
 
 def values(page: Page) -> list[str]:
-    """What the form's controls hold once the page's script has come to its end, and the line that says the study."""
+    """What the form's controls hold once all are drawn, and the line that says the study."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     form = page.get_by_test_id("stForm").first
-    typed = [field.input_value() for field in form.locator("input[type=number]").all()]
-    texts = [*form.locator("[data-tag]").all_text_contents(), *form.locator("[role=combobox]").all_text_contents()]
-    return [line(page).inner_text(), *typed, *texts]
+    expect(form.locator("input[type=number]").first).to_be_attached()
+    former: list[str] = []
+    while True:
+        typed = [field.input_value() for field in form.locator("input[type=number]").all()]
+        texts = [*form.locator("[data-tag]").all_text_contents(), *form.locator("[role=combobox]").all_text_contents()]
+        found = [line(page).inner_text(), *typed, *texts]
+        if found == former:
+            return found
+        former = found
+        page.wait_for_timeout(200)
 
 
 def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(chromium: BrowserContext, fresh: str) -> None:
@@ -59,7 +66,6 @@ def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(chromium
         tab = chromium.new_page()
         tab.goto(f"{fresh}/{PATHS[title]}")
         expect(line(tab)).to_be_visible()
-        tab.wait_for_timeout(500)
         expected[title] = values(tab)
         tab.close()
     busy = chromium.new_page()
@@ -72,7 +78,6 @@ def test_every_page_in_every_order_is_at_its_defaults_while_studies_run(chromium
     for title in WALK:
         go(tab, title)
         at_its_defaults(tab, fresh, title)
-        tab.wait_for_timeout(200)
         assert values(tab) == expected[title], title
     tab.close()
     busy.close()
