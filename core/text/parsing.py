@@ -249,9 +249,9 @@ def _parse_of(columns: Columns) -> Parse:
 
 def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> list[Parse]:
     """Parses computed now, in order; see `parse_sentences`, which looks first at what is there."""
-    from spacy.tokens import Doc
+    with _lock:  # round the import too: of two threads that import spaCy at once one may meet half of it
+        from spacy.tokens import Doc
 
-    with _lock:
         nlp, table = _load(pipeline), _upos_table(pipeline)
         docs = [
             # spaCy takes no empty string for a word; it is parsed as a blank would be in writing.

@@ -134,7 +134,7 @@ def test_a_command_line_of_several_flags_gives_its_spec() -> None:
         "--against-genres",
         "email",
     ]
-    assert from_flags("rsa", words.split()) == RsaSpec(
+    assert from_flags("rsa", words) == RsaSpec(
         compare=("zoo:pos-0",), draws=50, references=False, genres=("news", "legal"), against_genres=("email",)
     )
 

@@ -1,0 +1,94 @@
+"""Pictures of every page and view, at three sizes and in both themes: `make screenshots`, to be looked at.
+
+Nothing is asserted here; the browser tests assert.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Error, Page, sync_playwright
+
+from core.options import options_of
+from tests.browser.conftest import ARGUMENTS, CHROMIUM
+from tests.browser.server import serve
+from ui.shell import PAGES
+
+SIZES = {"wide": (1280, 720), "phone": (420, 900)}
+THEMES = ("light", "dark")
+PATIENCE = 240_000  # milliseconds for a study
+SETTLED = 1_500  # milliseconds for what moves
+
+
+def views(path: str) -> tuple[str, ...]:
+    """The views that a page offers, read from the page's own code; one nameless for a page without."""
+    names: dict[str, object] = {"__name__": "looked at"}
+    source = Path(path).read_text(encoding="utf8").split("\naside = ")[0]
+    if "class Display" not in source:
+        return ("",)
+    module = type(sys)("looked_at")
+    sys.modules["looked_at"] = module
+    names = module.__dict__
+    exec(compile(source, path, "exec", dont_inherit=True), names)
+    view = next(option for option in options_of(names["Display"]) if option.name == "view")
+    return tuple(view.known)
+
+
+def places() -> Iterator[tuple[str, str]]:
+    """Name and address of everything that is pictured."""
+    for entry in PAGES:
+        page = Path(entry.path).stem
+        for view in views(entry.path):
+            query = f"?{urlencode({'view': view})}" if view else ""
+            yield "-".join([page, *view.lower().split()]), f"{'' if page == 'home' else page}{query}"
+    for page in ("rsa", "probe_trees", "weight_clustering", "seed_alignment"):
+        yield f"{page}-lesson", f"{page}?lesson=1"
+        yield f"{page}-presented", f"{page}?present=1"
+
+
+def shoot(tab: Page, address: str, out: Path) -> str:
+    """One picture of the screen and one of the whole page, once nothing runs any more; what went wrong, or ""."""
+    tab.goto(address)
+    try:
+        tab.get_by_test_id("stHeading").first.wait_for(timeout=PATIENCE)
+        tab.wait_for_timeout(SETTLED)
+        tab.get_by_role("button", name="Cancel").wait_for(state="hidden", timeout=PATIENCE)
+        tab.wait_for_timeout(SETTLED)
+    except Error as error:
+        return str(error).splitlines()[0]
+    tab.screenshot(path=out.with_suffix(".png"))
+    tab.screenshot(path=out.with_name(f"{out.name}-whole.png"), full_page=True)
+    return ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Take the pictures; 1 if one could not be taken."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out/screenshots"), help="folder of the pictures")
+    parser.add_argument("--only", default="", help="only addresses that hold this text")
+    asked = parser.parse_args(arguments)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    missing = 0
+    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        for size, (width, height) in SIZES.items():
+            for theme in THEMES:
+                tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
+                for name, address in places():
+                    if asked.only not in address:
+                        continue
+                    problem = shoot(tab, f"{url}/{address}", asked.out / f"{name}-{size}-{theme}")
+                    missing += bool(problem)
+                    print(f"{name} {size} {theme} {problem}".rstrip(), flush=True)
+                tab.close()
+        browser.close()
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
