@@ -78,7 +78,7 @@ def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
         page.get_by_role("button", name="CSV", exact=True).click()
     path = download.value.path()
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf8"))))
-    assert download.value.suggested_filename == "palimpsest-rsa.csv"
+    assert download.value.suggested_filename == "palimpsest-rsa-by-layer-rsa.csv"
     band = ["similarity", "low", "high", "null_low", "null_high"]
     assert list(rows[0]) == ["model", "layer", *band, "relative_change", "scaled", "runs"]
     assert [int(row["layer"]) for row in rows] == list(range(len(rows)))
