@@ -29,11 +29,13 @@ async def _refused(address: str, folder: Path) -> None:
         await tab.open("rsa", **SMALL)
         await tab.until(lambda tab: tab.settled and tab.charts())  # the heavy imports are behind us
         while len(took) < ATTEMPTS:
-            file = folder / f"brackets-{len(took)}.txt"
-            file.write_text("(" * (9_000 + len(took)))
+            count = 9_000 + len(took)
+            file = folder / f"brackets-{count}.txt"
+            file.write_text("(" * count)
+            sentence = f"{count:,} characters without a space"
             asking = asyncio.create_task(_longest(address))
             await tab.open("rsa", **SMALL, corpus=str(file))
-            await tab.until(lambda tab: any("characters without a space" in error for error in tab.errors()))
+            await tab.until(lambda tab, sentence=sentence: any(sentence in error for error in tab.errors()))
             asking.cancel()
             took.append(await asking)
             if took[-1] < PROMISED:
