@@ -127,7 +127,7 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
 def test_layers_are_exchanged_where_the_task_can_be_scored() -> None:
     app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view="Layers exchanged")
     assert len(charts(app)) == 2
-    assert any("UAS" in block.value and "chance" in block.value for block in app.markdown)
+    assert any("UAS" in block.value and "chance" in block.value for block in (*app.title, *app.header))
     assert any("it knows contradiction" in caption.value for caption in app.caption)
 
 
