@@ -1,8 +1,8 @@
 """A class on one server: many sessions that do what readers do at once, and what it cost them and the server.
 
 One study is asked by everybody and computed once; ten different ones are asked meanwhile, some by readers who go to
-another page or close the lid before they end; everybody downloads; everybody changes the view at the same moment.
-Then the server starts anew on the same store, and everybody opens a link.
+another page or close the lid before they end; everybody downloads; everybody changes the view at the same moment; one
+fits maps between seeds, networks included. Then the server starts anew on the same store, and everybody opens a link.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tests.browser.server import ROOT, started
 from tests.load.tab import Tab, TabError, run_alone
 
 STUDY = {"sentences": 40, "words": 100, "draws": 50, "references": "false", "compare": "zoo:parse-0"}
+TRAINED = {"methods": ["ridge", "kernel", "inn", "mlp"], "layers": [2, 6]}  # maps, the trained ones among them
 DIFFERENT = 10
 DOWNLOADS = ("CSV", "SVG", "Report")
 VIEWS = ("Layer against layer", "By layer")
@@ -115,6 +116,8 @@ async def _first_lesson(address: str, report: Report) -> None:
         for view in VIEWS:  # the second is the one that is measured: the first may have to be computed
             await _all(staying[:1], lambda tab, _, view=view: _change(tab, view))
             report.same_view = await _all(staying, lambda tab, _, view=view: _change(tab, view))
+        await staying[0].open("seed_alignment", **TRAINED)  # last: what it takes comes on top of everything before
+        await staying[0].until(_figure)
         report.errors += [error for tab in staying for error in tab.errors()]
 
 
