@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.rsa.spec import RsaSpec
 from core.rsa.study import run_study
-from tests.pages.conftest import SMALL, open_page, sentences, settle
+from tests.pages.conftest import SMALL, headline, open_page, sentences, settle
 
 PAGE = "pages/rsa.py"
 pytestmark = pytest.mark.usefixtures("box")
@@ -127,8 +127,9 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
 def test_layers_are_exchanged_where_the_task_can_be_scored() -> None:
     app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view="Layers exchanged")
     assert len(charts(app)) == 2
-    assert any("UAS" in block.value and "chance" in block.value for block in (*app.title, *app.header))
-    assert any("it knows contradiction" in caption.value for caption in app.caption)
+    assert "UAS" in headline(app)
+    assert "chance" in headline(app)
+    assert "it knows contradiction" in sentences(app)
 
 
 def test_training_and_known_truth_have_views_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
