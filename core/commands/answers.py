@@ -89,23 +89,32 @@ def requests() -> list[Request]:
         ("rsa", RsaSpec(grid=True)),
         ("rsa", RsaSpec(against_genres=OTHER_GENRES)),
         ("tokens", TokenMapSpec((RsaSpec().base, *RsaSpec().compare))),
-        ("training", _training()),
         ("probe", ProbeSpec()),
         *(("sentence", SentenceSpec(model, tuple(range(7)), text=sentence.text)) for model in ProbeSpec().probed),
         ("weights", WeightsSpec()),
         ("weights", WeightsSpec(map="tsne")),
         ("weights", WeightsSpec(map="umap")),
         ("align", study_module("align").Spec()),
+        *_experiments(),
     ]
     views += [study for example in EXAMPLES for study in example.studies]
     return [Request(name_of(command, spec), partial(_run, command, spec)) for command, spec in dict.fromkeys(views)]
 
 
-def _training() -> Spec:
-    """The steps of seed 0, by the RSA page's measure and text."""
-    page = RsaSpec()
-    spec: Spec = study_module("training").Spec(sentences=page.sentences, words=page.words, measure=page.measure)
-    return spec
+def _experiments() -> list[tuple[str, Spec]]:
+    """The experiments as their pages offer them: on the page's text, and of the page's models where they take them."""
+    rsa, probe, align = RsaSpec(), ProbeSpec(), study_module("align").Spec()
+    asked: dict[str, dict[str, Any]] = {
+        "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
+        "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
+        "truth": {},
+        "probe edges": {name: getattr(probe, name) for name in ("models", "sentences", "heads", "untrained", "draws")},
+        "weights intruders": {},
+        "align check": {"sentences": align.sentences, "model": align.models[0], "split": align.split},
+        "align stitch": {"sentences": align.sentences},
+        "align attention": {"sentences": align.sentences, "models": align.models},
+    }
+    return [(command, study_module(command).Spec(**values)) for command, values in asked.items()]
 
 
 def name_of(command: str, spec: Any) -> str:
