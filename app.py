@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.limits import current_limits, share_beyond_loopback
 from core.runs.cores import share_cores
+from core.runs.memory import give_back_large_blocks
 from ui.errors import errors_shown
 from ui.jobs import freeze_heavy_imports
 from ui.recent import show_links
@@ -14,8 +15,9 @@ from ui.shell import WIDTH, entry_of, navigation, show_logo, show_sidebar
 
 @st.cache_resource(show_spinner=False)
 def _start() -> None:
-    """Once a process: each task its share of the cores; what every page imports, out of the collector's sight."""
+    """Once a process: cores shared, memory given back; what every page imports, out of the collector's sight."""
     share_cores()
+    give_back_large_blocks()
     import altair  # noqa: F401
 
     freeze_heavy_imports()

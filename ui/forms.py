@@ -291,7 +291,7 @@ class Form(Generic[S]):
                 type=["txt", "conllu", "gz"],
                 key=key,
                 max_upload_size=min(UPLOAD_MEGABYTES, current_limits().max_upload_bytes // MEGABYTE),
-                help="The file stays in memory for this session; what is computed from it is kept without the text.",
+                help="The file itself is kept for this session only; its words and results are in the store.",
             )
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 MAPPED = 8 * 2**20  # bytes from which a block is mapped by itself; smaller ones come and go too often for that
 KEPT = 32 * 2**20  # bytes that a heap keeps at its end
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
+HEAPS = 2  # of all threads together; every reader is a thread, and would else bring a heap of its own
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of mallopt(3)
 
 
 @cache
@@ -35,7 +36,9 @@ def give_back_large_blocks() -> bool:
     """Have large blocks mapped by themselves from now on, once for the process; whether that can be."""
     library = _library()
     return library is not None and bool(
-        library.mallopt(_MMAP_THRESHOLD, MAPPED) and library.mallopt(_TRIM_THRESHOLD, KEPT)
+        library.mallopt(_MMAP_THRESHOLD, MAPPED)
+        and library.mallopt(_TRIM_THRESHOLD, KEPT)
+        and library.mallopt(_ARENA_MAX, HEAPS)
     )
 
 
