@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext
 from tests.core.alignment.conftest import WORDS, save_classifier
 from ui.alignment_views import SPACE, STUDY_VIEWS, TRAINING
 
-CHART = '[data-testid="stVegaLiteChart"] svg, [data-testid="stVegaLiteChart"] canvas'
+CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden
 VIEWS = tuple(view for view in STUDY_VIEWS if view != TRAINING)
 pytestmark = pytest.mark.browser
 
@@ -48,7 +48,7 @@ def test_every_view_is_drawn_and_fits(chromium: BrowserContext, address: str, wi
         page.wait_for_function(f"document.querySelectorAll('{CHART}').length >= {wanted}", timeout=60_000)
         box = page.locator(CHART).first.bounding_box()
         assert box is not None
-        assert box["height"] >= 250  # a legend below has not taken the plot's room
+        assert box["height"] >= 230, view  # a legend below has not taken the plot's room
         assert box["x"] + box["width"] <= width
         assert page.evaluate("document.documentElement.scrollWidth") <= width  # never scrolls sideways
     page.close()
