@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,12 @@ def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     monkeypatch.delenv("PALIMPSEST_MODE", raising=False)
     monkeypatch.delenv("PALIMPSEST_SCHEDULER", raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that a test runs becomes `__main__`, which processes that are started later would run again."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture

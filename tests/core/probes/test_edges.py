@@ -144,14 +144,15 @@ def test_one_task_equals_a_slow_loop_over_scikit_learn(spec: Spec, outputs: Outp
         test = [int(right[items.sentence == sentence].sum()) for sentence in range(dev, len(given["words"]))]
         assert np.abs(value["correct"][layer, 0] - test).sum() <= 1  # a tie may fall either way in half precision
         middle = (items.sentence >= train) & (items.sentence < dev)
-        assert abs(value["dev"][layer, 0] - right[middle].mean()) < 0.01
+        assert abs(value["dev"][layer, 0] * middle.sum() - right[middle].sum()) < 1.5  # one tie here too
         bits = ends[0] * math.log2(len(set(truth[:fitted])))
         for start, end in itertools.pairwise(ends):
             slow = _scikit(LogisticRegression, features[layer, :start], truth[:start], spec.penalty)
             chances = slow.predict_log_proba(features[layer, start:end])
             places = {name: number for number, name in enumerate(slow.classes_)}
             bits -= sum(chances[row, places[name]] for row, name in enumerate(truth[start:end])) / math.log(2)
-        assert value["bits"][layer, 0].sum() == pytest.approx(bits, rel=1e-4)
+        # Vectors are computed anew here, in batches of their own, and rounded to half precision.
+        assert value["bits"][layer, 0].sum() == pytest.approx(bits, rel=3e-4)
     assert value["items"].sum() == (items.sentence >= dev).sum()
     assert value["bits"].shape[1] == 1 + spec.controls
 

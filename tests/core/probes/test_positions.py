@@ -60,4 +60,16 @@ def test_vectors_are_brought_to_one_size_beside_the_code() -> None:
 
 def test_every_architecture_says_whether_its_vectors_hold_positions() -> None:
     without = {name for name in ARCHITECTURES if not adds_positions(name)}
-    assert without == {"roformer", "llama", "mistral", "qwen2", "qwen3", "t5", "mt5"}
+    assert without == {
+        "roformer",
+        "llama",
+        "mistral",
+        "qwen2",
+        "qwen3",
+        "gemma",
+        "phi3",
+        "gpt_neox",
+        "modernbert",
+        "t5",
+        "mt5",
+    }

@@ -32,8 +32,16 @@ from core.runs.store import Store, Value
 KILLS = 3
 ALIGN = AlignSpec(sentences=60, methods=("ridge", "kernel", "inn"), split="sentence", layers=(3,), grid="")
 PROBE = ProbeSpec(
-    models=("zoo:seed-0",), sentences=100, layers=(3,), rank=8, epochs=6, seeds=1, controls=2, untrained=False, draws=20
-)
+    models=("zoo:seed-0",),
+    sentences=100,
+    layers=(3,),
+    rank=8,
+    epochs=24,
+    seeds=1,
+    controls=2,
+    untrained=False,
+    draws=20,
+)  # fmt: skip
 SHORT = replace(COUPLED, steps=150)
 STUDIES: dict[str, Callable[[Store], Result]] = {
     "align": lambda store: align(ALIGN, store=store),
@@ -52,7 +60,7 @@ def place(state: Value) -> int:
 
 def child(study: str, store: Path, say: Callable[[dict[str, Any]], None]) -> None:
     """Run the study, saying what it finds and keeps; at the end its tables."""
-    checkpoints.SHORTEST = checkpoints.LONGEST = 0.05
+    checkpoints.SHORTEST = checkpoints.LONGEST = 0.02
     keep, find = Checkpoint.keep, Checkpoint.find
 
     def keep_and_say(self: Checkpoint, state: Value) -> None:
