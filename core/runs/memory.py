@@ -13,8 +13,11 @@ import sys
 from functools import cache
 from typing import Any
 
-MAPPED = 8 * 2**20  # bytes from which a block is mapped by itself; smaller ones come and go too often for that
-KEPT = 32 * 2**20  # bytes that a heap keeps at its end
+from core.limits import current_limits
+
+# Bytes from which a block is mapped by itself, and bytes that a heap keeps at its end. A small size saves memory and
+# costs time (a fifth of a study of maps): it is for instances that many share.
+ROOMY, TIGHT = (8 * 2**20, 32 * 2**20), (2**19, 4 * 2**20)
 HEAPS = 2  # of all threads together; every reader is a thread, and would else bring a heap of its own
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of mallopt(3)
 
@@ -34,10 +37,10 @@ def _library() -> Any:
 @cache
 def give_back_large_blocks() -> bool:
     """Have large blocks mapped by themselves from now on, once for the process; whether that can be."""
-    library = _library()
+    library, (mapped, kept) = _library(), TIGHT if current_limits().shared else ROOMY
     return library is not None and bool(
-        library.mallopt(_MMAP_THRESHOLD, MAPPED)
-        and library.mallopt(_TRIM_THRESHOLD, KEPT)
+        library.mallopt(_MMAP_THRESHOLD, mapped)
+        and library.mallopt(_TRIM_THRESHOLD, kept)
         and library.mallopt(_ARENA_MAX, HEAPS)
     )
 

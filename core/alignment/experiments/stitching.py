@@ -254,9 +254,12 @@ def run_study(spec: StitchSpec, texts: Mapping[str, Text] | None = None, **optio
 
 
 def seconds(spec: StitchSpec) -> float:
-    """About how long it takes on two idle cores: every stitch of every pair runs the upper layers again."""
+    """About how long it takes on two idle cores: every stitch of every pair runs the upper layers again.
+
+    The default study took 109 s.
+    """
     slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
-    return len(spec.models) ** 2 * (3 + 1.5 * len(spec.methods) + 18 * slow) / 2 * max(1.0, spec.sentences / 250)
+    return len(spec.models) ** 2 * (5 + 2.5 * len(spec.methods) + 30 * slow) / 2 * max(1.0, spec.sentences / 250)
 
 
 def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
