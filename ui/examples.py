@@ -16,7 +16,7 @@ from core.commands.answers import read_cards
 from core.commands.examples import EXAMPLES, Example
 from core.results.charts import GREY
 from ui import shell
-from ui.figures import paired_colours, themed
+from ui.figures import page_theme, paired_colours, themed
 from ui.shared import made_once
 from ui.text import plain
 
@@ -51,7 +51,7 @@ def show_examples() -> None:
 
 
 def _show_finding(example: Example, card: Mapping[str, Any]) -> None:
-    theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = page_theme()
 
     def drawn() -> dict[str, Any]:
         return themed(small_figure(card), theme, paired_colours() if theme == "dark" else {})

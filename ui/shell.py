@@ -14,6 +14,7 @@ from streamlit.navigation.page import Page
 from core.limits import current_limits
 from core.runs.cores import available_cores
 from ui import presenting
+from ui.figures import page_theme
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -91,7 +92,7 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
         st.set_page_config(page_icon=str(IMAGES / "mark-light.svg"))
         navigation()
         st.rerun()
-    st.html(_style("dark" if st.context.theme.type == "dark" else "light"))
+    st.html(_style(page_theme()))
     presenting.clear_stage()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.title(title, anchor=False, help=lead if brief else None, width="content")
@@ -111,7 +112,7 @@ def _style(theme: str) -> str:
 
 def show_logo() -> None:
     """The wordmark in the sidebar, the leaf alone where there is little room, in ink or in vellum."""
-    theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = page_theme()
     st.logo(IMAGES / f"wordmark-{theme}.svg", icon_image=IMAGES / f"mark-{theme}.svg", size="large")
 
 

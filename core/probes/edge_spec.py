@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
-from core.errors import SpecError
 from core.options import Spec
 from core.probes.edge_items import TARGETS
 from core.probes.spec import HEADS, ProbeSpec, parsers
@@ -43,10 +42,7 @@ class EdgeSpec(Spec):
     seed: int = options.seed("Seed of the order of sentences, the control labels and the bootstrap.")
 
     def check(self) -> None:
-        given = [bool(ref) for ref in (self.train, self.dev, self.test)]
-        if any(given) and not all(given):
-            raise SpecError("train, dev and test go together: give all three, or a corpus to be split.")
-        object.__setattr__(self, "layers", tuple(sorted(self.layers)))
+        object.__setattr__(self, "layers", self.as_probes.layers)  # the probes' own rules on splits and layers
 
     @property
     def as_probes(self) -> ProbeSpec:
