@@ -31,6 +31,8 @@ from ui.text import plain
 UPLOAD = "upload"
 WRONG = ":material/error:"
 ACROSS = 3  # controls beside each other among the options
+# A browser that hears "closed" twice leaves open what was opened between; it obeys when the label is another one.
+WORD_JOINER = "\u2060"
 UPLOAD_MEGABYTES = 20  # as in .streamlit/config.toml
 S = TypeVar("S", bound=Spec)
 
@@ -90,7 +92,8 @@ class Form(Generic[S]):
             for name in self._names:  # a browser that gets two runs at once would begin with lowest values otherwise
                 self.address.tell(name)
         line = plain(summary(study)) if study is not None else "What is asked for makes no study yet"
-        self.fold = st.expander(f"{line} :primary[**Change**]", key=key, on_change=self._folded)
+        told = WORD_JOINER * (state.get(self._presses, 0) % 2)
+        self.fold = st.expander(f"{line} :primary[**Change**]{told}", key=key, on_change=self._folded)
         with self.fold, st.form(self.address.key("form"), border=False):
             yield
 
@@ -116,6 +119,10 @@ class Form(Generic[S]):
     def _open(self) -> str:
         return self.address.key("form open")
 
+    @property
+    def _presses(self) -> str:
+        return self.address.key("presses")
+
     def _folded(self) -> None:
         """The reader opened or closed the form."""
         st.session_state[self._open] = bool(st.session_state[self.address.key("fold")])
@@ -124,6 +131,7 @@ class Form(Generic[S]):
         """The button was pressed: what a link said is forgotten, and the figure gets the room."""
         self.address.forget_refused()
         st.session_state[self._open] = False
+        st.session_state[self._presses] = st.session_state.get(self._presses, 0) + 1
         st.session_state.pop(self.address.key("unfolded for"), None)
 
     def _study(self) -> S | None:

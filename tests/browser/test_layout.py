@@ -78,6 +78,20 @@ def test_the_form_folds_when_its_button_is_pressed_and_its_options_hold_the_stud
     expect(page.locator(CHART).first).to_be_visible()
 
 
+def test_the_form_folds_though_it_was_opened_and_its_button_pressed_before_the_server_heard_of_either(
+    page: Page, app_url: str
+) -> None:
+    open_study(page, app_url, "rsa")
+    line(page).evaluate(
+        """node => {
+            node.click();
+            [...document.querySelectorAll('button')].find(one => one.innerText.trim().endsWith('Run')).click();
+        }"""
+    )
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    expect(page.get_by_role("button", name="Run", exact=True)).not_to_be_visible()
+
+
 def test_a_click_on_a_point_opens_the_token_map_at_its_layer(page: Page, app_url: str) -> None:
     open_study(page, app_url, "rsa")
     page.locator(f"{CHART} svg path[aria-label*='Layer: 3']").first.click(force=True)
