@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.models import checkpoints
+from core.models.describing import fingerprint, locate
 from core.models.headers import Tensor, read_header
-from core.models.loading import fingerprint, locate
 from core.models.references import parse_ref
 from core.models.residence import borrow_model
 from core.runs.tasks import Task, pure, tick

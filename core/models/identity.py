@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.models.loading import describe, tokenizer_fingerprint
+from core.models.describing import describe, tokenizer_fingerprint
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
 

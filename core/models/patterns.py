@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.errors import SpecError
 from core.models.checkpoints import ADAPTER, CONFIG
-from core.models.loading import zoo_models
+from core.models.describing import zoo_models
 from core.models.references import PATTERN, parse_ref
 from core.models.zoo import zoo_folder
 

@@ -41,7 +41,8 @@ def borrow_model(
         ModelError: If it cannot be loaded.
         CancelledError: If the run is cancelled while it waits its turn.
     """
-    from core.models.loading import fingerprint, load_model, tokenizer_fingerprint
+    from core.models.describing import fingerprint, tokenizer_fingerprint
+    from core.models.loading import load_model
 
     identity = (fingerprint(ref), tokenizer_fingerprint(ref), device, dtype, attentions)
     while not _turn.acquire(timeout=LOOK_UP_SECONDS):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ModelError
 from core.models.checkpoints import read_config
-from core.models.loading import describe, load_tokenizer, load_with_head, locate
+from core.models.describing import describe, locate
+from core.models.loading import load_tokenizer, load_with_head
 from core.models.references import parse_ref
 
 if TYPE_CHECKING:

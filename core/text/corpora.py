@@ -10,26 +10,22 @@ What is left out (sentences too long, everything after a cap) is said in the not
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
-import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO
 
 from core.errors import CorpusError
 from core.limits import Limits, current_limits
 from core.models.zoo import zoo_folder
 from core.text.conllu import NO_HEADS, Sentence, is_punctuation, read_conllu
-from core.text.datasets import HubText, parse_hub_ref
-from core.text.hub_rows import stream_rows
-from core.text.lines import read_lines
+from core.text.datasets import parse_hub_ref
+from core.text.sources import GENRES, read_demo, read_file, read_hub
 
 __all__ = [
     "GENRES",
@@ -42,24 +38,11 @@ __all__ = [
     "read_corpus",
 ]
 
-GENRES = (
-    "news",
-    "fiction",
-    "dialogue",
-    "instructions",
-    "science",
-    "email",
-    "reviews",
-    "questions",
-    "legal",
-    "technical",
-)
 FORMS = "demo, demo:GENRE,GENRE, demo-gold, a path ending in .txt or .conllu (or .gz), or hub:NAME"
 LONGEST_SENTENCE = 512  # words; longer ones are lists or tables, and a distance matrix grows with the square
 LONGEST_NAME = 100  # characters of a file's name in messages
 HUB_SENTENCES = 1_000  # of a hub data set, when no number is asked for
 _SUFFIXES = (".txt", ".conllu", ".txt.gz", ".conllu.gz")
-_CHUNK = 256  # lines that are cut into words, and stored, together
 
 
 @dataclass(frozen=True)
@@ -114,13 +97,13 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
         named_genres = tuple(part.strip() for part in named.split(",") if part.strip())
         wanted = _genres(named_genres, genres)
         with path.open("rb") as handle:
-            source = _demo(handle) if base == "demo" else _from_file(handle, path.name)
+            source = read_demo(handle) if base == "demo" else read_file(handle, path.name)
             return _collect(ref.strip(), source, limit, wanted, limits)
     if base == "hub":
         hub = parse_hub_ref(ref.strip())
         count = HUB_SENTENCES if limit is None else limit
         left_out: Counter[str] = Counter()
-        return _collect(ref.strip(), _from_hub(hub, left_out), count, tuple(genres), limits, left_out)
+        return _collect(ref.strip(), read_hub(hub, left_out), count, tuple(genres), limits, left_out)
     if ref.strip().lower().endswith(_SUFFIXES):
         return _read_path(ref.strip(), limit, tuple(genres), limits)
     raise CorpusError(f"{ref[:100]!r} is not a corpus. There are: {FORMS}.")
@@ -161,7 +144,7 @@ def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpu
         )
     if len(data) > limits.max_upload_bytes:
         raise CorpusError(f"{short} is larger than {_megabytes(limits)} MB, the most that can be uploaded here.")
-    source = _from_file(io.BytesIO(data), short, limits.max_upload_bytes)
+    source = read_file(io.BytesIO(data), short, limits.max_upload_bytes)
     return _collect(f"upload:{short}", source, limit, (), limits)
 
 
@@ -272,7 +255,7 @@ def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Lim
         if not path.is_file():
             raise CorpusError(f"There is no file {_short(ref)}. Check the path, or use demo.")
         with path.open("rb") as handle:
-            return _collect(ref, _from_file(handle, path.name), limit, genres, limits)
+            return _collect(ref, read_file(handle, path.name), limit, genres, limits)
     except (OSError, RuntimeError, ValueError) as error:  # also: no such user, a zero byte, a path too long
         reason = getattr(error, "strerror", None) or error
         raise CorpusError(f"{_short(ref)} cannot be read: {reason}.") from error
@@ -280,67 +263,3 @@ def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Lim
 
 def _short(ref: str) -> str:
     return ref if len(ref) <= 300 else f"{ref[:150]}…{ref[-100:]}"
-
-
-def _from_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[Sentence]:
-    """Sentences of an open `.txt` or `.conllu` file, packed or not."""
-    if name.lower().endswith(".gz"):
-        handle = gzip.GzipFile(fileobj=handle)  # type: ignore[assignment]
-    lines = read_lines(handle, name, cap)
-    if name.lower().removesuffix(".gz").endswith(".conllu"):
-        return read_conllu(lines, name)
-    return _from_text(lines, name)
-
-
-def _from_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
-    """Plain text cut into sentences of words, a chunk of lines at a time; a line that is no text is refused."""
-    from core.text.parsing import check_line, tokenize_lines
-
-    filled = ((number, line) for number, line in enumerate(texts, start=1) if line.strip())
-    while chunk := list(itertools.islice(filled, _CHUNK)):
-        for number, line in chunk:
-            check_line(line, f"{name}, line {number}")
-        for sentences in tokenize_lines([line for _, line in chunk]):
-            yield from (Sentence(words) for words in sentences)
-
-
-def _from_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
-    """Rows of a hub data set: text is cut into words, words are taken as they are, what is no text is counted."""
-    from core.text.parsing import LONGEST_RUN, check_line
-
-    def readable(line: str) -> bool:
-        try:
-            check_line(line, source.name)
-        except CorpusError:
-            left_out[f"lines of {source.name} without spaces or without end"] += 1
-            return False
-        return True
-
-    for row in stream_rows(source):
-        if isinstance(row, str):
-            yield from _from_text(filter(readable, row.splitlines()), source.name)
-        elif max(map(len, row)) > LONGEST_RUN:
-            left_out[f"rows of {source.name} with a word of more than {LONGEST_RUN} characters"] += 1
-        else:
-            yield Sentence(row)
-
-
-def _demo(handle: BinaryIO) -> Iterator[Sentence]:
-    """The demo corpus: genre, tab, one sentence a line."""
-    from core.text.parsing import tokenize_lines
-
-    rows = demo_rows(handle)
-    cut = tokenize_lines([text for _, text in rows], split=False)
-    for number, ((genre, _), sentences) in enumerate(zip(rows, cut, strict=True), start=1):
-        yield from (Sentence(words, genre=genre, identifier=f"demo-{number}") for words in sentences)
-
-
-def demo_rows(handle: BinaryIO) -> list[list[str]]:
-    """Genre and sentence of each line of the demo."""
-    rows = [line.split("\t") for line in read_lines(handle, "demo.txt") if line.strip()]
-    for number, row in enumerate(rows, start=1):
-        if len(row) != 2 or row[0] not in GENRES:
-            raise CorpusError(
-                f"demo.txt, sentence {number}: a line is a genre, a tab and a sentence; restore the file."
-            )
-    return rows

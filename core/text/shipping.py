@@ -8,8 +8,9 @@ from pathlib import Path
 
 from core.models.zoo import zoo_folder
 from core.text import parsing
-from core.text.corpora import demo_rows, read_corpus
+from core.text.corpora import read_corpus
 from core.text.shipped import FILE
+from core.text.sources import demo_rows
 
 
 def ship_demo() -> Path:

@@ -80,8 +80,8 @@ def test_model_references(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_text_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.text.corpora.stream_rows", lambda source: iter(["a word"]))
-    monkeypatch.setattr("core.text.corpora._demo", lambda handle: iter(()))
+    monkeypatch.setattr("core.text.sources.stream_rows", lambda source: iter(["a word"]))
+    monkeypatch.setattr("core.text.corpora.read_demo", lambda handle: iter(()))
     monkeypatch.setattr(parsing, "tokenize_lines", lambda lines, split=True, store=None: [[("a",)]])
     extreme = ["~nosuchuser/a.txt", "a\0.txt", "a/" * 3_000 + "b.txt", "hub:" + "a" * 400, "demo:" + "x" * 9_999]
     for text in (*extreme, *texts(2, CORPORA)):

@@ -107,7 +107,7 @@ def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) ->
 
 def test_describe_and_fingerprints_import_no_torch(box) -> None:
     code = (
-        "import sys; from core.models.loading import describe, tokenizer_fingerprint\n"
+        "import sys; from core.models.describing import describe, tokenizer_fingerprint\n"
         "describe('zoo:seed-0'); describe('random:zoo:seed-0'); tokenizer_fingerprint('zoo:seed-0')\n"
         "print('torch' in sys.modules or 'transformers' in sys.modules)"
     )

@@ -1,0 +1,179 @@
+"""What a model is, read from its files without torch: where it lies, its sizes, its fingerprint.
+
+A model is known by its content (`fingerprint`), never by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import core.models.checkpoints as checkpoints
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.references import ModelRef, parse_ref
+from core.models.zoo import not_in_the_box, read_manifest, zoo_folder
+
+RANDOM_SEED = 748_112_903  # nobody's: with 0, the control would be what a model trained from seed 0 began as
+RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a model is, from its configuration and the header of its weights alone.
+
+    Attributes:
+        architecture: Class named in the configuration, such as "BertForMaskedLM".
+        layers: Blocks (of the encoder, where there are two stacks); hidden states are one more.
+        parameters: Numbers in the saved weights.
+        family: "encoder", "decoder" or "encoder-decoder".
+    """
+
+    ref: str
+    fingerprint: str
+    architecture: str
+    model_type: str
+    layers: int
+    d_model: int
+    heads: int
+    vocabulary: int
+    parameters: int
+    family: str
+
+
+def zoo_models() -> list[dict[str, Any]]:
+    """Entries of the box's manifest, in its order; none where there is no manifest."""
+    return read_manifest()
+
+
+def locate(ref: str | ModelRef) -> Path:
+    """Folder that holds the model's config.json, tokenizer and weights; a hub model is downloaded first.
+
+    Raises:
+        ModelError: If it is not there, damaged, or the hub or the policy refuses it.
+    """
+    ref = parse_ref(ref)
+    if ref.kind == "hub":
+        import core.models.hub as hub
+
+        return hub.download(ref.name, ref.revision)
+    if ref.kind == "path":
+        folder = Path(ref.name)
+        if not _is_folder(folder):
+            where = str(folder)[-300:]
+            raise ModelError(f"{where} is not a folder: give the folder that holds the model's {checkpoints.CONFIG}.")
+        return folder
+    folder = zoo_folder() / "models" / ref.name
+    if not _is_folder(folder):
+        raise ModelError(not_in_the_box(ref.name, folder.parent))
+    return folder
+
+
+def _is_folder(path: Path) -> bool:
+    """As Path.is_dir, which raises for a name that no file system takes."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def fingerprint(ref: str | ModelRef) -> str:
+    """sha256 hex of what the model computes with: the content of its weights and its configuration.
+
+    The same files under another name have the same fingerprint. `random:` has that of its configuration and seed.
+
+    Raises:
+        ModelError: As `describe`.
+    """
+    return describe(ref).fingerprint
+
+
+def tokenizer_fingerprint(ref: str | ModelRef) -> str:
+    """sha256 hex of the model's tokenizer files.
+
+    Raises:
+        ModelError: If there are none.
+    """
+    ref = parse_ref(ref)
+    folder = locate(ref)
+    with Restoring(ref):
+        return checkpoints.tokenizer_hash(folder, checkpoints.read_config(folder))
+
+
+def describe(ref: str | ModelRef) -> ModelInfo:
+    """Sizes and fingerprint of a model, from config.json and the weights' headers; torch is not imported.
+
+    Raises:
+        ModelError: If a file is missing or damaged, or the policy or this instance's limits refuse the model.
+    """
+    ref = parse_ref(ref)
+    folder = locate(ref)
+    with Restoring(ref):
+        config = checkpoints.read_config(folder)
+        files = checkpoints.weight_files(folder)
+        parameters = checkpoints.count_parameters(files)
+        hashes = [checkpoints.content_hash(path) for path in files]
+    _check_manifest(ref, hashes)
+    limits = current_limits()
+    if parameters > limits.max_parameters:
+        raise too_large(ref, parameters, limits.max_parameters)
+    if checkpoints.is_pickled(files) and limits.shared:
+        raise ModelError(
+            f"{ref} has pickled weights only (.bin), which a shared instance does not open: choose another."
+        )
+    identity = ["random", RANDOM_VERSION, RANDOM_SEED] if ref.random else hashes
+    layers, width, heads = checkpoints.sizes(config)
+    return ModelInfo(
+        ref=str(ref),
+        fingerprint=hashlib.sha256(json.dumps([identity, checkpoints.config_hash(config)]).encode()).hexdigest(),
+        architecture=(config.get("architectures") or ["?"])[0],
+        model_type=config["model_type"],
+        layers=layers,
+        d_model=width,
+        heads=heads,
+        vocabulary=int(config.get("vocab_size", 0)),
+        parameters=parameters,
+        family=checkpoints.ARCHITECTURES[config["model_type"]].family,
+    )
+
+
+def too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
+    """The refusal of a model that this instance has no room for."""
+    return ModelError(
+        f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, and this instance allows "
+        f"{most / 1e6:,.0f} million. Choose a smaller model."
+    )
+
+
+def _check_manifest(ref: ModelRef, hashes: list[str]) -> None:
+    """A model of the box must be the one that the manifest describes, where the manifest says its hash."""
+    if ref.kind != "zoo":
+        return
+    for entry in zoo_models():
+        wanted = entry.get("files", {}).get(checkpoints.SAFETENSORS) if entry.get("name") == ref.name else None
+        if wanted and wanted not in hashes:
+            path = zoo_folder() / "models" / ref.name / checkpoints.SAFETENSORS
+            raise ModelError(f"{path} is not the file that the manifest describes: {how_to_restore(ref)}.")
+
+
+def how_to_restore(ref: ModelRef) -> str:
+    """How to get a model of the box back; "" for others."""
+    return f"restore it with `git checkout -- zoo/models/{ref.name}`" if ref.kind == "zoo" else ""
+
+
+class Restoring:
+    """Adds to an error about a file of the box how to get the file back."""
+
+    def __init__(self, ref: ModelRef) -> None:
+        self.ref = ref
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ModelError) and self.ref.kind == "zoo":
+            problem = str(error).split(": ")[0]
+            raise ModelError(f"{problem}: {how_to_restore(self.ref)}.") from error
