@@ -66,7 +66,7 @@ if view == TOKENS:
     rsa_views.token_map(form, spec, aside)
     st.stop()
 if view in rsa_experiments.EXPERIMENTS:
-    rsa_experiments.EXPERIMENTS[view](form, spec)
+    rsa_experiments.EXPERIMENTS[view](form, spec, aside)
     st.stop()
 study = replace(spec, grid=view == GRID)
 if view == TEXTS:

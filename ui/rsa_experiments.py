@@ -20,6 +20,7 @@ from ui.text import plain
 
 if TYPE_CHECKING:
     import altair as alt
+    from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
 
@@ -68,7 +69,7 @@ TRAINING_CAVEATS = """
 """
 
 
-def exchanged(form: Form[RsaSpec], spec: RsaSpec) -> None:
+def exchanged(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
     """Layers of the base in its fine-tunes: of the compared models, those whose task can be scored."""
 
     def drawn(result: Result) -> list[alt.TopLevelMixin]:
@@ -77,10 +78,10 @@ def exchanged(form: Form[RsaSpec], spec: RsaSpec) -> None:
 
     asked = _spec_of(swap.SwapSpec, form, spec, compare=spec.compare, base=spec.base)
     if asked is not None:
-        _experiment(SWAP, swap, asked, (asked.base, *asked.compare), form, drawn, SWAP_CAVEATS)
+        _experiment(SWAP, swap, asked, (asked.base, *asked.compare), form, drawn, SWAP_CAVEATS, aside)
 
 
-def known_truth(form: Form[RsaSpec], spec: RsaSpec) -> None:
+def known_truth(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
     """The measures on the box's frozen fine-tunes and on planted layers; base and models of the form do not matter."""
 
     def drawn(result: Result) -> list[alt.TopLevelMixin]:
@@ -89,17 +90,17 @@ def known_truth(form: Form[RsaSpec], spec: RsaSpec) -> None:
 
     st.caption("Frozen fine-tunes of the box and its seed 0, whatever is chosen above.")
     asked = truth.TruthSpec()
-    _experiment(TRUTH, truth, asked, (asked.base, *asked.compare, *asked.planted), form, drawn, TRUTH_CAVEATS)
+    _experiment(TRUTH, truth, asked, (asked.base, *asked.compare, *asked.planted), form, drawn, TRUTH_CAVEATS, aside)
 
 
-def through_training(form: Form[RsaSpec], spec: RsaSpec) -> None:
+def through_training(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
     """The steps of seed 0 in the box, by the form's measure and text."""
     st.caption("The steps in the box, by the measure and text chosen above; `python -m core training` takes others.")
     asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words)
     if asked is not None:
         refs = (asked.end, *training.find_steps(asked), *asked.others)
         _experiment(TRAINING, training, asked, refs, form, lambda result: list(training.figures(result).values()),
-                    TRAINING_CAVEATS)  # fmt: skip
+                    TRAINING_CAVEATS, aside)  # fmt: skip
 
 
 def _spec_of(kind: Callable[..., Any], form: Form[RsaSpec], spec: RsaSpec, **more: Any) -> Any:
@@ -119,6 +120,7 @@ def _experiment(
     form: Form[RsaSpec],
     drawn: Callable[[Result], list[alt.TopLevelMixin]],
     caveats: str,
+    aside: DeltaGenerator,
 ) -> None:
     """Run an experiment, and show its headline, charts, downloads, tables and method."""
     texts = form.texts
@@ -128,6 +130,7 @@ def _experiment(
         lambda progress, cancel: study.run_study(asked, texts, progress=progress, cancel=cancel),
         identity=(form.identity, contents(*refs)),
         again=form.pressed,
+        told=aside,
     )
     if result is None:
         return
@@ -141,7 +144,7 @@ def _experiment(
     show_method(result, caveats)
 
 
-EXPERIMENTS: dict[str, Callable[[Form[RsaSpec], RsaSpec], None]] = {
+EXPERIMENTS: dict[str, Callable[[Form[RsaSpec], RsaSpec, DeltaGenerator], None]] = {
     SWAP: exchanged,
     TRUTH: known_truth,
     TRAINING: through_training,

@@ -26,6 +26,7 @@ WIDTH = 30
 # command -> (module with Spec, run_study(spec, **options) and figures(result), one line of help)
 STUDIES = {
     "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
+    "tokens": ("core.rsa.tokens", "the words of a question and its passage through the layers, in two dimensions"),
     "swap": ("core.rsa.experiments.swap", "whether a task needs a layer: layers of base and fine-tune exchanged"),
     "truth": ("core.rsa.experiments.truth", "which measure finds the layers that are known to have changed"),
     "training": ("core.rsa.experiments.training", "steps of a training run against its end, by layer and tokens seen"),
@@ -129,6 +130,8 @@ def command_line(command: str, spec: Spec) -> str:
         value, flag = spec.changed()[option.name], f"--{option.name.replace('_', '-')}"
         if option.kind == "flag":
             parts.append(flag if value else f"--no-{flag[2:]}")
+        elif not option.many and str(value).startswith("-"):  # a text, which would be read as a flag
+            parts.append(f"{flag}={value}")
         else:
             parts += [flag, *option.write(value)]
     return shlex.join([*parts, "--out", "out"])

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from core import options
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.identity import identities, identity_tasks
-from core.options import Spec
 from core.results.export import Result, provenance
 from core.results.names import short_names
+from core.rsa.charts import figures
 from core.rsa.preparing import centred
 from core.rsa.questions import (
     HIGHLIGHTED,
@@ -43,6 +43,8 @@ from core.runs.tasks import pure
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["Spec", "TokenMapSpec", "collect", "figures", "plan", "prepare", "project", "run_study"]
+
 MOST_WORDS = 200
 LEAST_WORDS = 3
 QUESTION = "Where did the captain hide the letter?"
@@ -59,7 +61,7 @@ CITATION = (
 
 
 @dataclass(frozen=True)
-class TokenMapSpec(Spec):
+class TokenMapSpec(options.Spec):
     """A passage and the models to draw it in; all with the same d_model."""
 
     models: tuple[str, ...] = options.models("Models", ("zoo:seed-0",), most=60, help="The base first.")
@@ -78,6 +80,9 @@ class TokenMapSpec(Spec):
     def check(self) -> None:
         if not self.passage.strip():
             raise SpecError("Write a sentence for the token map.")
+
+
+Spec = TokenMapSpec
 
 
 @dataclass(frozen=True)
@@ -258,7 +263,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(dict.fromkeys((*notices, *why))),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models)),
-        methods=_methods(bool(asked.passage.question)),
+        methods=f"{_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
         citations=(CITATION,),
     )
 

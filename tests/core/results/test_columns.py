@@ -10,10 +10,10 @@ import pytest
 from core.commands.study import STUDIES, study_module
 from core.models import zoo_folder
 from core.results.columns import COLUMNS, describe, meaning
-from core.rsa import tokens
 
 SMALL: dict[str, dict[str, Any]] = {
     "rsa": {"sentences": 30, "words": 60, "draws": 20, "grid": True, "against_genres": ("legal",)},
+    "tokens": {},
     "swap": {"compare": ("zoo:sentiment-0",), "noises": 2, "draws": 20},
     "truth": {"sentences": 20, "words": 60, "plants": 2, "measures": ("rsa",)},
     "training": {"sentences": 20, "words": 60, "draws": 20},
@@ -46,11 +46,6 @@ def test_every_column_is_explained(study: str, tmp_path: Path) -> None:
     assert len(result.table)
     assert undescribed(result.tables) == []
     assert set(describe(result.tables)) == set(result.tables)
-
-
-def test_every_column_of_a_token_map_is_explained() -> None:
-    result = tokens.run_study(tokens.TokenMapSpec())
-    assert undescribed(result.tables) == []
 
 
 def test_a_column_may_mean_something_of_its_own_in_a_table() -> None:

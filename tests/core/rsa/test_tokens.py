@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from core.commands.study import add_arguments, command_line, spec_of
 from core.errors import CorpusError, ShapeError, SpecError
 from core.rsa import charts, tokens
 from core.rsa.tokens import TokenMapSpec as AnyMapSpec
@@ -70,6 +73,16 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
         charts.token_chart(result, 9)
     with pytest.raises(SpecError, match="not in this result"):
         charts.token_chart(result, 1, "zoo:other")
+
+
+def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:
+    spec = TokenMapSpec(refs[:1], "-x opened the door", ("door",))
+    result = tokens.run_study(spec)
+    words = shlex.split(command_line(result.study, spec))
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, result.study)
+    assert spec_of(result.study, parser.parse_args(words[4:])) == spec
+    assert "highlight door" in result.methods
 
 
 def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
