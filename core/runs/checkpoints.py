@@ -15,6 +15,7 @@ from core.runs.store import Store
 
 SHORTEST, LONGEST = 10.0, 30.0  # seconds between two times of keeping
 SHARE = 0.03  # of the time, at most, that keeping takes where `LONGEST` allows
+LARGEST = 1 / 8  # of the store's size limit: a larger state would drive out what it is to save
 
 
 class Checkpoint:
@@ -42,12 +43,21 @@ class Checkpoint:
         return None if self._store is None else self._store.get(self._key)
 
     def keep(self, state: Value) -> None:
-        """Keep `state` in place of the one before; where the disk is full the store says so, and the work goes on."""
+        """Keep `state` in place of the one before; where the disk is full the store says so, and the work goes on.
+
+        A state of more than `LARGEST` of the store is not kept, nor any after it.
+        """
+        if self._store is not None and _bytes_of(state) > LARGEST * self._store.size_limit:
+            self._store = None
         if self._store is not None:
             began = time.monotonic()
             self._store.put(self._key, state)
             self._last = time.monotonic()
             self._took = self._last - began
+
+
+def _bytes_of(state: Value) -> int:
+    return sum(getattr(part, "nbytes", 0) for part in state.values())
 
 
 def checkpoint_key(task_key: str, number: int, form: str) -> str:

@@ -50,6 +50,20 @@ def once(store: Store) -> Any:
         return run([Task.of("count", count, upto=10)], store=store, executor=pool)
 
 
+def test_a_state_that_would_drive_out_what_is_kept_is_not_kept(tmp_path: Path) -> None:
+    store = Store(tmp_path, size_limit=2**23)
+    kept = Checkpoint(store, "key")
+    kept.keep({"small": np.zeros(2**17)})
+    assert store.info().entries == 1
+    kept.keep({"small": np.zeros(2**17), "large": np.zeros(8, np.uint8)})
+    found = kept.find()
+    assert found is None
+    assert not kept.due
+    left = store.get("key")
+    assert left is not None
+    assert "large" not in left
+
+
 def test_a_task_that_was_stopped_goes_on_where_it_was_and_leaves_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     STOP.append(CancelledError)
