@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 IMAGES = Path(__file__).parent / "images"
 STYLE = Path(__file__).parent / "page.css"
+HOVER = Path(__file__).parent / "hover.js"
 PROSE = 720  # pixels: lines of some ninety letters
 ROUTED = "routed"
 WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow enough to read
@@ -117,10 +118,12 @@ def show_logo() -> None:
 
 
 def show_sidebar() -> None:
-    """Where the numbers are computed, where they are kept, and who else is here."""
+    """Where the numbers are computed, where they are kept, and who else is here; and what charts do under a pointer."""
     from core.runs.store import default_store
 
     info = default_store().info()
+    with st.sidebar:
+        st.html(_hover(), unsafe_allow_javascript=True)
     with st.sidebar, st.container(key="facts", gap="xxsmall"):
         st.caption(f":material/memory: {device_name()}")
         st.caption(f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries", help=_store_help())
@@ -128,6 +131,12 @@ def show_sidebar() -> None:
             st.caption(":material/group: Shared mode", help=_shared_help())
         else:
             st.caption(":material/laptop_mac: Local mode", help="Models from a folder and long texts are allowed.")
+
+
+@st.cache_data(show_spinner=False)
+def _hover() -> str:
+    """The script that lets what is pointed at stand out; installed once a tab."""
+    return f"<script>{HOVER.read_text(encoding='utf8')}</script>"
 
 
 @st.cache_resource(show_spinner=False)

@@ -207,12 +207,13 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     if not there.any():
         raise SpecError(f"There is no picture of {source} into {target} by {method}.")
     ours, theirs = ours[there], theirs[there]
-    ends = pd.DataFrame({"x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
+    who = np.flatnonzero(there).astype(str)  # a word stands out before and after its map
+    ends = pd.DataFrame({"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
     names = short_names((source, target))
     spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
     dots = pd.concat(
         [
-            pd.DataFrame({"space": name, "x": at[:, 0], "y": at[:, 1]})
+            pd.DataFrame({"who": who, "space": name, "x": at[:, 0], "y": at[:, 1]})
             for name, at in zip(spaces, (ours, theirs), strict=True)
         ]
     )

@@ -48,7 +48,9 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     parts = [scored]
     control = rows[rows["layer"].notna() & learned]
     if controls and not control.empty:
-        parts.append(control.assign(name=control["name"] + ", control", low=float("nan"), high=float("nan")))
+        parts.append(
+            control.assign(who=control["name"], name=control["name"] + ", control", low=float("nan"), high=float("nan"))
+        )
         looks |= {
             f"{name}, control": Look(look.colour, look.shape, (2, 3), point=False, width=1.6)
             for name, look in list(looks.items())
@@ -105,7 +107,7 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
     rows = sweep[sweep["metric"] == metric]
     short = short_names(dict.fromkeys(rows["model"]))
     names = [f"{short[model]}, layer {layer}" for model, layer in zip(rows["model"], rows["layer"], strict=True)]
-    rows = rows.assign(name=names)
+    rows = rows.assign(name=names, who=rows["model"].map(short))
     known = rows.drop_duplicates("name")
     styles = _looks(known["model"], known["model"])
     looks = {name: styles[short[model]] for name, model in zip(known["name"], known["model"], strict=True)}

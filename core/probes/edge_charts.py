@@ -60,7 +60,7 @@ def edges_chart(result: Result, target: str, view: str = ACCURACY) -> alt.TopLev
     parts = [scored]
     if not control.empty:
         blank = float("nan")
-        parts.append(control.assign(name=control["name"] + ", control", low=blank, high=blank))
+        parts.append(control.assign(who=control["name"], name=control["name"] + ", control", low=blank, high=blank))
         looks |= {
             f"{name}, control": replace(look, dash=(2, 3), point=False, width=1.6)
             for name, look in list(looks.items())

@@ -54,7 +54,8 @@ def curves(
     """Lines by name, with bands where the table has `low` and `high`.
 
     Args:
-        table: Columns `name`, the plane's x and y, and those of the tips.
+        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines are one model's,
+            which stand out together on a page when one of them is pointed at.
         plane: The axes.
         looks: Name -> how its line looks, in the order of the legend.
         tips: What a tooltip says.
@@ -76,6 +77,7 @@ def curves(
     colour, dash, shape = (_scale(kind, shown, looks, direct) for kind in ("colour", "dash", "shape"))
     rows, tooltip = told(table, tips)
     rows = rows.assign(
+        who=owners(table),
         out=rows[plane.y] > plane.high,
         pointed=[looks[name].point for name in rows["name"]],
         broad=[looks[name].width * hand().thin for name in rows["name"]],
@@ -104,6 +106,14 @@ def curves(
     layers += _names(text, plane, x, looks, shown)
     resolved = alt.layer(*layers).resolve_scale(fill="independent", strokeWidth="independent")
     return cast("alt.LayerChart", resolved)
+
+
+def owners(table: pd.DataFrame) -> list[str]:
+    """Whose each row is: its name, and its `who` on a line below where it has another."""
+    if "who" not in table.columns:
+        return [str(name) for name in table["name"]]
+    pairs = zip(table["who"], table["name"], strict=True)
+    return [f"{name}\n{who}" if isinstance(who, str) and who != name else str(name) for who, name in pairs]
 
 
 def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str) -> Any:
@@ -163,8 +173,9 @@ def _end_names(
         words = " = ".join(each for each in shown if twins[each] == name)
         if value > plane.high:
             words += f" {text_of(value, plane.kind)}"
-        rows.append({"text": words, "name": name, "x": x, "y": min(max(value, plane.low), plane.high)})
-    rows += [{"text": text, "name": "", "x": plane.x_ends[1], "y": value} for text, value in named]
+        whose = "\n".join(dict.fromkeys(owners(table[table["name"].map(twins.get) == name])))
+        rows.append({"text": words, "name": name, "who": whose, "x": x, "y": min(max(value, plane.low), plane.high)})
+    rows += [{"text": text, "name": "", "who": "", "x": plane.x_ends[1], "y": value} for text, value in named]
     if rows:
         wrapped = [textwrap.wrap(row["text"], LONGEST_NAME) for row in rows]
         sizes = [hand().row * len(lines) for lines in wrapped]
@@ -221,7 +232,8 @@ def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[st
         at = list(crossings(places, values, plane.high))
         if len(values) and (values > plane.high).all():  # nothing of it is in the plot
             at = [float(places[-1])]
-        marks += [{"name": name, plane.x: float(place), plane.y: plane.high} for place in at]
+        who = owners(line.head(1))[0] if len(line) else name
+        marks += [{"name": name, "who": who, plane.x: float(place), plane.y: plane.high} for place in at]
     if not marks:
         return []
     rows = pd.DataFrame(marks)

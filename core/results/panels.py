@@ -73,6 +73,7 @@ def legend_strip(looks: Mapping[str, Look]) -> alt.LayerChart:
     rows = [
         {
             "name": name,
+            "who": name,
             "from": place % columns,
             "to": place % columns + 0.14 * columns / max(columns, 3),
             "row": place // columns,

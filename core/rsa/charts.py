@@ -124,7 +124,7 @@ def _curves(
     base = str(result.spec["base"])
     compared = tuple(dict.fromkeys(table["model"]))
     names = curve_names(table)
-    rows = table.assign(name=table["model"].map(names))
+    rows = table.assign(name=table["model"].map(names), who=table["model"].map(short_names(compared)))
     floor = float(rows[["low", "null_low", "similarity"]].min().min()) if lowest is None else lowest
     looks = {
         names[ref]: Look(colour, shape)

@@ -55,6 +55,7 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
     )
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [alt.Tooltip(field, type="nominal", title=title) for field, title in tips]
+    rows = rows.assign(who=rows["position"].astype(str) + " " + rows["word"])  # in the map of every model
     marks = alt.Chart(rows).encode(x=x, y=y, tooltip=tooltip)
     layers: list[Any] = []
     for test, size, letter, weight in (

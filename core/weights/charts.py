@@ -61,7 +61,7 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLev
         *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data"), Tip("nearest", "Nearest")),
         *(Tip("distance", "Its distance", "share"), Tip("relative_delta", "Relative delta", "share")),
     )
-    rows, tooltip = told(table, tips)
+    rows, tooltip = told(table.assign(who=table["name"]), tips)
     base = alt.Chart(rows).encode(
         x=alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=x_ends, nice=False), axis=axis),
         y=alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=y_ends, nice=False), axis=axis),

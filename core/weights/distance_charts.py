@@ -55,6 +55,7 @@ def distances_chart(result: Result) -> alt.LayerChart:
     rows, tooltip = told(cells, tips)
     rows = rows.assign(
         written=[text_of(value) if value == value else "" for value in cells["distance"]],
+        who=cells["model"] + "\n" + cells["other"],
         light=cells["distance"] < ends[0] + 0.4 * (ends[1] - ends[0]),
     )
     colour = alt.Color(

@@ -98,7 +98,7 @@ def depth_chart(
     ends = span_of(rows[measure], lines[measure], zero=True)
     plane = layer_plane(table, measure, title, ends, x_title="Layer", kind="measure", height=HEIGHT)
     tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
-    single, tooltip = told(rows, (*tips, *([Tip(null, NULL, "measure")] if null else [])))
+    single, tooltip = told(rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else [])))
 
     def models(x: alt.X) -> Any:
         chart = alt.Chart(single).encode(x=x, y=plane.y_of())

@@ -1,0 +1,79 @@
+// What is pointed at stands out in every chart of the page: marks of the same `who` stay, the others fade.
+//
+// Charts stand in columns of their own, so no selection of Vega's reaches from one to the next; and a selection would
+// go into their files too. Every mark drawn as SVG holds its row of data (`__data__`, by which Vega itself finds what
+// was clicked), so marks are faded where they stand: no chart is drawn again, no word goes to the server.
+(() => {
+  if (window.palimpsestHover) return;
+  window.palimpsestHover = true;
+  const CHART = "[data-testid='stVegaLiteChart']";
+  const FADED = 0.18, LIFTED = 0.85;
+  const NEAR = [0, 4, 8]; // pixels round the pointer: a line is two pixels thin
+  const LINES = new Set(["line", "symbol", "rule"]);
+  let shown = "", touched = [], asked = null;
+
+  const item = (node) => (node && node.__data__ && node.__data__.mark ? node.__data__ : null);
+  const kind = (node) => item(node)?.mark.marktype ?? "";
+  const whose = (node) => {
+    const found = item(node);
+    if (!found || kind(node) === "group") return "";
+    const row = found.datum ?? {};
+    if (legend(node)) return String(row.value ?? "");
+    return typeof row.who === "string" ? row.who : "";
+  };
+  const legend = (node) => String(item(node).mark.role).startsWith("legend");
+
+  function named(chart, x, y) { // a name beside a line may be deaf to the pointer
+    for (const text of chart.querySelectorAll("svg text")) {
+      const box = text.getBoundingClientRect();
+      if (x >= box.left && x <= box.right && y >= box.top && y <= box.bottom && whose(text)) return whose(text);
+    }
+    return "";
+  }
+
+  function pointed(x, y) {
+    let band = "";
+    for (const far of NEAR) {
+      for (let turn = 0; turn < (far ? 8 : 1); turn += 1) {
+        const angle = (turn * Math.PI) / 4;
+        const node = document.elementFromPoint(x + far * Math.cos(angle), y + far * Math.sin(angle));
+        if (!node || !node.closest(CHART) || !whose(node)) continue;
+        if (kind(node) !== "area") return whose(node);
+        band = band || whose(node);
+      }
+    }
+    const chart = document.elementFromPoint(x, y)?.closest(CHART);
+    return (chart && named(chart, x, y)) || band;
+  }
+
+  function show(who) {
+    if (who === shown) return;
+    touched.forEach((node) => node.style.removeProperty("opacity"));
+    [shown, touched] = [who, []];
+    if (!who) return;
+    const wanted = new Set(who.split("\n"));
+    const same = (node) => whose(node).split("\n").some((one) => wanted.has(one));
+    for (const chart of document.querySelectorAll(CHART)) {
+      const all = [...chart.querySelectorAll("svg :is(path, text, line)")].filter(whose);
+      const marks = all.filter((node) => !legend(node));
+      if (!marks.some(same)) continue; // another sort of chart
+      const known = new Set(marks.flatMap((node) => whose(node).split("\n")));
+      for (const node of all.filter((one) => !legend(one) || known.has(whose(one)))) {
+        const own = Number(node.getAttribute("opacity") ?? 1);
+        const opacity = same(node) ? (LINES.has(kind(node)) ? Math.max(own, LIFTED) : own) : FADED * own;
+        node.style.opacity = String(opacity);
+        touched.push(node);
+      }
+    }
+  }
+
+  document.addEventListener("pointermove", (event) => {
+    if (asked === null) requestAnimationFrame(() => {
+      const [x, y] = asked;
+      asked = null;
+      show(document.elementFromPoint(x, y)?.closest(CHART) ? pointed(x, y) : "");
+    });
+    asked = [event.clientX, event.clientY];
+  }, { passive: true });
+  document.addEventListener("pointerleave", () => show(""));
+})();
