@@ -98,7 +98,7 @@ def through_training(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) 
     st.caption("The steps in the box, by the measure and text chosen above; `python -m core training` takes others.")
     asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words)
     if asked is not None:
-        refs = (asked.end, *training.find_steps(asked), *asked.others)
+        refs = (asked.end, *asked.found, *asked.others)
         _experiment(TRAINING, training, asked, refs, form, lambda result: list(training.figures(result).values()),
                     TRAINING_CAVEATS, aside)  # fmt: skip
 

@@ -109,6 +109,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
         "truth": {},
         "probe edges": {name: getattr(probe, name) for name in ("models", "sentences", "heads", "untrained", "draws")},
+        "probe training": {name: getattr(probe, name) for name in ("rank", "sentences", "heads", "seeds", "draws")},
         "weights intruders": {},
         "align check": {"sentences": align.sentences, "model": align.models[0], "split": align.split},
         "align stitch": {"sentences": align.sentences},

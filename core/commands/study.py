@@ -32,6 +32,10 @@ STUDIES = {
     "training": ("core.rsa.experiments.training", "steps of a training run against its end, by layer and tokens seen"),
     "probe": ("core.probes.study", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
     "probe edges": ("core.probes.edges", "tags, labels and heads by layer: accuracy, code length, control labels"),
+    "probe training": (
+        "core.probes.experiments.training",
+        "probes on the steps of a training run: the best layer by tokens seen, against its rivals",
+    ),
     "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),
     "weights intruders": (
         "core.weights.experiments.intruders",

@@ -13,10 +13,13 @@ from core.models import checkpoints
 from core.models.identity import Identity, identity_tasks
 from core.probes.data import Tree, Treebank, read_treebank
 from core.probes.spec import ProbeSpec
+from core.probes.tables import PARSED, POSITION
+from core.probes.tasks import score_baselines, score_parser, score_positions, train_probes
 from core.runs.runner import Task
 from core.text.reading import Text
 
 TREEBANK = "treebank"  # role of the first stage's task
+BASELINES = "baselines"
 
 
 def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -45,6 +48,42 @@ def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
     """What the training tasks of one model share."""
     coded = spec.position == "on" or (spec.position == "auto" and not checkpoints.adds_positions(model.model_type))
     return {"model": model.ref, "model_identity": model.content, "position": coded}
+
+
+def model_tasks(spec: ProbeSpec, model: Identity, common: Mapping[str, Any], *, controls: int) -> list[Task]:
+    """The tasks of one model: its probes on real trees and, with `controls`, on so many draws of control trees.
+
+    Raises:
+        SpecError: If the model has no layer of a number that was asked for.
+    """
+    own = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
+    own["ranks"] = (min(spec.rank, model.d_model),)
+    ref = model.ref
+    tasks = [Task.of(ref, train_probes, role=("model", ref), group=ref, control=False, draws=spec.seeds, **own)]
+    if controls:
+        tasks.append(
+            Task.of(
+                f"control trees: {ref}", train_probes, role=("control", ref), group=ref, control=True, draws=controls,
+                **own,
+            )
+        )  # fmt: skip
+    return tasks
+
+
+def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:
+    """What scores are held against: chain and random trees, positions alone, the parser where heads are gold."""
+    tasks = [
+        Task.of("baselines", score_baselines, role=BASELINES, seed=spec.seed, **as_arguments(treebank.parts["test"])),
+        Task.of("positions", score_positions, role=POSITION, rank=spec.rank, draws=spec.seeds, **common),
+    ]
+    if treebank.judged is not None:
+        judged = as_arguments(treebank.judged)
+        tasks.append(
+            Task.of(
+                "parser", score_parser, role=PARSED, pipeline=spec.pipeline, pipeline_identity=treebank.parser, **judged
+            )
+        )
+    return tasks
 
 
 def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ control trees after Hewitt & Liang 2019, bands and paired differences are added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,11 @@ from core.probes.comparisons import difference_rows, margin_rows
 from core.probes.data import Treebank
 from core.probes.headline import CITATIONS, make_headline, make_methods, make_notices
 from core.probes.planning import (
+    BASELINES,
     TREEBANK,
-    as_arguments,
-    chosen_layers,
-    model_arguments,
+    model_tasks,
     prepare,
+    rival_tasks,
     training_arguments,
 )
 from core.probes.result import ProbeResult, model_probes
@@ -53,7 +53,6 @@ from core.probes.tables import (
     score_rows,
     selectivity_rows,
 )
-from core.probes.tasks import score_baselines, score_parser, score_positions, train_probes
 from core.results.export import provenance
 from core.runs.runner import Outputs, Task, run, run_stages
 from core.text.reading import Text
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
 
 Spec = ProbeSpec
 __all__ = ["Spec", "collect", "extra_files", "figures", "plan", "prepare", "run_study"]
-BASELINES = "baselines"
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
@@ -78,33 +76,11 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     treebank: Treebank = ready.need(TREEBANK)
     known = identities(ready)
     common = training_arguments(spec, treebank)
-    tasks = [
-        Task.of("baselines", score_baselines, role=BASELINES, seed=spec.seed, **as_arguments(treebank.parts["test"])),
-        Task.of("positions", score_positions, role=POSITION, rank=spec.rank, draws=spec.seeds, **common),
-    ]
-    if treebank.judged is not None:
-        judged = as_arguments(treebank.judged)
-        tasks.append(
-            Task.of(
-                "parser", score_parser, role=PARSED, pipeline=spec.pipeline, pipeline_identity=treebank.parser, **judged
-            )
-        )
+    tasks = rival_tasks(spec, treebank, common)
     for model in spec.probed:
-        if model not in known:
-            continue
-        own = {**model_arguments(spec, known[model]), **common, "layers": chosen_layers(spec, known[model])}
-        own["ranks"] = (min(spec.rank, known[model].d_model),)
-        tasks.append(
-            Task.of(model, train_probes, role=("model", model), group=model, control=False, draws=spec.seeds, **own)
-        )
-        # What is added untrained needs no control of its own: nothing is claimed of it.
-        if spec.controls and model in spec.models:
-            tasks.append(
-                Task.of(
-                    f"control trees: {model}", train_probes, role=("control", model), group=model, control=True,
-                    draws=spec.controls, **own,
-                )
-            )  # fmt: skip
+        if model in known:
+            # What is added untrained needs no control of its own: nothing is claimed of it.
+            tasks += model_tasks(spec, known[model], common, controls=spec.controls if model in spec.models else 0)
     return tasks
 
 
@@ -121,12 +97,12 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
     groups = {ref: probe_groups(value, sample) for ref, value in real.items()}
     tables = {
-        "scores": _score_table(spec, groups, outputs, sample),
+        "scores": score_table(spec, groups, outputs, sample),
         "differences": difference_rows(groups, spec.models[0], sample),
         "margins": _margins(groups, outputs, sample),
     }
     coded = tuple(ref for ref in real if "centres" in real[ref])
-    read = treebank.notices + tuple(note for value in values.values() for note in _notes(value))
+    read = (*treebank.notices, *notes_of(values.values()))
     said = (*make_notices(tables, spec), *read, *_ranks(spec, real))
     return ProbeResult(
         study="probe",
@@ -163,10 +139,17 @@ def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **option
     return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.failures)
 
 
-def _score_table(
+def score_table(
     spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
 ) -> pd.DataFrame:
-    """Models, their control trees and selectivity, then what scores are held against."""
+    """Models, their control trees and selectivity, then what scores are held against: COLUMNS.
+
+    Args:
+        spec: Which probes, how many resamples, and their seed.
+        groups: Scores by model.
+        outputs: Of the study's tasks.
+        sample: The test sentences.
+    """
     values, frames = outputs.values, []
     for ref, own in groups.items():
         frames.append(score_rows(ref, "", own, sample))
@@ -211,6 +194,8 @@ def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
     return [f"{ref} has {r} dimensions: its probes have rank {r}." for ref, r in ranks.items() if r < spec.rank]
 
 
-def _notes(value: Value) -> list[str]:
-    notices = value.get("notices", [])
-    return [str(note) for note in notices] if isinstance(notices, list) else []
+def notes_of(values: Iterable[Value]) -> Iterator[str]:
+    """What tasks had to say of their models."""
+    for value in values:
+        notices = value.get("notices", [])
+        yield from (str(note) for note in notices) if isinstance(notices, list) else ()

@@ -194,6 +194,13 @@ COLUMNS: Mapping[str, str] = {
     "loss.loss": "held-out loss of the masked tokens (nats), as the card says",
     "beyond": "the similarity less that of another run's end at the same layer (the first of --others)",
     "clear": "whether the layer's band lies above every other layer's",
+    # probes through training
+    "best.layer": "layer that is best on the development sentences; 0 is the embedding output",
+    "best.clear": "whether the layer is better than every other: the 95 % band of each difference lies above 0",
+    "end_layer": "layer that is best at the end of training",
+    "ahead": "the score less that of the end's best layer in the same model (the metric's unit)",
+    "ahead_low": "lower end of the 95 % band of that difference (the metric's unit)",
+    "ahead_high": "upper end of the 95 % band of that difference (the metric's unit)",
     # token map
     "word": "the word",
     "position": "its place in the passage, from 0",

@@ -11,7 +11,6 @@ Deviations: any of eight measures, with bands; the loss is the one that the mode
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core import options
-from core.models import zoo_models
 from core.models.identity import identities, identity_tasks
-from core.models.patterns import matching_refs
+from core.models.progress import find_steps
 from core.results.export import Result, provenance
+from core.results.progress import loss_table, with_progress
 from core.rsa.experiments.training_charts import figures
 from core.rsa.experiments.training_headline import make_headline
 from core.rsa.measures import MEASURES
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
 PEAK = COLUMNS[:7]  # of the table of peaks
-STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
-TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 CITATIONS = (
     "Saphra & Lopez 2019. Understanding Learning Dynamics Of Language Models with SVCCA. NAACL.",
     "Sellam et al. 2022. The MultiBERTs: BERT Reproductions for Robustness Analysis. ICLR.",
@@ -77,6 +74,11 @@ class TrainingSpec(options.Spec):
     )
     seed: int = options.seed("Seed of the sample and the draws.")
 
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The steps that are named, in the order of training."""
+        return find_steps(self.steps, self.end)
+
 
 Spec = TrainingSpec
 
@@ -85,7 +87,7 @@ def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list
     """The first stage: read the text, ask what the models are."""
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks((spec.end, *find_steps(spec), *spec.others)),
+        *identity_tasks((spec.end, *spec.found, *spec.others)),
     ]
 
 
@@ -107,28 +109,10 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
             measure=spec.measure, kernel="cosine", comparison="pearson", standardise=False, drop_rogue=0, share=1.0,
             draws=spec.draws, seed=spec.seed,
         )
-        for part, refs in (("step", find_steps(spec)), ("other", spec.others))
+        for part, refs in (("step", spec.found), ("other", spec.others))
         for ref in refs
         if ref in known
     ]  # fmt: skip
-
-
-def find_steps(spec: TrainingSpec) -> tuple[str, ...]:
-    """The steps that references and patterns name, each once, in the order of training; never the end itself."""
-    refs = dict.fromkeys(ref for pattern in spec.steps for ref in matching_refs(pattern) if ref != spec.end)
-    return tuple(sorted(refs, key=lambda ref: (progress_of(ref)[0] or 0, ref)))
-
-
-def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
-    """How far a model's training is, as its card or its name says it: steps, tokens seen, held-out loss."""
-    entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
-    if entry is not None:
-        steps, tokens = entry.get("step", entry.get("steps")), entry.get("tokens")
-        loss = (entry.get("scores") or {}).get("held_out_loss")
-        return steps, tokens, None if loss is None else float(loss)
-    found = STEP.search(ref)
-    steps = int(found[1]) * TIMES[(found[2] or "").lower()] if found else None
-    return steps, None, None
 
 
 def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
@@ -140,39 +124,21 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     import pandas as pd
 
-    there = [ref for ref in find_steps(spec) if ("step", ref) in outputs.values]
+    there = [ref for ref in spec.found if ("step", ref) in outputs.values]
     frames = []
     for part, refs in (("step", there), ("other", [ref for ref in spec.others if ("other", ref) in outputs.values])):
         for ref in refs:
-            value, (steps, tokens, _) = outputs.values[part, ref], progress_of(ref)
+            value = outputs.values[part, ref]
             columns = {name: value[name] for name in ("similarity", "low", "high", "null_low", "null_high")}
-            frame = pd.DataFrame(
-                {
-                    "model": ref,
-                    "steps": steps,
-                    "tokens": tokens,
-                    "layer": np.arange(len(value["similarity"])),
-                    **columns,
-                }
-            )
-            frames.append(frame.assign(part=part))
-    empty = pd.DataFrame(columns=[*COLUMNS, "part"])
-    table = pd.concat(frames, ignore_index=True) if frames else empty
-    table[["steps", "tokens"]] = table[["steps", "tokens"]].astype(float).astype("Int64")
+            layers = np.arange(len(value["similarity"]))
+            frames.append(pd.DataFrame({"model": ref, "layer": layers, **columns, "part": part}))
+    empty = pd.DataFrame(columns=["model", *COLUMNS[3:], "part"])
+    table = with_progress(pd.concat(frames, ignore_index=True) if frames else empty)
     training = table.loc[table["part"] == "step", list(COLUMNS)].reset_index(drop=True)
     if (table["part"] == "other").any():
         first = table[table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]].set_index("layer")
         training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
-    losses = pd.DataFrame(
-        [
-            {"model": ref, "steps": steps, "tokens": tokens, "loss": loss}
-            for ref in (*there, spec.end)
-            for steps, tokens, loss in [progress_of(ref)]
-            if loss is not None
-        ],
-        columns=["model", "steps", "tokens", "loss"],
-    )
-    tables = {"training": training, "peaks": find_peaks(training), "loss": losses}
+    tables = {"training": training, "peaks": find_peaks(training), "loss": loss_table((*there, spec.end))}
     if spec.others:
         tables["others"] = table.loc[table["part"] == "other", list(COLUMNS)].reset_index(drop=True)
     corpus: Corpus = ready.values["text"]

@@ -1,33 +1,11 @@
-"""Through training: the order is training's, cards say how far it is, the end of a run is its own end."""
+"""Through training: a peak is clear or not, the end of a run is its own end."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 
-from core.rsa.experiments.training import TrainingSpec, figures, find_peaks, find_steps, progress_of, run_study
-
-
-def test_steps_come_in_the_order_of_training_without_the_end() -> None:
-    steps = find_steps(TrainingSpec(steps=("zoo:seed-0@step-*", "zoo:seed-0")))
-    assert [progress_of(ref)[0] for ref in steps] == [0, 50, 200, 800, 3200]
-    assert "zoo:seed-0" not in steps
-
-
-@pytest.mark.parametrize(
-    ("ref", "steps"),
-    [
-        ("hub:EleutherAI/pythia-70m@step1000", 1000),
-        ("hub:google/multiberts-seed_0-step_200k", 200_000),
-        ("hub:someone/model", None),
-    ],
-)
-def test_names_say_steps_where_no_card_does(ref: str, steps: int | None) -> None:
-    assert progress_of(ref) == (steps, None, None)
-
-
-def test_cards_of_the_box_say_tokens_and_loss() -> None:
-    assert progress_of("zoo:seed-0@step-200") == (200, 409_600, pytest.approx(6.1747))
+from core.rsa.experiments.training import TrainingSpec, figures, find_peaks, run_study
 
 
 def test_a_peak_is_clear_only_above_every_other_band() -> None:

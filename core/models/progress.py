@@ -1,0 +1,34 @@
+"""The steps of one training run: which models they are, in which order, and how far each of them is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from core.models.describing import zoo_models
+from core.models.patterns import matching_refs
+
+STEP = re.compile(r"(?:step|steps|checkpoint)[-_]?(\d+)(k|M)?", re.IGNORECASE)
+TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def find_steps(patterns: Iterable[str], end: str) -> tuple[str, ...]:
+    """The steps that references and patterns name, each once, in the order of training; never the end itself.
+
+    Raises:
+        SpecError: If a pattern matches nothing.
+    """
+    refs = dict.fromkeys(ref for pattern in patterns for ref in matching_refs(pattern) if ref != end)
+    return tuple(sorted(refs, key=lambda ref: (progress_of(ref)[0] or 0, ref)))
+
+
+def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
+    """How far a model's training is, as its card or its name says it: steps, tokens seen, held-out loss (nats)."""
+    entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
+    if entry is not None:
+        steps, tokens = entry.get("step", entry.get("steps")), entry.get("tokens")
+        loss = (entry.get("scores") or {}).get("held_out_loss")
+        return steps, tokens, None if loss is None else float(loss)
+    found = STEP.search(ref)
+    steps = int(found[1]) * TIMES[(found[2] or "").lower()] if found else None
+    return steps, None, None

@@ -1,0 +1,1 @@
+"""Experiments of the probe page: probes through training."""

@@ -1,0 +1,119 @@
+"""Probes through training in sentences made from the numbers, and their method in a paragraph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from core.probes.data import Treebank
+from core.probes.headline import CITATIONS as PROBES
+from core.probes.headline import make_methods as probes_methods
+from core.probes.spec import ProbeSpec
+from core.probes.tables import CHAIN, CONTROL, POSITION
+from core.results.names import short_name, short_names
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CITATIONS = (
+    *PROBES,
+    "Liu, Wang, Kasai, Hajishirzi & Smith 2021. Probing Across Time: What Does RoBERTa Know and When? EMNLP Findings.",
+    "Saphra & Lopez 2019. Understanding Learning Dynamics Of Language Models with SVCCA. NAACL.",
+)
+METRIC = "uuas"
+
+
+def make_headline(tables: Mapping[str, pd.DataFrame]) -> str:
+    """What training adds to the best layer's score, over which rival, and whether the peak moves.
+
+    Args:
+        tables: The study's `scores`, `best`, `margins` and `loss`.
+    """
+    best = tables["best"]
+    best = best[best["metric"] == METRIC]
+    if best.empty:
+        return "No step could be probed; the reasons are below."
+    names = short_names(best["model"])
+    first, last = best.iloc[0], best.iloc[-1]
+    if len(best) == 1:
+        return f"UUAS of {names[last['model']]} is {_band(last)}, in layer {last['layer']}; no step could be probed."
+    text = (
+        f"UUAS of the best layer goes from {_band(first)} at {names[first['model']]} to {_band(last)} at "
+        f"{names[last['model']]}{_loss(tables['loss'])}."
+    )
+    return " ".join([text, *_over(tables["margins"], last), _moves(best, names)])
+
+
+def make_notices(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """What these numbers do not show, said as it is."""
+    best, scores, notices = tables["best"], tables["scores"], []
+    best = best[best["metric"] == METRIC]
+    unsure = [f"{short_name(row.model)} ({row.layer})" for row in best.itertuples() if not row.clear]
+    if unsure:
+        notices.append(f"Not clearly better than every other layer: the best layer of {', '.join(unsure)}.")
+    control = scores[(scores["probe"] == f"distance{CONTROL}") & (scores["metric"] == METRIC) & scores["layer"].notna()]
+    if len(control):
+        low, high = float(control["value"].min()), float(control["value"].max())
+        notices.append(f"On control trees the same probes score {text_of(low, 'points')} to {text_of(high, 'points')}.")
+    if len(best) and best["steps"].notna().all() and best["tokens"].isna().any():
+        notices.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
+    return notices
+
+
+def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -> str:
+    """The probes' own paragraph, and what is asked of steps."""
+    return (
+        f"{probes_methods(spec, treebank, ())} The same probes were trained on each of {', '.join(models)}, from the "
+        "same initial maps and on the same sentences. The peak of a step is its best layer on the development "
+        "sentences; it is another than the end's where it scores more than the end's best layer in the same step, "
+        "with a 95 % band over the same resamples of test sentences, and over probes, above 0. Tokens and losses are "
+        "those of the models' cards; the steps in the box are of a second run of seed 0's recipe, which ends near "
+        "zoo:seed-0 and not at it to rounding."
+    )
+
+
+def _over(margins: pd.DataFrame, last: pd.Series[float]) -> list[str]:
+    """The end's margins over its rivals, in its best layer."""
+    rows = margins[
+        (margins["model"] == last["model"]) & (margins["metric"] == METRIC) & (margins["layer"] == last["layer"])
+    ]
+    clauses = [
+        f"{text_of(row.margin, 'gain')} [{text_of(row.low, 'gain')}, {text_of(row.high, 'gain')}] points from "
+        f"{_rival(row.rival)} ({text_of(row.rival_value, 'points')}){'' if row.low > 0 else ', no clear margin'}"
+        for row in rows.itertuples()
+    ]
+    return [f"That is {' and '.join(clauses)}."] if clauses else []
+
+
+def _moves(best: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Whether the peak is elsewhere before the end."""
+    layers = [int(layer) for layer in best["layer"]]
+    end, before = layers[-1], best.iloc[:-1]
+    if set(layers) == {end}:
+        return f"The peak is layer {end} at every step."
+    way = ", ".join(str(layer) for layer in layers[:-1])
+    sure = [f"{names[row.model]} ({row.layer})" for row in before.itertuples() if row.ahead_low > 0]
+    if sure:
+        clear = f"for certain elsewhere than at the end in {', '.join(sure)}"
+        return f"The peak lies in layers {way} before layer {end}; {clear}."
+    return (
+        f"The peak lies in layers {way} before layer {end}, but at no step is its lead over layer {end} clear of "
+        "noise: these numbers do not show that it moves."
+    )
+
+
+def _loss(losses: pd.DataFrame) -> str:
+    if len(losses) < 2:
+        return ""
+    first, last = float(losses["loss"].iloc[0]), float(losses["loss"].iloc[-1])
+    return f", while the loss goes from {text_of(first, 'measure')} to {text_of(last, 'measure')}"
+
+
+def _rival(name: str) -> str:
+    known = {POSITION: "a probe on positions alone", CHAIN: "the linear chain"}
+    return known.get(name, f"{short_name(name)}, which has seen nothing")
+
+
+def _band(row: pd.Series[float]) -> str:
+    return f"{text_of(row['value'], 'points')} [{text_of(row['low'], 'points')}, {text_of(row['high'], 'points')}]"
