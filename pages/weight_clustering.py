@@ -33,6 +33,9 @@ class Display(Spec):
 
     view: str = options.choice("View", MAP, VIEWS, help="What is drawn.")
     colour: str = options.choice("Colour", "label", weights_views.COLUMNS, help="What colours the map.")
+    layer: int = options.whole(
+        "Layer", 0, low=0, high=options.MOST_LAYERS, help="The one brought out among the spectra; 0 for none."
+    )
 
 
 aside = shell.open_page(
@@ -87,7 +90,7 @@ if view == NEIGHBOURS:
 elif view == DISTANCES:
     weights_views.distances_view(result)
 elif view == DEPTH:
-    weights_views.depth_view(result)
+    weights_views.depth_view(form, result)
 else:
     weights_views.map_view(
         form,

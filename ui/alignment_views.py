@@ -102,9 +102,13 @@ CAVEATS = f"""
 """
 
 
+PICKED = {LAYER: "layer", GRID: "target_layer"}  # column of a chart's points or cells that says their layer
+
+
 def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The space of the layer that was clicked."""
-    return {"view": SPACE, "layer": int(point["layer"])} if "layer" in point else {}
+    """The space of the layer that was clicked; of a cell, the target's."""
+    layer = next((point[name] for name in PICKED.values() if name in point), None)
+    return {} if layer is None else {"view": SPACE, "layer": int(layer)}
 
 
 def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
@@ -132,10 +136,12 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
             result=result,
             view=view,
             mark=lessons.mark("alignment") if view == METHOD else None,
-            pick=Picking(form.address, ("layer",), _space_at).made if view == LAYER else None,
+            pick=Picking(form.address, (PICKED[view],), _space_at).made if view in PICKED else None,
         )
         if view == LAYER:
             st.caption("Click a point: the space opens at its layer.")
+        elif view == GRID:
+            st.caption("Click a cell: the space of its target's layer opens.")
         show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table])
 

@@ -94,7 +94,8 @@ def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: 
     title, below = title_of(dict(spec))
     if title or below:
         lines = [f"**{plain(title)}**" if title else "", f":gray[:small[{plain(below)}]]" if below else ""]
-        st.markdown("  \n".join(filter(None, lines)))
+        inline = spec.get("usermeta", {}).get("inline")
+        st.markdown(("  " if inline else "  \n").join(filter(None, lines)))
     shown = {name: part for name, part in spec.items() if name not in ("title", "usermeta", "description")}
     return st.vega_lite_chart(shown, key=key, alt=words_of(dict(spec)) or alt_text or None, **more)
 
@@ -121,7 +122,7 @@ def page_specs(
 
         found = [ready(chart) for chart in drawn]
         if isinstance(made, Panels):
-            found = [{**spec, "usermeta": {"across": made.across}} for spec in found]
+            found = [{**spec, "usermeta": {"across": made.across, "inline": made.inline}} for spec in found]
             if made.strip is not None:
                 strip = ready(made.strip)
                 found.insert(0, {**strip, "usermeta": {"across": made.across, "strip": True}})

@@ -11,6 +11,7 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.options import options_of
 from core.weights.experiments import intruders
+from core.weights.experiments.intruder_charts import intruder_panels
 from core.weights.spec import WeightsSpec
 from ui.downloads import show_downloads
 from ui.experiments import started
@@ -21,6 +22,8 @@ from ui.text import plain
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
+
+    from core.results.panels import Panels
 
 INTRUDERS = "Intruders"
 OWN = {"intruder_models": "models", "leading": "leading", "cosine": "threshold", "draws": "draws"}
@@ -72,13 +75,12 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
     if result is None:
         return
     show_headline(result, bar=form.bar)
-    show_charts(
-        lambda: [*intruders.panels(result).values()], key="intruders", across=3, alt_text=result.headline, result=result
-    )
-    st.caption("Dashed: what a Gaussian change of equal norm makes.")
-    show_downloads(
-        result, lambda: [*intruders.figures(result).values()], lambda: intruders.figures(result), view="intruders"
-    )
+
+    def drawn() -> Panels:
+        return intruder_panels(result)
+
+    show_charts(drawn, key="intruders", result=result)
+    show_downloads(result, drawn, lambda: intruders.figures(result), view="intruders")
     for table in result.tables.values():
         show_table(table)
     show_method(result, CAVEATS)

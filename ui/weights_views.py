@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ from ui import lessons, shell
 from ui.downloads import show_downloads
 from ui.figures import page_specs, show_charts, show_spec
 from ui.forms import Form
+from ui.layers import Picking
+from ui.links import Address
 from ui.results import show_table
 from ui.text import plain
 
@@ -177,7 +179,7 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
     )
     st.caption("Click a model for its spectra.")
     show_downloads(shown, drawn, lambda: charts.figures(shown), view=by, name=f"{drawing} by {by}")
-    _one_model(result, models)
+    _one_model(address, result, models)
     with st.expander("Table: models", icon=":material/table:"):
         show_table(shown.table)
     if len(result.tables["doses"]):
@@ -215,30 +217,29 @@ def distances_view(result: Result) -> None:
         show_table(result.tables["distances"])
 
 
-@st.fragment
-def depth_view(result: Result) -> None:
+def depth_view(form: Form[WeightsSpec], result: Result) -> None:
     """Ranks by layer, family by family; the slider reads them off spectra that are there already."""
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
-    left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
-    measure = left.segmented_control(
-        "Measure",
-        list(MEASURES),
-        default="rank",
-        required=True,
-        key="weights/measure",
-        format_func=MEASURES.__getitem__,
-        help=MEASURES_HELP,
-    )
-    percent = middle.slider(
-        "Energy threshold, %",
-        50.0,
-        99.9,
-        100 * float(result.spec["threshold"]),
-        0.1,
-        key="weights/percent",
-        help="Rank is the number of directions that hold this share of the squared singular values.",
-    )
-    of = right.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP)
+    with form.bar, st.popover("Measure", icon=":material/tune:", help=MEASURES_HELP):
+        measure = st.segmented_control(
+            "Measure",
+            list(MEASURES),
+            default="rank",
+            required=True,
+            key="weights/measure",
+            format_func=MEASURES.__getitem__,
+            help=MEASURES_HELP,
+        )
+        percent = st.slider(
+            "Energy threshold, %",
+            50.0,
+            99.9,
+            100 * float(result.spec["threshold"]),
+            0.1,
+            key="weights/percent",
+            help="Rank is the number of directions that hold this share of the squared singular values.",
+        )
+        of = st.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP)
     if measure == "relative_norm" and of == "weights":
         st.info("Norms are those of deltas, relative to the base.", icon=":material/info:")
         return
@@ -248,10 +249,22 @@ def depth_view(result: Result) -> None:
         return rank_charts.depth_panels(result, str(of), threshold, str(measure))
 
     view = (of, threshold, measure)
-    show_charts(drawn, key="depth", result=result, view=view)
+    show_charts(drawn, key="depth", result=result, view=view, pick=Picking(form.address, POINT, _spectra_at).made)
+    st.caption("Click a point: the spectra of its model open at its layer.")
     show_downloads(result, drawn, lambda: charts.figures(result), table="ranks", view=view)
     with st.expander("Table: trends", icon=":material/table:"):
         show_table(result.tables["trends"].drop(columns="coefficients"))
+
+
+POINT = ("model", "layer")  # what a point of ranks by depth stands for
+
+
+def _spectra_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The map, with the spectra of the model and the layer that were clicked."""
+    if not all(name in point for name in POINT):
+        return {}
+    st.session_state[SHOWN] = str(point["model"])
+    return {"view": "Map", "layer": int(point["layer"])}
 
 
 CHART = "weights/map_chart"
@@ -263,11 +276,22 @@ def _take_click() -> None:
         st.session_state[SHOWN] = str(picked[0]["model"])
 
 
-def _one_model(result: Result, models: Sequence[str]) -> None:
+def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
     names = short_names(models)
-    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    left, middle, right = st.columns([4, 2, 5], vertical_alignment="bottom")
     model = str(
         left.selectbox("Spectra of", models, key=SHOWN, format_func=names.__getitem__, help="Or click it on the map.")
+    )
+    layers = [0, *rank_charts.layers_of(result)]
+    if address["layer"] not in layers:
+        address.set("layer", 0)
+    address.tell("layer")
+    layer = middle.selectbox(
+        "Layer",
+        layers,
+        key=address.key("layer"),
+        format_func=lambda layer: f"layer {layer}" if layer else "all layers",
+        help="The one that is brought out; 1 is the first above the embeddings.",
     )
     base = str(result.table.set_index("model").loc[model, "base"])
     with right.container(horizontal=True):
@@ -281,4 +305,8 @@ def _one_model(result: Result, models: Sequence[str]) -> None:
     of = kinds[0]
     if len(kinds) > 1:
         of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of", help=OF_HELP))
-    show_charts(lambda: rank_charts.spectrum_panels(result, model, of), key="spectra", result=result, view=(model, of))
+
+    def drawn() -> Panels:
+        return rank_charts.spectrum_panels(result, model, of, layer)
+
+    show_charts(drawn, key="spectra", result=result, view=(model, of, layer))

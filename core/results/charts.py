@@ -91,10 +91,10 @@ def legend(columns: int = 2, width: int = 250, lines: bool = False, **more: Any)
 
 
 def gradient(title: str | None = None, **more: Any) -> alt.Legend:
-    """The legend of a heatmap, below it; `more` as `alt.Legend` takes it."""
+    """The legend of a heatmap, in one line below it; `more` as `alt.Legend` takes it."""
     import altair as alt
 
-    about: dict[str, Any] = {} if title is None else {"title": title}
+    about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
     return alt.Legend(orient="bottom", gradientLength=160, tickCount=5, **{**about, **more})
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FULL = 640  # pixels across a figure that is not made to a measure
 MARGIN = 78  # of a panel: axis, its title, the gap to the next
+ALONE, STACKED = 230.0, 112.0  # height of a plot in one row of panels, and in several: two fit a screen of 720
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,41 @@ class Panels:
         charts: Each stretches to its container.
         across: How many beside each other.
         strip: A legend for all of them, above.
+        inline: Whether a panel's subtitle stands behind its title on a page, not below it.
     """
 
     charts: Sequence[Any]
     across: int = 2
     strip: Any = None
+    inline: bool = False
 
     def figure(self) -> alt.TopLevelMixin:
         """All of them as one chart."""
         return beside(self.charts, self.across, self.strip)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a panel stands among others.
+
+    Attributes:
+        number, count: Which one of how many.
+        across: How many beside each other.
+    """
+
+    number: int = 0
+    count: int = 1
+    across: int = 1
+
+    @property
+    def height(self) -> float:
+        """Height of its plot on a page: all rows fit a screen together."""
+        return ALONE if self.count <= self.across else STACKED
+
+    @property
+    def lowest(self) -> bool:
+        """Whether none stands below it, so that its axis has a title."""
+        return self.number + self.across >= self.count
 
 
 def beside(charts: Sequence[Any], across: int = 2, strip: Any = None) -> alt.TopLevelMixin:

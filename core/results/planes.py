@@ -26,7 +26,7 @@ class Plane:
 
     Attributes:
         x, y: Columns.
-        x_title, y_title: What the axes are called.
+        x_title, y_title: What the axes are called; "" where the panel below says it.
         low, high: Ends of the y axis; a line that goes beyond gets a break mark.
         kind: How numbers of y are written.
         x_ends: Ends of the x axis.
@@ -77,7 +77,7 @@ class Plane:
         if room:
             ends["range"] = [0, {"expr": f"max(width - {room:.0f}, {NARROWEST} * width)"}]
         axis = alt.Axis(**{"grid": False, "labelFlush": False, **self.x_axis})
-        return alt.X(f"{column or self.x}:Q", title=self.x_title, scale=alt.Scale(**ends), axis=axis)
+        return alt.X(f"{column or self.x}:Q", title=self.x_title or None, scale=alt.Scale(**ends), axis=axis)
 
     def y_of(self, column: str = "") -> alt.Y:
         """The y axis."""
@@ -86,7 +86,11 @@ class Plane:
         scale: dict[str, Any] = {"domain": [self.low, self.high], "nice": False}
         scale |= {"type": "log"} if self.y_log else {"zero": False}
         written = label_expr(self.kind)
-        more: dict[str, Any] = {"format": "~g"} if self.y_log else {"labelExpr": written} if written else {}
+        more: dict[str, Any] = {"labelExpr": written} if written else {}
+        if self.y_log:
+            more = {"format": "~g", "labelExpr": label_expr("share")}
+        if self.kind == "whole":
+            more = {"tickMinStep": 1, "format": "d"}
         return alt.Y(
             f"{column or self.y}:Q",
             title=self.y_title,

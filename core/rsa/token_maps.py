@@ -10,6 +10,7 @@ from core.results.charts import BLUE, GREEN, GREY, ORANGE, PURPLE, heading, lege
 from core.results.hand import hand
 from core.results.labels import free_labels
 from core.results.names import short_names
+from core.results.numbers import label_expr
 from core.results.panels import share_of_variance
 from core.results.words import points_in_words
 from core.rsa.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
@@ -43,7 +44,7 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
     height = hand().height(MAP)
     rows = _placed(rows.sort_values("highlighted", ascending=False, kind="stable"), reach, height)
     scale = alt.Scale(domain=[-reach, reach], nice=False)
-    axis = alt.Axis(grid=False, tickCount=5)
+    axis = alt.Axis(grid=False, tickCount=5, labelExpr=str(label_expr("share")))
     x = alt.X("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
     y = alt.Y("y:Q", scale=scale, title=share_of_variance("PC 2", shares[1]), axis=axis)
     kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]

@@ -11,7 +11,7 @@ from core.results.charts import COLOURS, GREY, SHAPES, heading
 from core.results.curves import Look, curves, grey_band
 from core.results.hand import hand
 from core.results.labels import free_labels
-from core.results.numbers import Tip, text_of, told
+from core.results.numbers import Tip, label_expr, text_of, told
 from core.results.planes import Plane
 from core.results.words import lines_in_words, points_in_words
 from core.weights import rank_charts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 310
+HEIGHT = 292
 NARROW = 330  # width of a map on a telephone: names are placed for it
 CHANCE = "exact chance"
 CHOSEN = "chosen"  # name of the selection on the map
@@ -56,7 +56,7 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLev
     groups = ordered(table["group"])
     (x_ends, y_ends), height = _padded(table), hand().height(HEIGHT)
     table = _named(table, x_ends, y_ends, height, chosen)
-    axis = alt.Axis(tickCount=5, grid=False)
+    axis = alt.Axis(tickCount=5, grid=False, labelExpr=str(label_expr("share")))
     tips = (
         *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data"), Tip("nearest", "Nearest")),
         *(Tip("distance", "Its distance", "share"), Tip("relative_delta", "Relative delta", "share")),

@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from core.results.charts import BLUE, heading
+from core.results.charts import heading
+from core.results.heatmaps import heatmap
+from core.results.numbers import Kind, Tip, text_of
+from core.results.words import cells_in_words
 
 if TYPE_CHECKING:
     import altair as alt
 
     from core.results.export import Result
 
-KINDS = {
-    "relative_norm": ("How far each matrix moved, share of its norm", ".2f"),
-    "rank": ("Rank of each matrix's change", "d"),
+ROW, ROOM = 26, 60  # height of a row of cells, and of what stands round them
+KINDS: dict[str, tuple[str, Kind]] = {
+    "relative_norm": ("How far each matrix moved", "share"),
+    "rank": ("Rank of each matrix's change", "whole"),
 }
 
 
 def change_chart(result: Result, column: str) -> alt.TopLevelMixin:
-    """Families by layers, each cell with its number.
+    """Families by layers, each cell with its number where there are few; it stretches to its container.
 
     Args:
         result: Of the weights study, with one model.
         column: "relative_norm", or "rank" at the study's threshold.
     """
-    import altair as alt
-
-    title, number = KINDS[column]
-    ranks = result.tables["ranks"]
-    table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
-    lines = "a matrix that did not move has none" if column == "rank" else ""
+    what, kind = KINDS[column]
+    ranks, threshold = result.tables["ranks"], float(result.spec["threshold"])
+    table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == threshold)]
+    families = list(dict.fromkeys(table["family"]))
+    energy = f"{100 * threshold:.4g} %"
+    title, below = {
+        "relative_norm": ("Share of its norm", "norm of the change over the matrix's own"),
+        "rank": ("Rank", f"directions that hold {energy} of its energy; a matrix that did not move has none"),
+    }[column]
+    tips = (Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip(column, title, kind))
     if column == "rank":
-        lines = f"directions that hold {100 * result.spec['threshold']:.4g} % of its energy; {lines}"
-    cells = alt.Chart(table).encode(
-        x=alt.X("layer:O", title="Layer", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("family:N", title=None, sort=list(dict.fromkeys(table["family"]))),
+        tips = (*tips, Tip("null_rank", "Gaussian matrix", "whole"))
+    chart = heatmap(
+        table, x="layer", y="family", value=column, titles=("Layer", None, title),
+        ends=(0.0, float(table[column].max()) or 1.0), tips=tips, kind=kind, order=(None, families),
+        height=ROW * len(families) + ROOM,
+    )  # fmt: skip
+    words = cells_in_words(
+        table, what, row="family", column="layer", value=column, value_title=title.lower(), kind=kind
     )
-    middle = (float(table[column].max()) + float(table[column].min())) / 2
-    scale = alt.Scale(range=["#eef3f7", BLUE], domainMin=0)
-    boxes = cells.mark_rect().encode(color=alt.Color(f"{column}:Q", title=None, scale=scale, legend=None))
-    ink = alt.condition(f"datum.{column} > {middle}", alt.value("white"), alt.value("#23201b"))
-    words = cells.mark_text(fontSize=11).encode(text=alt.Text(f"{column}:Q", format=number), color=ink)
-    chart: alt.LayerChart = (boxes + words).properties(width=560, height=alt.Step(28), title=heading(title, lines))
-    return chart
+    moved = table.loc[table["relative_norm"] > 0, column]
+    if len(moved):
+        words += f" Median {text_of(float(moved.median()), kind)}."
+    return cast("alt.TopLevelMixin", chart.properties(title=heading(what, below), description=words))

@@ -12,8 +12,8 @@ from core.results.charts import BLUE, GREY, ORANGE, colour_between, heading
 from core.results.curves import Look, curves
 from core.results.hand import drawing, hand
 from core.results.names import short_name, short_names
-from core.results.numbers import MINUS, Tip, told
-from core.results.panels import Panels, legend_strip
+from core.results.numbers import Tip, told
+from core.results.panels import ALONE, Panels, Place, legend_strip
 from core.results.planes import Plane, layer_plane, span_of
 from core.results.words import lines_in_words
 from core.weights.nulls import null_spectrum
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 COLOUR, OTHER = BLUE, ORANGE
-HEIGHT = 230
+ACROSS = 3  # panels beside each other
 SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian null", "trend"
 LOOKS = {
     SINGLE: Look("#A6C9DF", point=False, width=1.0),
@@ -65,6 +65,7 @@ def depth_chart(
     of: str = "delta",
     threshold: float | None = None,
     measure: str = "rank",
+    place: Place | None = None,
 ) -> alt.TopLevelMixin:
     """One family by layer: every model as a thin line, their mean, the Gaussian null and the means' trend.
 
@@ -76,12 +77,14 @@ def depth_chart(
         of: "delta" or "weights".
         threshold: Energy share of the rank; the study's own without it.
         measure: One of `MEASURES`.
+        place: Where the panel stands among the others.
 
     Raises:
         SpecError: If the result has no such family or measure.
     """
     import altair as alt
 
+    place = place or Place()
     if measure not in MEASURES:
         raise SpecError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}.")
     threshold = result.spec["threshold"] if threshold is None else threshold
@@ -96,13 +99,15 @@ def depth_chart(
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
     lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)
-    plane = layer_plane(table, measure, title, ends, x_title="Layer", kind="measure", height=HEIGHT)
+    plane = layer_plane(
+        table, measure, title, ends, x_title="Layer" * place.lowest, kind="measure", height=place.height
+    )
     tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
     single, tooltip = told(rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else [])))
 
     def models(x: alt.X) -> Any:
         chart = alt.Chart(single).encode(x=x, y=plane.y_of())
-        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(detail="model:N")
+        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(detail="model:N", tooltip=tooltip[:1])
         dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
         return alt.layer(thin, dots.encode(tooltip=tooltip))
 
@@ -129,8 +134,7 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
     if trend.kind != "constant":
         depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
         parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
-    written = " ".join(trend.equation(measure.replace("_", " ")).split()).replace("-", MINUS)
-    return pd.concat(parts, ignore_index=True), written
+    return pd.concat(parts, ignore_index=True), trend.in_short()
 
 
 def depth_legend() -> alt.TopLevelMixin:
@@ -138,7 +142,7 @@ def depth_legend() -> alt.TopLevelMixin:
     return legend_strip(LOOKS)
 
 
-def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -> alt.TopLevelMixin:
+def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", layer: int = 0) -> alt.TopLevelMixin:
     """Singular values of one model's family, one line per layer, on log axes, beside those of a Gaussian matrix.
 
     `spectra_legend` says which line is which layer.
@@ -148,6 +152,7 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -
         model: Its reference.
         family: One of `families_of(result)`.
         of: "delta" or "weights".
+        layer: One to bring out among the others; 0 for none.
 
     Raises:
         SpecError: If the result has no such model or family.
@@ -168,14 +173,14 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -
         size = np.linalg.norm(values)
         if size > 0:
             frames.append(_frame(direction=places, value=values[places - 1] / size, name=f"layer {row['layer']}"))
-    looks = _layer_looks(result)
+    looks = _layer_looks(result, layer)
     null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], name=NULL)
     lines = pd.concat([*frames, null], ignore_index=True)
     lines = lines[lines["value"] > SMALLEST / 2]
     plane = Plane(
         *("direction", "value", "Direction", "Singular value / norm", SMALLEST, 1.0, (1.0, float(short))),
         kind="measure",
-        height=HEIGHT,
+        height=ALONE,
         x_axis={"tickCount": 3, "format": "d"},
         x_log=True,
         y_log=True,
@@ -197,32 +202,48 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta") -
     )
 
 
-def spectra_legend(result: Result) -> alt.TopLevelMixin:
+def spectra_legend(result: Result, layer: int = 0) -> alt.TopLevelMixin:
     """Which line of every panel of spectra is which layer."""
-    return legend_strip(_layer_looks(result))
+    return legend_strip(_layer_looks(result, layer))
 
 
-def _layer_looks(result: Result) -> dict[str, Look]:
-    """A colour for each layer, from blue to orange, and the Gaussian null in grey."""
-    layers = sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
+def layers_of(result: Result) -> list[int]:
+    """Layers of the study, 1 the first above the embeddings."""
+    return sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
+
+
+def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
+    """A colour for each layer, from blue to orange, the Gaussian null in grey; others thin where one is chosen."""
+    layers = layers_of(result)
     looks = {
         f"layer {layer}": Look(colour_between(place / max(len(layers) - 1, 1)), point=False, width=1.8)
         for place, layer in enumerate(layers)
     }
+    if chosen in layers:
+        looks = {
+            name: replace(look, colour=COLOUR, width=3.5)
+            if name == f"layer {chosen}"
+            else replace(look, colour=GREY, width=0.8)
+            for name, look in looks.items()
+        }
     return looks | {NULL: LOOKS[NULL]}
 
 
 def depth_panels(result: Result, of: str, threshold: float | None = None, measure: str = "rank") -> Panels:
     """Every family by depth under one legend."""
     families = families_of(result, of)
-    drawn = [depth_chart(result, family, of, threshold, measure) for family in families]
-    return Panels(drawn, across=3, strip=depth_legend())
+    places = [Place(number, len(families), ACROSS) for number in range(len(families))]
+    drawn = [
+        depth_chart(result, family, of, threshold, measure, place)
+        for family, place in zip(families, places, strict=True)
+    ]
+    return Panels(drawn, across=ACROSS, strip=depth_legend(), inline=True)
 
 
-def spectrum_panels(result: Result, model: str, of: str) -> Panels:
+def spectrum_panels(result: Result, model: str, of: str, layer: int = 0) -> Panels:
     """The spectra of one model, every family, under one legend."""
-    drawn = [spectrum_chart(result, model, family, of) for family in families_of(result, of)]
-    return Panels(drawn, across=3, strip=spectra_legend(result))
+    drawn = [spectrum_chart(result, model, family, of, layer) for family in families_of(result, of)]
+    return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer))
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:

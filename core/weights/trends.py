@@ -17,6 +17,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ShapeError
+from core.results.numbers import MINUS, text_of
 
 MINIMUM = 5  # points: with fewer AICc knows no line, so nothing could be chosen
 KINDS = ("constant", "linear", "quadratic")
@@ -49,6 +50,16 @@ class Trend:
             sign = "-" if coefficient < 0 else "+"
             text += f" {sign} {_number(abs(coefficient))} {variable}{'²' if power == 2 else ''}"
         return text + ("" if np.isnan(self.r2) else f"  (R² = {self.r2:.2f})")
+
+    def in_short(self, variable: str = "layer") -> str:
+        """The trend as a title has it: "12.1 + 3.4 layer, R² = .93", or "12.1, no trend"."""
+        text = text_of(self.coefficients[0], "measure")
+        if self.kind == "constant":
+            return f"{text}, no trend"
+        for power, coefficient in enumerate(self.coefficients[1:], start=1):
+            sign = MINUS if coefficient < 0 else "+"
+            text += f" {sign} {text_of(abs(coefficient), 'measure')} {variable}{'²' if power == 2 else ''}"
+        return text + ("" if np.isnan(self.r2) else f", R² = {text_of(self.r2)}")
 
     def at(self, x: Float[ndarray, " point"]) -> Float[ndarray, " point"]:
         """The trend's value at each x."""

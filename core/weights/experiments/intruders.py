@@ -17,24 +17,22 @@ import numpy as np
 
 from core import options
 from core.errors import TaskError
-from core.results.charts import GREY, colours_of, heading, layer_axis, legend
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.weights.experiments.intruder_charts import figures
 from core.weights.finding import Found, find_models
 from core.weights.intruders import compare_directions, count_p_value, direction_p_values
 from core.weights.measuring import deltas_of, open_pair
 from core.weights.members import MOST_MODELS
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 ALL = "all"
 RARE = 0.01  # p-value below which a direction is more than a Gaussian change makes
-HEIGHT = 150
 CITATION = "Shuttleworth et al. 2024. LoRA vs Full Fine-tuning: An Illusion of Equivalence. arXiv 2410.21228."
 
 
@@ -271,55 +269,6 @@ def make_methods(spec: IntruderSpec) -> str:
         f"is {spec.draws} Gaussian changes per matrix of the same Frobenius norm (seed {spec.seed}); p-values are "
         "the share of these changes, the observed one counted with them, that make as many intruders."
     )
-
-
-def panels(result: Result) -> dict[str, alt.TopLevelMixin]:
-    """Intruders by layer for each family: every model as a line, dashed what a Gaussian change makes."""
-    import altair as alt
-
-    table = result.tables["intruders"]
-    names = short_names(list(dict.fromkeys(table["model"])))
-    colours = colours_of(names)
-    table = table.assign(name=[names[ref] for ref in table["model"]])
-    scale = alt.Scale(domain=[names[ref] for ref in names], range=[colours[ref] for ref in names])
-    most = max(int(table["intruders"].max()), float(table["null_mean"].max()), 1)
-    drawn: dict[str, alt.TopLevelMixin] = {}
-    for family in dict.fromkeys(table["family"]):
-        chart = alt.Chart(table[table["family"] == family])
-        x = layer_axis(title="Layer")
-        axis = alt.Axis(tickMinStep=1, format="d")
-        y = alt.Y("intruders:Q", title="Intruders", scale=alt.Scale(domain=[0, most]), axis=axis)
-        colour = alt.Color("name:N", title=None, scale=scale, legend=None if drawn else legend(3))
-        tooltip = [
-            alt.Tooltip("model:N"), alt.Tooltip("layer:Q"), alt.Tooltip("intruders:Q"),
-            alt.Tooltip("null_mean:Q", title="Gaussian change", format=".2f"),
-            alt.Tooltip("p_value:Q", title="p", format=".3f"),
-        ]  # fmt: skip
-        null = chart.mark_line(strokeDash=[6, 4], color=GREY).encode(x=x, y="mean(null_mean):Q")
-        lines = chart.mark_line(point=True).encode(x=x, y=y, color=colour, tooltip=tooltip)
-        drawn[str(family)] = (null + lines).properties(
-            width="container", height=HEIGHT, title=heading(str(family).capitalize())
-        )
-    return drawn
-
-
-def intruders_chart(result: Result) -> alt.TopLevelMixin:
-    """All families' panels as one picture, for files."""
-    import altair as alt
-
-    title = heading(
-        f"Intruders among the {result.spec['leading']} leading directions",
-        f"no cosine with the base's reaches {result.spec['threshold']:g}; dashed: a Gaussian change of equal norm",
-    )
-    parts: list[Any] = list(panels(result).values())
-    for part in parts:
-        part.width = 190
-    return alt.concat(*parts, columns=3).properties(title=title)
-
-
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
-    """The chart of intruders by family and depth."""
-    return {"intruders": intruders_chart(result)}
 
 
 def run_study(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None, **more: Any) -> Result:
