@@ -11,7 +11,7 @@ from core.options import Spec, options_of
 from core.probes.result import ProbeResult
 from core.probes.spec import ProbeSpec
 from core.probes.study import figures, run_study
-from ui import edge_views, kept, lessons, shell
+from ui import edge_views, kept, lessons, probe_training, shell
 from ui.forms import Form
 from ui.layers import layer_option
 from ui.probe_views import CAVEATS, FORMULAS, SENTENCE_VIEW, ranks_view, scores_view, sentence_view
@@ -25,6 +25,7 @@ VIEWS = {
     SENTENCE: "one sentence: the parse beside the predicted tree",
     RANKS: "how many dimensions a probe needs",
     edge_views.EDGES: edge_views.MEANING,
+    probe_training.TRAINING: probe_training.MEANING,
 }
 
 
@@ -41,7 +42,7 @@ aside = shell.open_page(
     "A linear map is trained so that distances between word vectors become distances in the dependency tree. Where "
     "that works, the tree can be read off the vectors: layer by layer, before and after fine-tuning.",
 )
-form = Form("probe", ProbeSpec, display=(*options_of(Display), *edge_views.OPTIONS))
+form = Form("probe", ProbeSpec, display=(*options_of(Display), *edge_views.OPTIONS, *probe_training.OPTIONS))
 with form.body():
     left, right = st.columns([4, 1])
     with left:
@@ -59,6 +60,9 @@ spec = asked
 view = form.view()
 if view == edge_views.EDGES:
     edge_views.edge_view(form, spec, aside)
+    st.stop()
+if view == probe_training.TRAINING:
+    probe_training.training_view(form, spec, aside)
     st.stop()
 texts, identity = form.texts, (form.identity, *contents(*spec.probed))
 result = run_panel(

@@ -44,7 +44,7 @@ aside = shell.open_page(
     "what pretraining wrote.",
 )
 token_options = [option for option in options_of(TokenMapSpec) if option.name != "models"]
-form = Form("rsa", RsaSpec, display=(*options_of(Display), *token_options))
+form = Form("rsa", RsaSpec, display=(*options_of(Display), *token_options, *rsa_experiments.OPTIONS))
 with form.body():
     left, middle, right = st.columns([3, 6, 2])
     with left:

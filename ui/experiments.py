@@ -11,7 +11,9 @@ from core.options import Spec
 from ui.forms import Form
 
 
-def started(form: Form[Any], view: str, own: Iterable[str], asked: Spec | None, takes: str) -> bool | None:
+def started(
+    form: Form[Any], view: str, own: Iterable[str], asked: Spec | None, takes: str, *, at_once: bool = False
+) -> bool | None:
     """Draw the experiment's controls: on the page until it has been started, then behind a button of the view's row.
 
     Args:
@@ -20,6 +22,7 @@ def started(form: Form[Any], view: str, own: Iterable[str], asked: Spec | None, 
         own: Names of the options, in the address.
         asked: What the controls hold, None where that is no study.
         takes: About how long it takes, in words.
+        at_once: Whether it needs no button: it is quick, or came with the box.
 
     Returns:
         Whether its button was just pressed, None where it has not been started.
@@ -27,7 +30,7 @@ def started(form: Form[Any], view: str, own: Iterable[str], asked: Spec | None, 
     state, pressed_key = st.session_state, form.address.key(f"{view} pressed")
     known: set[Spec] = state.setdefault(form.address.key("started"), set())
     pressed = bool(state.pop(pressed_key, False))
-    if pressed and asked is not None:
+    if (pressed or at_once) and asked is not None:
         known.add(asked)
     place = st.container()
     if asked in known:  # the figure gets the room

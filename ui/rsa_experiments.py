@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.options import Spec
+from core.options import Option, Spec, options_of
+from core.results.panels import Panels
 from core.rsa.experiments import swap, swap_charts, training, truth, truth_charts
 from core.rsa.spec import RsaSpec
 from ui.downloads import show_downloads
+from ui.experiments import started
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
 from ui.run_panel import run_panel
@@ -30,6 +32,8 @@ VIEWS = {
     TRUTH: "which measure finds the layers that are known to have changed",
     TRAINING: "steps of pretraining against its end",
 }
+RUN = ("end", "steps", "others")  # options of a training run, by the names that they have in the address too
+OPTIONS: list[Option] = [option for option in options_of(training.TrainingSpec) if option.name in RUN]
 SWAP_CAVEATS = """
 **What would mislead you here**
 
@@ -94,13 +98,28 @@ def known_truth(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> No
 
 
 def through_training(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
-    """The steps of seed 0 in the box, by the form's measure and text."""
-    st.caption("The steps in the box, by the measure and text chosen above; `python -m core training` takes others.")
-    asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words)
-    if asked is not None:
-        refs = (asked.end, *asked.found, *asked.others)
-        _experiment(TRAINING, training, asked, refs, form, lambda result: list(training.figures(result).values()),
-                    TRAINING_CAVEATS, aside)  # fmt: skip
+    """The steps of a run, chosen in the view's own controls, by the form's measure and text."""
+
+    def drawn(result: Result) -> Panels:
+        return Panels(list(training.figures(result).values()), across=2)
+
+    run = {name: form.address[name] for name in RUN}
+    asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words, **run)
+    refs = _refs_of(asked)
+    started(form, TRAINING, RUN, asked if refs else None, "a few seconds", at_once=True)
+    if refs:
+        _experiment(TRAINING, training, asked, refs, form, drawn, TRAINING_CAVEATS, aside)
+
+
+def _refs_of(asked: training.TrainingSpec | None) -> tuple[str, ...]:
+    """The models of a run; none, with a sentence, where a pattern of its steps matches nothing."""
+    if asked is None:
+        return ()
+    try:
+        return (asked.end, *asked.found, *asked.others)
+    except PalimpsestError as error:
+        st.info(plain(str(error)), icon=":material/info:")
+        return ()
 
 
 def _spec_of(kind: Callable[..., Any], form: Form[RsaSpec], spec: RsaSpec, **more: Any) -> Any:
@@ -118,7 +137,7 @@ def _experiment(
     asked: Spec,
     refs: tuple[str, ...],
     form: Form[RsaSpec],
-    drawn: Callable[[Result], list[alt.TopLevelMixin]],
+    drawn: Callable[[Result], list[alt.TopLevelMixin] | Panels],
     caveats: str,
     aside: DeltaGenerator,
 ) -> None:

@@ -144,3 +144,22 @@ def test_training_and_known_truth_have_views_of_their_own(monkeypatch: pytest.Mo
     )  # fmt: skip
     monkeypatch.setattr(truth, "TruthSpec", lambda: small)
     assert len(charts(view(app, "Known truth"))) == 3
+
+
+def test_the_run_is_chosen_in_the_view_and_stands_in_the_link() -> None:
+    run = {"steps": ["zoo:seed-0@step-200", "zoo:seed-0@step-800"], "others": ["zoo:seed-2"]}
+    app = open_page(PAGE, **SMALL, view="Through training", **run)
+    assert not app.exception
+    assert set(app.dataframe[0].value["model"]) == {*run["steps"]}
+    assert "seed-2, the end of another run" in headline(app)
+    assert app.query_params["steps"] == run["steps"]
+    app.multiselect(key="rsa/others").set_value([])
+    next(button for button in app.button if button.label.startswith("Run, a few")).click()
+    settle(app.run())
+    assert not app.exception
+    assert "another run" not in headline(app)
+    app.multiselect(key="rsa/steps").set_value(["zoo:nothing@step-*"])
+    next(button for button in app.button if button.label.startswith("Run, a few")).click()
+    settle(app.run())
+    assert not app.exception
+    assert "No model matches" in sentences(app)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from core.probes.data import Treebank
+from core.probes.experiments.training_charts import kind_of
 from core.probes.headline import CITATIONS as PROBES
 from core.probes.headline import make_methods as probes_methods
 from core.probes.spec import ProbeSpec
-from core.probes.tables import CHAIN, CONTROL, POSITION
+from core.probes.tables import CHAIN, CONTROL, NAMES, POSITION
 from core.results.names import short_name, short_names
-from core.results.numbers import text_of
+from core.results.numbers import Kind, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,33 @@ def make_headline(tables: Mapping[str, pd.DataFrame]) -> str:
     return " ".join([text, *_over(tables["margins"], last), _moves(best, names)])
 
 
+def view_sentence(tables: Mapping[str, pd.DataFrame], metric: str) -> str:
+    """One score through training in a sentence that stands above its charts; "" where there is none.
+
+    Args:
+        tables: The study's `best` and `margins`.
+        metric: "uuas" or "dspr".
+    """
+    best = tables["best"]
+    best = best[best["metric"] == metric]
+    if len(best) < 2:
+        return ""
+    names, first, last, kind = short_names(best["model"]), best.iloc[0], best.iloc[-1], kind_of(metric)
+    over = _rows(tables["margins"], last, metric)
+    over = over[over["rival"] == first["model"]]
+    text = (
+        f"{NAMES[metric]} rises" if last["value"] > first["value"] else f"{NAMES[metric]} falls"
+    ) + f" from {text_of(first['value'], kind)} at {names[first['model']]} to {_band(last, kind)} at the end"
+    for row in over.itertuples():
+        text += "" if row.low > 0 or row.high < 0 else ", which may be noise"
+    before = best.iloc[:-1]
+    if (before["ahead_low"] > 0).any():
+        return f"{text}; its peak moves to layer {last['layer']}."
+    if (before["layer"] == last["layer"]).all():
+        return f"{text}; its peak stays in layer {last['layer']}."
+    return f"{text}; that its peak moves, to layer {last['layer']}, is not clear of noise."
+
+
 def make_notices(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     """What these numbers do not show, said as it is."""
     best, scores, notices = tables["best"], tables["scores"], []
@@ -73,11 +101,15 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -
     )
 
 
+def _rows(margins: pd.DataFrame, last: pd.Series[float], metric: str) -> pd.DataFrame:
+    """The end's margins in its best layer."""
+    mine = margins[(margins["model"] == last["model"]) & (margins["metric"] == metric)]
+    return mine[mine["layer"] == last["layer"]]
+
+
 def _over(margins: pd.DataFrame, last: pd.Series[float]) -> list[str]:
     """The end's margins over its rivals, in its best layer."""
-    rows = margins[
-        (margins["model"] == last["model"]) & (margins["metric"] == METRIC) & (margins["layer"] == last["layer"])
-    ]
+    rows = _rows(margins, last, METRIC)
     clauses = [
         f"{text_of(row.margin, 'gain')} [{text_of(row.low, 'gain')}, {text_of(row.high, 'gain')}] points from "
         f"{_rival(row.rival)} ({text_of(row.rival_value, 'points')}){'' if row.low > 0 else ', no clear margin'}"
@@ -115,5 +147,5 @@ def _rival(name: str) -> str:
     return known.get(name, f"{short_name(name)}, which has seen nothing")
 
 
-def _band(row: pd.Series[float]) -> str:
-    return f"{text_of(row['value'], 'points')} [{text_of(row['low'], 'points')}, {text_of(row['high'], 'points')}]"
+def _band(row: pd.Series[float], kind: Kind = "points") -> str:
+    return f"{text_of(row['value'], kind)} [{text_of(row['low'], kind)}, {text_of(row['high'], kind)}]"

@@ -34,7 +34,7 @@ def training_chart(result: Result) -> alt.LayerChart:
     rows, plane = along_training(table, "similarity", f"{label} with the end", ends, height=HEIGHT)
     layers = sorted({int(layer) for layer in table["layer"]})
     last = max(layers)
-    rows = named_steps(rows).assign(name=[f"layer {layer}" for layer in rows["layer"]])
+    rows = named_steps(rows).assign(name=[f"layer {layer:.0f}" for layer in rows["layer"]])
     looks = {f"layer {layer}": Look(colour_between(layer / max(last, 1)), point=False) for layer in layers}
     parts = [rows]
     others = result.tables.get("others")

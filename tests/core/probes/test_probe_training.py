@@ -10,7 +10,8 @@ import pytest
 from core.errors import SpecError
 from core.probes.experiments.peaks import find_peaks, lead
 from core.probes.experiments.training import ProbeTrainingSpec, figures, run_study, untaught
-from core.probes.experiments.training_headline import make_headline
+from core.probes.experiments.training_charts import BEST, UNREAL
+from core.probes.experiments.training_headline import make_headline, view_sentence
 from core.probes.tables import CHAIN, CONTROL, POSITION, Group, draw_sample
 
 if TYPE_CHECKING:
@@ -96,7 +97,15 @@ def test_every_step_and_the_end_stand_beside_their_rivals(result: Result) -> Non
 
 
 def test_its_figures_and_sentences(result: Result) -> None:
-    assert set(figures(result)) == {"uuas-best", "uuas-layers", "dspr-best", "dspr-layers", "loss"}
+    drawn = figures(result)
+    assert set(drawn) == {"uuas-best", "uuas-layers", "dspr-best", "dspr-layers", "loss"}
+    assert all(f"layer {layer}: " in drawn["uuas-layers"].to_dict()["description"] for layer in range(7))
+    words = drawn["uuas-best"].to_dict()["description"]
+    assert all(f"{name}: " in words for name in (BEST, UNREAL, CHAIN, POSITION))
+    for metric in ("uuas", "dspr"):
+        sentence = view_sentence(result.tables, metric)
+        assert sentence.endswith(".")
+        assert 40 < len(sentence) <= 160
     assert result.headline.startswith("UUAS of the best layer goes from ")
     assert "which has seen nothing" in result.headline
     assert any("On control trees" in notice for notice in result.notices)

@@ -29,5 +29,9 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     assert (last["similarity"] > other["similarity"]).all(), "its own end is nearer than another run's"
     assert last["beyond"].to_numpy() == pytest.approx((last["similarity"] - other["similarity"]).to_numpy())
     assert result.tables["loss"]["loss"].is_monotonic_decreasing
-    assert set(figures(result)) == {"training", "training-loss"}
+    drawn = figures(result)
+    assert set(drawn) == {"training", "training-loss"}
+    words = drawn["training"].to_dict()["description"]
+    assert all(f"layer {layer}: " in words for layer in range(7))
+    assert "seed-1, layer 6: " in words
     assert "another run" in result.headline
