@@ -27,7 +27,7 @@ from ui.forms import Form
 from ui.layers import Picking, layer_slider, played
 from ui.links import Address
 from ui.results import show_charts, show_headline, show_method, show_notes, show_sentence, show_table
-from ui.run_panel import run_panel
+from ui.run_panel import is_stored, run_panel
 from ui.studies import contents
 from ui.text import plain
 
@@ -233,22 +233,21 @@ def _experiment(
     own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
     asked = _spec_of(study.Spec, shared | given | own_values)
     takes = _length(study.seconds(asked)) if asked is not None else "some time"
-    pressed = started(form, view, OWN[view], asked, takes)
+    texts = form.texts
+
+    refs = getattr(asked, "models", None) or (getattr(asked, "model", ""),)
+    identity = (form.identity, contents(*refs))
+
+    def run(progress: Any, cancel: Any) -> Any:
+        return study.run_study(asked, texts, progress=progress, cancel=cancel)
+
+    pressed = started(form, view, OWN[view], asked, takes, lambda asked: is_stored(name, asked, run, identity=identity))
     if asked is None:
         return
     if pressed is None:
         st.info(f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button.")
         return
-    texts = form.texts
-    refs = getattr(asked, "models", None) or (asked.model,)  # type: ignore[attr-defined]
-    result = run_panel(
-        name,
-        asked,
-        lambda progress, cancel: study.run_study(asked, texts, progress=progress, cancel=cancel),
-        identity=(form.identity, contents(*refs)),
-        again=pressed,
-        told=aside,
-    )
+    result = run_panel(name, asked, run, identity=identity, again=pressed, told=aside)
     if result is None:
         return
     show_headline(result, bar=form.bar)

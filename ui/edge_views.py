@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -20,14 +20,14 @@ from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.run_panel import run_panel
+from ui.run_panel import is_stored, run_panel
 from ui.studies import contents
 from ui.text import plain
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-EDGES = "Tags and labels"
+EDGES, STUDY = "Tags and labels", "edge probes"
 MEANING = "parts of speech, dependency labels, head distances: accuracy and code length"
 OWN = {"targets": "targets", "penalty": "penalty", "control_labels": "controls"}  # name in the address -> option
 SHARED = ("models", "corpus", "genres", "sentences", "heads", "pipeline", "untrained", "draws", "seed")
@@ -77,21 +77,20 @@ def edge_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> 
     """Controls and the button that starts the study, then its result."""
     asked = _asked(form, spec)
     takes = f"about {max(10, 10 * round(seconds(asked) / 10))} s" if asked is not None else "some time"
-    pressed = started(form, EDGES, OWN, asked, takes)
+    texts = form.texts
+
+    identity = (form.identity, *contents(*(asked.probed if asked is not None else ())))
+
+    def run(progress: Any, cancel: Any) -> Any:
+        return run_study(asked, texts, progress=progress, cancel=cancel) if asked is not None else None
+
+    pressed = started(form, EDGES, OWN, asked, takes, lambda asked: is_stored(STUDY, asked, run, identity=identity))
     if asked is None:
         return
     if pressed is None:
         st.info(f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button.")
         return
-    texts = form.texts
-    result = run_panel(
-        "edge probes",
-        asked,
-        lambda progress, cancel: run_study(asked, texts, progress=progress, cancel=cancel),
-        identity=(form.identity, *contents(*asked.probed)),
-        again=pressed,
-        told=aside,
-    )
+    result = run_panel(STUDY, asked, run, identity=identity, again=pressed, told=aside)
     if result is None:
         return
     show_headline(result, bar=form.bar)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import streamlit as st
@@ -12,9 +12,16 @@ from ui.forms import Form
 
 
 def started(
-    form: Form[Any], view: str, own: Iterable[str], asked: Spec | None, takes: str, *, at_once: bool = False
+    form: Form[Any],
+    view: str,
+    own: Iterable[str],
+    asked: Spec | None,
+    takes: str,
+    stored: Callable[[Any], bool],
 ) -> bool | None:
     """Draw the experiment's controls: on the page until it has been started, then behind a button of the view's row.
+
+    What is all in the store, or came with the box, or is quick, needs no start.
 
     Args:
         form: The page's; the options are in its address.
@@ -22,7 +29,7 @@ def started(
         own: Names of the options, in the address.
         asked: What the controls hold, None where that is no study.
         takes: About how long it takes, in words.
-        at_once: Whether it needs no button: it is quick, or came with the box.
+        stored: Whether the numbers of what is asked for are there already, or soon will be.
 
     Returns:
         Whether its button was just pressed, None where it has not been started.
@@ -30,7 +37,7 @@ def started(
     state, pressed_key = st.session_state, form.address.key(f"{view} pressed")
     known: set[Spec] = state.setdefault(form.address.key("started"), set())
     pressed = bool(state.pop(pressed_key, False))
-    if (pressed or at_once) and asked is not None:
+    if asked is not None and asked not in known and (pressed or stored(asked)):
         known.add(asked)
     place = st.container()
     if asked in known:  # the figure gets the room

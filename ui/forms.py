@@ -237,7 +237,7 @@ class Form(Generic[S]):
         option = self.address.options["view"]
         offered = list(option.known)
         self.address.tell("view")
-        self.bar = st.container(horizontal=True, vertical_alignment="center", key=self.address.key("bar"))
+        self.bar = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=self.address.key("bar"))
         with self.bar:
             if groups:
                 offered = self._group(groups)

@@ -43,6 +43,7 @@ class State(StrEnum):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    NOT_STORED = "not stored"
 
 
 @dataclass(eq=False)
@@ -57,6 +58,7 @@ class Job:
         seconds: Wall-clock time of the run, 0 until it ends.
         owner: Who asked first.
         looking: Whether it is being seen to by the quick lane: everything may be in the store.
+        only_stored: Whether it ends there, NOT_STORED, where not everything is.
         cancel: Set to ask the worker to stop.
         ended: Set when the state is final.
     """
@@ -72,6 +74,7 @@ class Job:
     seconds: float = 0.0
     owner: str = ""
     looking: bool = False
+    only_stored: bool = False
     cancel: Signal = field(default_factory=Signal, repr=False)
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
     watchers: dict[str, float] = field(default_factory=dict, repr=False)
@@ -126,6 +129,7 @@ class Jobs:
         watcher: str = "",
         again: bool = False,
         look: bool = False,
+        only_stored: bool = False,
         most: int | None = None,
     ) -> Job:
         """The job of this key: the one that is waiting, running or done, or else a new one.
@@ -137,6 +141,7 @@ class Jobs:
             watcher: Who asks; see `leave`.
             again: Run anew if the job of this key failed, was cancelled, or has tasks that failed.
             look: Look first whether everything is stored (`cancel.look_only`), without queueing.
+            only_stored: Look, and compute nothing; whoever asks for the job without this has it computed.
             most: How many jobs may wait or run at once; one watcher may have a quarter of them.
 
         Raises:
@@ -144,6 +149,9 @@ class Jobs:
         """
         with self._change:
             job = self._jobs.get(key)
+            if job is not None and not only_stored:
+                job.only_stored = False
+                job = None if job.state is State.NOT_STORED else job
             stopping = job is not None and job.cancel.is_set()
             if job is not None and (not again or job.complete or not (job.over or stopping)):
                 job.watchers[watcher] = self._clock()
@@ -151,7 +159,8 @@ class Jobs:
                 return job
             if most is not None:
                 self._make_room(watcher, most)
-            job = Job(key, title, work, owner=watcher, looking=look)
+            look = look or only_stored
+            job = Job(key, title, work, owner=watcher, looking=look, only_stored=only_stored)
             job.watchers[watcher] = self._clock()
             self._jobs[key] = job
             self._jobs.move_to_end(key)
@@ -300,6 +309,9 @@ class Jobs:
         with self._change:
             if job.cancel.is_set():
                 self._end(job, State.CANCELLED)
+                return
+            if job.only_stored:
+                self._end(job, State.NOT_STORED)
                 return
             job.state, job.looking, job.progress = State.WAITING, False, None
             self._queue.append(job)

@@ -22,14 +22,19 @@ HIDDEN = (
     *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
     *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover", "stButtonGroup", "stTooltipIcon"),
 )
+HIDDEN_KEYS = ("afresh_", "downloads_", "figure_")
 _STYLE = (
     "<style>"
-    + ", ".join(f'[data-testid="{name}"]' for name in HIDDEN)
+    + ", ".join([*(f'[data-testid="{name}"]' for name in HIDDEN), *(f'[class*="st-key-{key}"]' for key in HIDDEN_KEYS)])
     + " { display: none !important; }"
     + "[data-testid='stMain'] h1 { font-size: 20px !important; }"
     + "[data-testid='stMain'] .headline { font-size: 28px !important; line-height: 1.3; }"
+    + "[data-testid='stMain'] [data-testid='stMarkdownContainer'] :is(p, span) "
+    + f"{{ font-size: {LETTERS:.0f}px !important; }}"
     + "[data-testid='stMainBlockContainer'] { padding-top: 1rem; }"
+    + "[data-testid='stMain'] [class*='-keys'] [data-testid='stMarkdownContainer'] p { font-size: 14px !important; }"
     + "[class*='-keys'] { position: fixed; top: .75rem; right: 1rem; width: auto !important; z-index: 10; }"
+    + "@media (max-width: 640px) { [class*='-keys'] { position: static; } }"
     + "[data-testid='stMain'] [class*='-bar'] { display: none; }"
     + "</style>"
 )
@@ -56,7 +61,10 @@ def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
             return max(value, min(value * LETTERS / USUAL, LETTERS))
         return value * LETTERS / USUAL if name in GROWING else value
 
-    return {name: grown(name, value) for name, value in spec.items()}
+    large = {name: grown(name, value) for name, value in spec.items()}
+    config = large.get("config", {})
+    every = {"labelOverlap": False, **config.get("axisYDiscrete", {})}  # no name of a row is left out
+    return {**large, "config": {**config, "axisYDiscrete": every}}
 
 
 def clear_stage() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from core.results.progress import loss_chart
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.run_panel import run_panel
+from ui.run_panel import is_stored, run_panel
 from ui.studies import contents
 from ui.text import plain
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.forms import Form
 
-TRAINING = "Through training"
+TRAINING, STUDY = "Through training", "probes through training"
 MEANING = "the best layer of the steps of one run, by tokens seen, and the loss"
 OWN = {"end": "end", "steps": "steps", "step_controls": "controls"}  # name in the address -> option
 SHARED = ("rank", "corpus", "genres", "sentences", "heads", "pipeline", "seeds", "epochs", "draws", "seed")
@@ -53,21 +53,19 @@ def training_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator)
     """Controls, and the button that starts the study; what came with the box is shown at once."""
     asked = _asked(form, spec)
     takes = f"about {max(10, 10 * round(seconds(asked) / 10))} s" if asked is not None else "some time"
-    pressed = started(form, TRAINING, OWN, asked, takes, at_once=asked is not None and not asked.changed())
+    texts = form.texts
+    identity = (form.identity, *contents(*((asked.end, *asked.found) if asked is not None else ())))
+
+    def run(progress: Any, cancel: Any) -> Any:
+        return run_study(asked, texts, progress=progress, cancel=cancel) if asked is not None else None
+
+    pressed = started(form, TRAINING, OWN, asked, takes, lambda asked: is_stored(STUDY, asked, run, identity=identity))
     if asked is None:
         return
     if pressed is None:
         st.info(f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button.")
         return
-    texts = form.texts
-    result = run_panel(
-        "probes through training",
-        asked,
-        lambda progress, cancel: run_study(asked, texts, progress=progress, cancel=cancel),
-        identity=(form.identity, *contents(asked.end, *asked.found)),
-        again=pressed,
-        told=aside,
-    )
+    result = run_panel(STUDY, asked, run, identity=identity, again=pressed, told=aside)
     if result is None:
         return
     if not len(result.tables["best"]):

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
 LEGENDS = 150  # pixels of legends and margins round the arcs
+# Reached by the tab key: the arrow keys then scroll a sentence that is wider than the page.
+ARCS_SHOWN = (
+    '<p class="small" tabindex="0">Parse above the words, prediction below; triangles mark the roots. Point at an arc '
+    "for its distances.</p>"
+)
 SHOWN_MODEL = "probe/shown_model"
 SENTENCE_VIEW = "Sentence"
 BROWSED = 40  # worst and best sentences to choose among
@@ -294,7 +299,6 @@ def _draw(view: SentenceView, model: str, layer: int) -> None:
     """Arcs first, then distances and the plane, then what can be taken away."""
     found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
-    st.caption("Parse above the words, prediction below; triangles mark the roots. Point at an arc for its distances.")
     show_charts(
         lambda: word_charts.distance_charts(view),
         key="distances",
@@ -329,6 +333,7 @@ def _draw_arcs(view: SentenceView, alt_text: str) -> None:
     height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
     with st.container(key="arcs", height=round(height), border=False):  # what has a height has scroll bars
         st.vega_lite_chart(spec, width="content", key="arcs_chart", alt=alt_text)
+        st.html(ARCS_SHOWN)
 
 
 def _conllu(view: SentenceView, comments: dict[str, str]) -> bytes:

@@ -1,6 +1,6 @@
 """In the sidebar: a button that copies the link of what is shown, and the studies that were shown last, as links.
 
-Links name parameters and never hold a text that somebody brought. On a shared instance a session sees its own studies;
+Links name parameters and never hold a file that somebody brought. On a shared instance a session sees its own studies;
 on somebody's own computer it also sees those of the tabs before it.
 """
 
@@ -12,12 +12,13 @@ from typing import Any
 import streamlit as st
 
 from core.limits import current_limits
-from core.options import Option, Spec, options_of
+from core.options import Spec, options_of
 from ui.text import plain
 
 KEPT = 6
 PLACE, OWN, HERE = "recent_place", "recent_studies", "page_at_hand"
-LONGEST = 44  # characters of a study's words
+LONGEST = 200  # characters of a study's words; the list cuts what it has no room for, its help does not
+SHOWN = ("view", "layer", "lesson", "present")  # of an address: how a study is looked at
 COPY = """
 export default function({ parentElement }) {
     const button = parentElement.querySelector("button");
@@ -46,7 +47,8 @@ button { font: inherit; font-size: .875rem; color: var(--st-text-color); backgro
 button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 """
-Link = tuple[str, str, tuple[tuple[str, tuple[str, ...]], ...]]  # page, words, parameters
+Given = tuple[tuple[str, tuple[str, ...]], ...]
+Link = tuple[str, str, Given]  # page, what sets the study apart, the address's parameters
 
 
 @st.cache_resource(show_spinner=False)
@@ -65,7 +67,7 @@ def show_links(page: str) -> None:
     copy_link = st.components.v2.component("palimpsest_copy_link", html=BUTTON, css=STYLE, js=COPY)
     with st.sidebar:
         copy_link(key="copy_link")
-        st.session_state[PLACE] = st.empty()
+        st.session_state[PLACE] = st.container(key="recent").empty()
     _draw()
 
 
@@ -75,7 +77,7 @@ def note_study(spec: Any) -> None:
     if not isinstance(spec, Spec) or not page:
         return
     given = tuple((name, tuple(st.query_params.get_all(name))) for name in st.query_params)
-    link: Link = (page, words_of(spec), given)
+    link: Link = (page, words_of(type(spec), given), given)
     own: OrderedDict[Link, None] = st.session_state.setdefault(OWN, OrderedDict())
     for kept in (own, shown_here()):
         for other in [other for other in list(kept) if other[:2] == link[:2]]:
@@ -86,20 +88,21 @@ def note_study(spec: Any) -> None:
     _draw()
 
 
-def words_of(spec: Spec) -> str:
-    """What sets a study apart, in a few words: the options that are not the defaults."""
-    changed = spec.changed()
-    known: dict[str, Option] = {option.name: option for option in options_of(type(spec))}
-    parts = [f"{known[name].label}: {_value(value)}" for name, value in changed.items()]
-    text = "; ".join(parts) or "as it opens"
+def words_of(spec: type[Spec], given: Given) -> str:
+    """What sets a study apart, in a few words: what its address says of it; "" for one as its page opens.
+
+    Args:
+        spec: The study's, whose options have a label.
+        given: The address's parameters.
+    """
+    labels = {option.name: option.label for option in options_of(spec)}
+    parts = [
+        f"{labels.get(name, name.replace('_', ' '))}: {', '.join(value.removeprefix('zoo:') for value in values)}"
+        for name, values in given
+        if name not in SHOWN
+    ]
+    text = "; ".join(parts)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    parts = value if isinstance(value, tuple) else (value,)
-    return ", ".join(str(part).removeprefix("zoo:") for part in parts) or "none"
 
 
 def _draw() -> None:
@@ -113,10 +116,14 @@ def _draw() -> None:
     with place.container(gap="xxsmall"):
         st.caption("Recent studies")
         for page, words, given in reversed(list(kept)):
-            if page in titles:
-                st.page_link(
-                    page,
-                    label=plain(f"{titles[page].title}: {words}"),
-                    icon=titles[page].icon,
-                    query_params={name: list(values) for name, values in given},
-                )
+            if page not in titles:
+                continue
+            view = " ".join(dict(given).get("view", ()))
+            line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words)))
+            st.page_link(
+                page,
+                label=plain(line),
+                icon=titles[page].icon,
+                help=plain(line),
+                query_params={name: list(values) for name, values in given},
+            )

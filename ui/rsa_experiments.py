@@ -106,7 +106,7 @@ def through_training(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) 
     run = {name: form.address[name] for name in RUN}
     asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words, **run)
     refs = _refs_of(asked)
-    started(form, TRAINING, RUN, asked if refs else None, "a few seconds", at_once=True)
+    started(form, TRAINING, RUN, asked if refs else None, "a few seconds", lambda asked: True)
     if refs:
         _experiment(TRAINING, training, asked, refs, form, drawn, TRAINING_CAVEATS, aside)
 

@@ -72,7 +72,7 @@ def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
         form.address.set("against_genres", list(OTHER_GENRES))
     with (
         form.bar,
-        st.popover("Second text", icon=":material/text_compare:", help="Choose what stands beside the first text."),
+        st.popover("Text", icon=":material/text_compare:", help="Choose what stands beside the first text."),
         st.form(form.address.key("second text"), border=False),
     ):
         form.control("against", anew=True, format_func=lambda ref: ref or SAME)

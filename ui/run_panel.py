@@ -34,10 +34,12 @@ if TYPE_CHECKING:
     from core.runs.tasks import Signal
 
 EVERY = 0.5  # seconds between two looks at a running job
+LOOK = 10.0  # seconds at most to look whether a study is all in the store
 PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
 CANCELLED = "Cancelled. What was already computed is in the store."
 ENDED_WITHOUT = "study_ended_without_result"  # in the session's state: the last study asked for failed or was left
 ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
+LOOKED = "studies_looked_for"
 
 
 @st.cache_resource(show_spinner=False)
@@ -70,7 +72,7 @@ def run_panel(
     Returns:
         The result, or None while there is none: the panel then shows why.
     """
-    key = key_of(study_name, asdict(spec), identity)
+    key = _key(study_name, spec, identity)
     afresh = st.session_state.setdefault(AFRESH, set())
     if key in afresh:
         key, run = key_of(key, AFRESH), without_answers(run)
@@ -116,6 +118,35 @@ def run_panel(
         show_error(job.error or RuntimeError("the study ended without a result"))
         _offer_again("", key)
     return None
+
+
+def is_stored(study_name: str, spec: Any, run: Work, *, identity: Hashable = "") -> bool:
+    """Whether a study's numbers are all there, so that it can be shown although nobody pressed its button.
+
+    Args: as `run_panel` takes them. Nothing is computed.
+    """
+    key = _key(study_name, spec, identity)
+    looked = st.session_state.setdefault(LOOKED, set())
+    try:
+        job = jobs().ask(
+            key,
+            study_name,
+            logged(study_name, spec, run),
+            watcher=_watcher(),
+            again=key not in looked,
+            only_stored=True,
+            most=current_limits().max_queue,
+        )
+    except QueueFullError:
+        return False
+    looked.add(key)
+    if job.only_stored or job.looking:
+        job.ended.wait(LOOK)
+    return job.state is State.DONE
+
+
+def _key(study_name: str, spec: Any, identity: Hashable) -> str:
+    return key_of(study_name, asdict(spec), identity)
 
 
 def without_answers(run: Work) -> Work:

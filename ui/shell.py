@@ -106,9 +106,10 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
 
 @st.cache_data(show_spinner=False)
 def _style(theme: str) -> str:
-    """The pages' own rules, with the theme's background for what lies above the page."""
-    background = st.get_option(f"theme.{theme}.secondaryBackgroundColor")
-    return f"<style>:root {{ --term-background: {background}; }}\n{STYLE.read_text(encoding='utf8')}</style>"
+    """The pages' own rules, with the theme's background for what lies above the page and its colour of links."""
+    background, link = (st.get_option(f"theme.{theme}.{name}") for name in ("secondaryBackgroundColor", "linkColor"))
+    own = f":root {{ --term-background: {background}; --link: {link}; }}"
+    return f"<style>{own}\n{STYLE.read_text(encoding='utf8')}</style>"
 
 
 def show_logo() -> None:

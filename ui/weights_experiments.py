@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.run_panel import run_panel
+from ui.run_panel import is_stored, run_panel
 from ui.text import plain
 
 if TYPE_CHECKING:
@@ -60,18 +60,22 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
         st.error(plain(str(error)), icon=":material/error:")
         return
     seconds = SECONDS * max(1, len(asked.models)) * asked.draws // 100
-    pressed = started(form, INTRUDERS, OWN, asked, f"about {max(10, seconds)} seconds for models of the box")
+
+    def run(progress: Any, cancel: Any) -> Any:
+        return intruders.run_study(asked, progress=progress, cancel=cancel)
+
+    pressed = started(
+        form,
+        INTRUDERS,
+        OWN,
+        asked,
+        f"about {max(10, seconds)} seconds for models of the box",
+        lambda asked: is_stored("intruders", asked, run, identity=identity),
+    )
     if pressed is None:
         st.info("Leading directions that resemble none of the base's: starts with its button.", icon=":material/info:")
         return
-    result = run_panel(
-        "intruders",
-        asked,
-        lambda progress, cancel: intruders.run_study(asked, progress=progress, cancel=cancel),
-        identity=identity,
-        again=pressed,
-        told=aside,
-    )
+    result = run_panel("intruders", asked, run, identity=identity, again=pressed, told=aside)
     if result is None:
         return
     show_headline(result, bar=form.bar)

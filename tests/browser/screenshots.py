@@ -22,6 +22,7 @@ from ui.shell import PAGES
 SIZES = {"wide": (1280, 720), "phone": (420, 900)}
 THEMES = ("light", "dark")
 PATIENCE = 240_000  # milliseconds for a study
+HIGHEST = 12_000  # pixels of a picture of a whole page
 SETTLED = 1_500  # milliseconds for what moves
 
 
@@ -62,8 +63,18 @@ def shoot(tab: Page, address: str, out: Path) -> str:
     except Error as error:
         return str(error).splitlines()[0]
     tab.screenshot(path=out.with_suffix(".png"))
-    tab.screenshot(path=out.with_name(f"{out.name}-whole.png"), full_page=True)
+    _shoot_whole(tab, out.with_name(f"{out.name}-whole.png"))
     return ""
+
+
+def _shoot_whole(tab: Page, path: Path) -> None:
+    """The page from its title to its end: it scrolls inside the window, so the window becomes as high as it is."""
+    size = tab.viewport_size or {"width": 1280, "height": 720}
+    high = tab.get_by_test_id("stMain").evaluate("node => node.scrollHeight")
+    tab.set_viewport_size({"width": size["width"], "height": min(max(high, size["height"]), HIGHEST)})
+    tab.wait_for_timeout(SETTLED)
+    tab.screenshot(path=path)
+    tab.set_viewport_size(size)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -39,6 +39,25 @@ def test_a_cheap_view_opens_from_the_box(view: str) -> None:
     assert "Came with the box" in sentences(open_page("pages/rsa.py", view=view))
 
 
+EXPERIMENTS = {
+    "Stitching": "seed_alignment",
+    "Bijection check": "seed_alignment",
+    "Attention": "seed_alignment",
+    "Tags and labels": "probe_trees",
+    "Intruders": "weight_clustering",
+    "Layers exchanged": "rsa",
+    "Known truth": "rsa",
+}
+
+
+@pytest.mark.parametrize("view", EXPERIMENTS)
+def test_an_experiment_that_came_with_the_box_needs_no_start(view: str) -> None:
+    app = open_page(f"pages/{EXPERIMENTS[view]}.py", view=view)
+    assert not app.exception
+    assert "Came with the box" in sentences(app)
+    assert app.get("vega_lite_chart")
+
+
 def test_home_has_a_card_for_each_example_with_figure_and_finding() -> None:
     app = open_page("pages/home.py")
     assert not app.exception
@@ -54,7 +73,7 @@ def test_studies_are_remembered_by_the_session_and_on_ones_own_computer_by_all(m
     other = open_page("pages/home.py")
     assert "Recent studies" in sentences(other)
     links = [link.proto for link in other.get("page_link")]
-    assert any("as it opens" in link.label and "Neighbours" in link.query_string for link in links)
+    assert any(link.label == "Weight clustering, Neighbours" and "Neighbours" in link.query_string for link in links)
 
 
 def test_on_a_shared_instance_nobody_sees_the_studies_of_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -250,6 +250,41 @@ def unknown(progress: object, cancel: object) -> None:
     raise ModelError("There is no such model.")
 
 
+def test_a_look_computes_nothing_and_is_no_answer_to_who_asks_for_the_study() -> None:
+    jobs, ran = Jobs(), []
+
+    def missing(progress: object, cancel: Signal) -> str:
+        ran.append(cancel.look_only)
+        if cancel.look_only:
+            raise NotStoredError("not there")
+        return "computed"
+
+    assert finish(jobs.ask("a", "", lambda progress, cancel: "found", only_stored=True)).result == "found"
+    looked = finish(jobs.ask("b", "", missing, only_stored=True))
+    assert looked.state is State.NOT_STORED
+    assert jobs.ask("b", "", missing, only_stored=True) is looked
+    assert finish(jobs.ask("b", "", missing, look=True)).result == "computed"
+    assert jobs.ask("b", "", missing, only_stored=True).result == "computed"
+    assert ran == [True, True, False]
+
+
+def test_who_asks_for_a_study_that_is_being_looked_for_gets_it_computed() -> None:
+    jobs, begun, asked = Jobs(), threading.Event(), threading.Event()
+
+    def missing(progress: object, cancel: Signal) -> str:
+        begun.set()
+        assert asked.wait(LONG)
+        if cancel.look_only:
+            raise NotStoredError("not there")
+        return "computed"
+
+    looked = jobs.ask("a", "", missing, only_stored=True)
+    assert begun.wait(LONG)
+    assert jobs.ask("a", "", missing, look=True) is looked
+    asked.set()
+    assert finish(looked).result == "computed"
+
+
 def test_a_study_that_nobody_looks_at_gives_way_and_goes_on_later() -> None:
     clock, steps = Clock(), []
     jobs, begun, go_on = Jobs(clock=clock), threading.Event(), threading.Event()

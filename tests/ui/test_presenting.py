@@ -19,6 +19,7 @@ def test_letters_grow_and_data_do_not() -> None:
     assert grown["config"]["axis"]["labelFontSize"] == grown["layer"][0]["mark"]["fontSize"] == LETTERS
     assert grown["height"] == 300
     assert grown["data"] == spec["data"]
+    assert grown["config"]["axisYDiscrete"] == {"labelOverlap": False}
 
 
 def page() -> None:
