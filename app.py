@@ -8,7 +8,7 @@ from core.limits import current_limits, share_beyond_loopback
 from core.runs.cores import share_cores
 from core.runs.memory import give_back_large_blocks
 from ui.errors import errors_shown
-from ui.jobs import freeze_heavy_imports
+from ui.heavy import freeze_heavy_imports
 from ui.recent import show_links
 from ui.shell import WIDTH, entry_of, navigation, show_logo, show_sidebar
 

@@ -7,9 +7,7 @@ reads `Job.progress` when it likes. Nothing here imports streamlit, so the tests
 
 from __future__ import annotations
 
-import gc
 import logging
-import sys
 import threading
 import time
 from collections import OrderedDict, deque
@@ -20,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
 from core.runs.tasks import Signal
+from ui.heavy import freeze_heavy_imports
 
 if TYPE_CHECKING:
     from core.runs.runner import Progress
 
 KEPT = 16  # finished jobs that stay; older ones are found again in the store
 WATCHING = 10.0  # seconds after which a session that has not asked counts as gone
-HEAVY = ("altair", "datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
 
 Work = Callable[[Callable[["Progress"], None], Signal], Any]
 
@@ -334,23 +332,3 @@ class Jobs:
 
 def _nothing(progress: Callable[[Progress], None], cancel: Signal) -> None:
     """What a finished job would do if it ran again."""
-
-
-_frozen: set[str] = set()
-
-
-def freeze_heavy_imports() -> bool:
-    """Take what the heavy imports left behind out of the garbage collector's sight, once for each of them.
-
-    Streamlit collects after every script run: a third of a second under the interpreter's lock once torch and
-    transformers are loaded, which thirty readers feel. Frozen objects are not looked at again.
-
-    Returns:
-        Whether there was something new to freeze.
-    """
-    new = {name for name in HEAVY if name in sys.modules} - _frozen
-    if new:
-        gc.collect()
-        gc.freeze()
-        _frozen.update(new)
-    return bool(new)

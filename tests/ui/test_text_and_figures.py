@@ -11,7 +11,7 @@ import pytest
 
 from ui.box import box_table
 from ui.figures import themed
-from ui.jobs import freeze_heavy_imports
+from ui.heavy import freeze_heavy_imports
 from ui.shell import in_bytes
 from ui.text import plain, quote
 
@@ -120,7 +120,7 @@ def test_sizes_for_people(count: int, shown: str) -> None:
 
 
 def test_what_heavy_imports_leave_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.jobs._frozen", set())
+    monkeypatch.setattr("ui.heavy._frozen", set())
     monkeypatch.setitem(sys.modules, "altair", sys)
     frozen = gc.get_freeze_count()
     try:
