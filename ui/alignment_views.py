@@ -20,6 +20,7 @@ from core.alignment.study import METHOD_NOTE
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from core.results.names import short_names
+from core.results.panels import Panels
 from ui import lessons
 from ui.downloads import show_downloads
 from ui.experiments import started
@@ -200,8 +201,9 @@ def space(address: Address, result: Result) -> None:
     before = np.isfinite(result.arrays["source_points"][source, target]).any()
     places = ("source", "mapped") if before else ("mapped",)
 
-    def parts() -> list[Any]:
-        return [charts.space_chart(result, refs[source], refs[target], method, index, place) for place in places]
+    def parts() -> Panels:
+        shown = [charts.space_chart(result, refs[source], refs[target], method, index, place) for place in places]
+        return Panels(shown, inline=True)
 
     view = (source, target, method, index)
     shown = f"Words of {refs[source]} and {refs[target]}, before and after the map"

@@ -11,6 +11,7 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.options import options_of
 from core.results.names import short_names
+from core.results.panels import Panels
 from core.rsa import charts
 from core.rsa.spec import RsaSpec
 from core.rsa.tokens import TokenMapSpec
@@ -153,6 +154,7 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     show_charts(
         drawn,
         key="figure",
+        across=charts.across_of(len(names)) if view == GRID else 2,
         alt_text=result.headline,
         result=result,
         view=view,
@@ -183,8 +185,8 @@ def _draw_layer(address: Address, result: Result) -> None:
     )
     drawn = [model for model in models if model in shown] or models[:1]
 
-    def maps() -> list[alt.TopLevelMixin]:
-        return [charts.token_chart(result, layer, model) for model in drawn]
+    def maps() -> Panels:
+        return Panels([charts.token_chart(result, layer, model) for model in drawn], inline=True)
 
     view = (layer, *drawn)
     show_charts(maps, key="map", alt_text=result.headline, result=result, view=view)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+GRID, SPACE = 300, 250  # heights of plots below which stands more than an axis
 GROUPS = {"models": "first group", "against": "second group"}
 
 
@@ -116,7 +117,7 @@ def grid_chart(result: Result) -> alt.TopLevelMixin:
     tips = (Tip("source_layer", "From layer", "whole"), Tip("target_layer", "into layer", "whole"))
     chart = heatmap(
         table, x="target_layer", y="source_layer", value="nmse", titles=titles, ends=(0.0, 1.0), reverse=True,
-        tips=(*tips, Tip("nmse", "Error", "share")), height=HEIGHT,
+        tips=(*tips, Tip("nmse", "Error", "share")), height=GRID,
     )  # fmt: skip
     what = "Any layer into any layer"
     below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held out"
@@ -243,7 +244,7 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     chart = alt.layer(rules, points).properties(
         title=heading(what, "lines join the same word"),
         width="container",
-        height=hand().height(HEIGHT),
+        height=hand().height(SPACE),
         description=words,
     )
     return cast("alt.TopLevelMixin", chart)

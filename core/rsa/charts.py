@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 320
+HEIGHT, GRID = 320, 300
 NULL = "paired at random"
 
 
@@ -73,7 +73,7 @@ def grid_chart(result: Result, model: str | None = None) -> alt.TopLevelMixin:
     if model is not None:
         _among(model, models)
         return _heatmap(result, table[table["model"] == model], model)
-    return beside([grid_chart(result, name) for name in models])
+    return beside([grid_chart(result, name) for name in models], across_of(len(models)))
 
 
 def token_chart(result: Result, layer: int, model: str | None = None) -> alt.TopLevelMixin:
@@ -176,7 +176,7 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> alt.LayerChart:
         Tip("similarity", label, "share"),
     )
     chart = heatmap(
-        rows, x="layer", y="base_layer", value="similarity", titles=titles, ends=(0.0, 1.0), tips=tips, height=HEIGHT
+        rows, x="layer", y="base_layer", value="similarity", titles=titles, ends=(0.0, 1.0), tips=tips, height=GRID
     )
     words = cells_in_words(
         rows,
@@ -187,6 +187,11 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> alt.LayerChart:
         value_title=f"{label} ({titles[1]}, {titles[0]})",
     )
     return chart.properties(title=heading(what), description=words)
+
+
+def across_of(count: int) -> int:
+    """Panels beside each other: three where that leaves none in a second row, or as few as two rows can."""
+    return 3 if count in (3, 5, 6) else 2
 
 
 def _table(result: Result, name: str, what: str) -> pd.DataFrame:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-MAP = 400  # height, since words need room
+MAP = 300  # height: words need room, and the map is to fit a screen
 NARROW = 330  # width on a telephone: words are placed for it
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
@@ -52,7 +52,7 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
         "role:N",
         title=None,
         scale=alt.Scale(domain=kinds, range=[ROLE_COLOURS[kind] for kind in kinds]),
-        legend=legend() if table["highlighted"].any() else None,
+        legend=legend(len(kinds), width=110) if table["highlighted"].any() else None,
     )
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [alt.Tooltip(field, type="nominal", title=title) for field, title in tips]
@@ -76,7 +76,7 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
         notes.append("rings: the model's answer at this layer")
     missing = int((~rows["named"]).sum())
     if missing:
-        notes.append(f"{missing} words without room for their names: point at them")
+        notes.append(f"{missing} words unnamed: point at them")
     what = f"{name}, layer {layer}"
     chart = alt.layer(*layers).properties(
         width="container",

@@ -71,4 +71,4 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
 def legend(groups: Sequence[str]) -> Any:
     """A legend below the chart, in as many columns as the names leave room for."""
     longest = max((len(str(group)) for group in groups), default=1)
-    return shared_legend(4 if longest < 14 else 2, width=200)
+    return shared_legend(6 if longest < 14 else 2, width=200)

@@ -1,4 +1,4 @@
-"""The chart of distances: a heatmap of every pair of models, under the tree of their clustering."""
+"""The chart of distances: a heatmap of every pair of models, beside the tree of their clustering."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-TREE = 0.35  # height of the tree over the heatmap, in heights of the heatmap
+TREE = 0.25  # width of the tree beside the heatmap, in widths of the heatmap
 ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}  # where two have nothing in common
-STRIP = 0.6  # rows that the coloured strip of labels takes
+STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
+GAP = 0.006  # between heatmap, strip and tree
+ROOM = 350  # height at which headline, chart and legend fit a screen of 720
+LEAST, MOST = 13, 24  # height of a row: a name fits the least
 
 
 def distances_chart(result: Result) -> alt.LayerChart:
@@ -43,10 +46,10 @@ def distances_chart(result: Result) -> alt.LayerChart:
     tree = build_dendrogram(distances)
     names = model_names(result)[tree.order]
     groups = group_names(result.table["label"], "label")[tree.order]
-    top = -0.7 - STRIP - TREE * count
-    x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, count - 0.5], [count - 0.5, top]))
-    x = alt.X("x:Q", title=None, scale=x_scale, axis=_names_axis(names, -90))
-    y = alt.Y("y:Q", title=None, scale=y_scale, axis=_names_axis(names, 0))
+    right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
+    x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, right], [count - 0.5, -0.5]))
+    x = alt.X("x:Q", title=None, scale=x_scale, axis=None)
+    y = alt.Y("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
     cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
     ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
     if count <= MOST_NUMBERED:  # of many models the pattern is read, not the numbers
@@ -71,7 +74,7 @@ def distances_chart(result: Result) -> alt.LayerChart:
         numbers = base.transform_calculate(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(baseline="middle")
         heat.append(
             numbers.encode(
-                x=alt.X("mx:Q", title=None, scale=x_scale), y=alt.Y("my:Q", title=None, scale=y_scale),
+                x=alt.X("mx:Q", scale=x_scale, axis=None), y=alt.Y("my:Q", title=None, scale=y_scale),
                 text="written:N", color=ink,
             )
         )  # fmt: skip
@@ -79,7 +82,7 @@ def distances_chart(result: Result) -> alt.LayerChart:
     fill = alt.Fill("group:N", title=None, scale=palette(shown), legend=legend(shown))
     strip = alt.Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
-        alt.Chart(_tree_lines(tree.joins, top, -0.7 - STRIP))
+        alt.Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
         .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
@@ -90,8 +93,8 @@ def distances_chart(result: Result) -> alt.LayerChart:
         .resolve_scale(color="independent", fill="independent")
         .properties(
             width="container",
-            height=hand().height(min(60 + 24 * count, 620)),
-            title=heading(what, "sorted by the tree of average linkage; the strip shows labels"),
+            height=hand().height(max(min(MOST * count, ROOM), LEAST * count)),
+            title=heading(what, "rows and columns in the order of the tree, by average linkage; the strip shows labels"),
             description=words,
         )
     )
@@ -119,23 +122,24 @@ def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
 def _strip(groups: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    place = np.arange(len(groups))
-    return pd.DataFrame({"x": place - 0.5, "x2": place + 0.5, "y": -0.6 - STRIP, "y2": -0.6, "group": groups})
+    place, count = np.arange(len(groups)), len(groups)
+    left = (1 + GAP) * count - 0.5
+    return pd.DataFrame({"x": left, "x2": left + STRIP * count, "y": place - 0.5, "y2": place + 0.5, "group": groups})
 
 
-def _tree_lines(joins: ndarray, top: float, bottom: float) -> pd.DataFrame:
-    """The tree's joins as brackets of four points, heights scaled into the room over the heatmap."""
+def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
+    """The tree's joins as brackets of four points, heights scaled into the room beside the heatmap."""
     import pandas as pd
 
     highest = float(joins[:, 4].max()) or 1.0
     rows = []
-    for number, (left, low, right, other, height) in enumerate(joins):
-        for step, (x, level) in enumerate(((left, low), (left, height), (right, height), (right, other))):
-            rows.append((number, step, x, bottom + (top - bottom) * 0.95 * level / highest))
+    for number, (first, low, second, other, height) in enumerate(joins):
+        for step, (y, level) in enumerate(((first, low), (first, height), (second, height), (second, other))):
+            rows.append((number, step, left + (right - left) * 0.95 * level / highest, y))
     return pd.DataFrame(rows, columns=["join", "step", "x", "y"])
 
 
-def _names_axis(names: Sequence[str], angle: int) -> Any:
+def _names_axis(names: Sequence[str]) -> Any:
     """An axis of whole numbers that writes names instead."""
     import altair as alt
 
@@ -143,7 +147,6 @@ def _names_axis(names: Sequence[str], angle: int) -> Any:
     return alt.Axis(
         values=list(range(len(names))),
         labelExpr=f"[{quoted}][datum.value]",
-        labelAngle=angle,
         labelLimit=110,
         labelOverlap=False,
         grid=False,
