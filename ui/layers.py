@@ -41,8 +41,9 @@ def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = 
     if len(layers) < 2:
         return own
     _advance(address, layers)
-    row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
-    chosen = row.select_slider("Layer", layers, key=address.key("layer"), help=help or "0 is the embedding output.")
+    row = st.container(horizontal=True, vertical_alignment="center", gap="medium")
+    row.markdown("Layer", help=help or "0 is the embedding output.", width="content")
+    chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed")
     if chosen != own:
         state.pop(auto, None)
     plays = bool(state.get(_playing(address)))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ui.forms import Form
 
 TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
-LEGENDS = 150  # pixels of legends and margins round the arcs
+LEGENDS = 128  # pixels of legends and margins round the arcs
 # Reached by the tab key: the arrow keys then scroll a sentence that is wider than the page.
 ARCS_SHOWN = (
     '<p class="small" tabindex="0">Parse above the words, prediction below; triangles mark the roots. Point at an arc '
@@ -170,31 +170,37 @@ def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
 
 def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) -> None:
     headline = st.container()  # how many edges are found is known once they are
-    source = st.segmented_control(
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    source = left.segmented_control(
         "Sentence", SOURCES, default=TYPED, required=True, key="probe/source", label_visibility="collapsed"
     )
-    left, right = st.columns([2, 5], vertical_alignment="bottom")
     if st.session_state.get(SHOWN_MODEL) not in drawable:
         st.session_state[SHOWN_MODEL] = drawable[0]
     model = str(
-        left.selectbox(
-            "Model", drawable, key=SHOWN_MODEL, format_func=short_name, help="Whose vectors the tree is read off."
+        right.selectbox(
+            "Model",
+            drawable,
+            key=SHOWN_MODEL,
+            format_func=lambda ref: f"Model: {short_name(ref)}",
+            label_visibility="collapsed",
         )
     )
     layers = result.probes[model].layers
     best = result.best_layer(model)
+    left, right = st.columns([4, 3], vertical_alignment="center")
     with right:
         layer = layer_slider(
             address, layers, best, f"0 is the embedding output; {short_name(model)} is best in {best}."
         )
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)
     if source == TYPED:
-        text = st.text_input(
+        text = left.text_input(
             "Sentence", SENTENCE_SHOWN, key="probe/sentence", max_chars=3_000, label_visibility="collapsed"
         )
         read = _read(replace(spec, text=text or ""))
     else:
-        tree = _browsed(result, model, layer, worst=source == WORST)
+        with left:
+            tree = _browsed(result, model, layer, worst=source == WORST)
         read = None if tree is None else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
     if read is not None:
         number = _which(read.trees)
@@ -290,7 +296,12 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
         return f"{share:.0%}  {_beginning(result.test[i], 70)}"
 
     chosen = st.selectbox(
-        "Test sentence", order, key=f"probe/browsed_{model}_{layer}_{worst}", format_func=label, help=BROWSED_HELP
+        "Test sentence",
+        order,
+        key=f"probe/browsed_{model}_{layer}_{worst}",
+        format_func=label,
+        help=BROWSED_HELP,
+        label_visibility="collapsed",
     )
     return result.test[int(chosen)]
 

@@ -171,7 +171,7 @@ def _draw_layer(address: Address, result: Result) -> None:
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
         layer = layer_slider(address, list(range(top + 1)), top)
     shown = right.pills(
@@ -181,7 +181,7 @@ def _draw_layer(address: Address, result: Result) -> None:
         default=models[:2],
         format_func=names.__getitem__,
         key=address.key("models of the map"),
-        help="Whose words are drawn; all maps share their axes.",
+        label_visibility="collapsed",
     )
     drawn = [model for model in models if model in shown] or models[:1]
 

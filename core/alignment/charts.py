@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-GRID, SPACE = 300, 250  # heights of plots below which stands more than an axis
+GRID, SPACE = 295, 270  # heights of plots below which stands more than an axis
 GROUPS = {"models": "first group", "against": "second group"}
 
 

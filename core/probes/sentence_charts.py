@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
 LETTER, GAP = 7.6, 18.0  # pixels a letter at 14 px, pixels between words
-STEP, WORDS_BAND, POINTS = 24.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
-TALLEST = 190.0  # pixels that the highest arc may rise
-DEPTH_HEIGHT = 110
+STEP, WORDS_BAND, POINTS = 20.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
+TALLEST = 90.0  # pixels that the highest arc may rise: the drawing is to fit a screen
+DEPTH_HEIGHT = 60
 
 
 def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
@@ -175,7 +175,7 @@ def _depths(alt: Any, view: SentenceView, centres: list[float], width: float) ->
         "kind:N",
         title="Depth",
         scale=alt.Scale(domain=["parse", "predicted"], range=[PARSE_COLOUR, PROBE_COLOUR]),
-        legend=alt.Legend(orient="bottom", direction="horizontal"),
+        legend=alt.Legend(orient="bottom", direction="horizontal", titleOrient="left"),
     )
     return (
         alt.Chart(pd.concat(parts))

@@ -170,7 +170,7 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> alt.LayerChart:
     label = MEASURES[result.spec["measure"]].label
     names = short_names((result.spec["base"], model))
     titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)
-    what = f"{names[model]}: every layer against every layer"
+    what = f"{names[model]}, layer by layer"
     tips = (
         *(Tip("base_layer", titles[1], "whole"), Tip("layer", titles[0], "whole")),
         Tip("similarity", label, "share"),

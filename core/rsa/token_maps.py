@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-MAP = 300  # height: words need room, and the map is to fit a screen
+MAP = 285  # height: words need room, and the map is to fit a screen
 NARROW = 330  # width on a telephone: words are placed for it
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 

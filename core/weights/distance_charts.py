@@ -27,8 +27,8 @@ TREE = 0.25  # width of the tree beside the heatmap, in widths of the heatmap
 ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}  # where two have nothing in common
 STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
 GAP = 0.006  # between heatmap, strip and tree
-ROOM = 350  # height at which headline, chart and legend fit a screen of 720
-LEAST, MOST = 13, 24  # height of a row: a name fits the least
+ROOM = 312  # height at which headline, chart and legend fit a screen of 720
+LEAST, MOST = 12.4, 24  # height of a row: a name fits the least
 
 
 def distances_chart(result: Result) -> alt.LayerChart:
@@ -94,7 +94,9 @@ def distances_chart(result: Result) -> alt.LayerChart:
         .properties(
             width="container",
             height=hand().height(max(min(MOST * count, ROOM), LEAST * count)),
-            title=heading(what, "rows and columns in the order of the tree, by average linkage; the strip shows labels"),
+            title=heading(
+                what, "rows and columns in the order of the tree, by average linkage; the strip shows labels"
+            ),
             description=words,
         )
     )
