@@ -73,11 +73,18 @@ def heading(text: str, subtitle: str | list[str] = "") -> alt.Title:
     return alt.Title(text, subtitle=subtitle, anchor="start") if subtitle else alt.Title(text, anchor="start")
 
 
-def legend(columns: int = 2, width: int = 250, lines: bool = False, **more: Any) -> alt.Legend:
-    """Below the chart; the page puts its entries below each other.
+def columns_for(names: Iterable[str]) -> dict[str, str]:
+    """As many columns of a legend as the chart's width has room for, all in one row where that is wide enough."""
+    listed = [str(name) for name in names]
+    each = 7 * max(map(len, listed), default=1) + 28  # letters, the symbol and the gap
+    return {"expr": f"min({max(len(listed), 1)}, max(1, floor(width / {each})))"}
+
+
+def legend(columns: int | dict[str, str] = 2, width: int = 250, lines: bool = False, **more: Any) -> alt.Legend:
+    """Below the chart; several legends of one chart stand below each other.
 
     Args:
-        columns: Entries beside each other in a file.
+        columns: Entries beside each other; `columns_for` gives as many as there is room for.
         width: Most pixels of an entry's words.
         lines: Whether entries are strokes, for dashes, rather than points.
         more: As `alt.Legend` takes it.

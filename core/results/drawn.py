@@ -19,6 +19,7 @@ FONT = "'Source Sans 3', 'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, 
 PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
 NARROW = 0.5  # mean width of a letter of a title, of its height
 ROOM = re.compile(r"^(?:max\()?width - (?P<room>[\d.]+)(?:, (?P<least>[\d.]+) \* width\))?$")  # as `Plane.x_of` says it
+COLUMNS = re.compile(r"^min\((?P<most>\d+), max\(1, floor\(width / (?P<each>[\d.]+)\)\)\)$")  # as `columns_for` does
 TRIES = 5  # of drawing several panels until they fill the width
 CLOSE = 0.5  # units by which a figure of several panels may miss its width
 
@@ -205,6 +206,9 @@ def _at_width(node: Any, width: float) -> Any:
     found = ROOM.match(str(node.get("expr", "")))
     if found and "condition" not in node:
         return round(max(width - float(found["room"]), float(found["least"] or 0) * width), 1)
+    found = COLUMNS.match(str(node.get("expr", "")))
+    if found:
+        return min(int(found["most"]), max(1, int(width / float(found["each"]))))
     return {name: each if name in ("data", "datasets") else _at_width(each, width) for name, each in node.items()}
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.results.charts import BLUE, GREEN, GREY, ORANGE, PURPLE, heading, legend
+from core.results.charts import BLUE, GREEN, GREY, ORANGE, PURPLE, columns_for, heading, legend
 from core.results.hand import hand
 from core.results.labels import free_labels
 from core.results.names import short_names
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-MAP = 285  # height: words need room, and the map is to fit a screen
+MAP = 268  # height: words need room, and the map is to fit a screen
 NARROW = 330  # width on a telephone: words are placed for it
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
@@ -52,7 +52,7 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
         "role:N",
         title=None,
         scale=alt.Scale(domain=kinds, range=[ROLE_COLOURS[kind] for kind in kinds]),
-        legend=legend(len(kinds), width=110) if table["highlighted"].any() else None,
+        legend=legend(columns_for(kinds)) if table["highlighted"].any() else None,
     )
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [alt.Tooltip(field, type="nominal", title=title) for field, title in tips]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from core.results.charts import COLOURS, GREY, TASK_COLOURS
+from core.results.charts import COLOURS, GREY, TASK_COLOURS, columns_for
 from core.results.charts import legend as shared_legend
 from core.results.names import short_names
 from core.weights.vectors import VECTORS
@@ -69,6 +69,5 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
 
 
 def legend(groups: Sequence[str]) -> Any:
-    """A legend below the chart, in as many columns as the names leave room for."""
-    longest = max((len(str(group)) for group in groups), default=1)
-    return shared_legend(6 if longest < 14 else 2, width=200)
+    """A legend below the chart, in as many columns as there is room for."""
+    return shared_legend(columns_for(groups), width=200)
