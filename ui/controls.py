@@ -15,48 +15,64 @@ TEXTS = ("demo", "demo-gold")
 
 
 def draw_control(address: Address, name: str, **layout: Any) -> Any:
-    """An option's widget; its value stands in the session's state before, so none is given here."""
-    option = address.options[name]
+    """An option's widget, at the value that the session's state has for it.
+
+    The value is given as the widget's default too: a browser that is told a value in one run, and gets the next run
+    before it has drawn the widget, draws the next run's default.
+    """
+    option, value = address.options[name], address[name]
     about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **layout}
     label = about.pop("label", option.label)
     match option.kind:
         case "whole":
-            low, high, step = (
-                int(option.low),
-                _most(option),
-                100 if option.high > 5_000 and option.default >= 100 else 1,
-            )
-            return st.number_input(label, low, high, step=step, **about)
+            low, high = int(option.low), _most(option)
+            step = 100 if option.high > 5_000 and option.default >= 100 else 1
+            return st.number_input(label, low, high, _within(value, low, high), step, **about)
         case "number":
-            return st.number_input(label, float(option.low), float(option.high), **about)
+            first, last = float(option.low), float(option.high)
+            return st.number_input(label, first, last, _within(float(value), first, last), **about)
         case "flag":
-            return st.toggle(label, **about)
+            return st.toggle(label, bool(value), **about)
         case "choice":
             about.setdefault("format_func", _labels(option))
-            return st.selectbox(label, list(option.known), **about)
+            return _select(label, list(option.known), value, **about)
         case "choices" | "genres":
             about.setdefault("format_func", _labels(option))
-            return st.multiselect(label, list(option.known), placeholder=option.placeholder or None, wrap=True, **about)
+            known = list(option.known)
+            at = [choice for choice in value if choice in known]
+            return st.multiselect(label, known, at, placeholder=option.placeholder or None, wrap=True, **about)
         case "model":
-            offered = _offered(address, name)
-            return st.selectbox(label, offered, accept_new_options=True, filter_mode="contains", **about)
+            return _select(label, _offered(address, name), value, accept_new_options=True, **about)
         case "models":
             # Without select_all=False the first thing that Enter takes is "Select N matches".
             return st.multiselect(
-                label, _offered(address, name), accept_new_options=True, max_selections=int(option.high), wrap=True,
-                select_all=False, filter_mode="contains", **about,
+                label, _offered(address, name), list(value), accept_new_options=True, max_selections=int(option.high),
+                wrap=True, select_all=False, filter_mode="contains", **about,
             )  # fmt: skip
         case "corpus":
-            offered = list(dict.fromkeys([*TEXTS, *([] if option.default else [""]), str(address[name])]))
-            return st.selectbox(label, offered, accept_new_options=True, filter_mode="contains", **about)
+            offered = list(dict.fromkeys([*TEXTS, *([] if option.default else [""]), str(value)]))
+            return _select(label, offered, value, accept_new_options=True, **about)
         case "layers" | "words":
             return st.multiselect(
-                label, list(dict.fromkeys([*option.default, *address[name]])), accept_new_options=True, wrap=True,
+                label, list(dict.fromkeys([*option.default, *value])), list(value), accept_new_options=True, wrap=True,
                 select_all=False, **about,
             )  # fmt: skip
         case "passage":
-            return st.text_area(label, **about)
-    return st.text_input(label, **about)
+            return st.text_area(label, value, **about)
+    return st.text_input(label, value, **about)
+
+
+def _select(label: str, offered: list[Any], value: Any, **about: Any) -> Any:
+    """A box of one choice; where new ones may be typed, what is typed is found anywhere in a choice."""
+    at = offered.index(value) if value in offered else 0
+    if about.get("accept_new_options"):
+        about["filter_mode"] = "contains"
+    return st.selectbox(label, offered, at, **about)
+
+
+def _within(value: Any, low: Any, high: Any) -> Any:
+    """The value, or the bound that it passes: a link may ask for more than this instance takes."""
+    return min(max(value, low), high)
 
 
 def help_of(option: Option) -> str:

@@ -19,5 +19,5 @@ def test_the_command_computes_the_same_study() -> None:
     spec = RsaSpec(genres=("legal",), seed=3)
     result = Result("rsa", spec.plain(), "", {"main": pd.DataFrame()})
     assert command_of(result) == "python -m core rsa --genres legal --seed 3 --out out"
-    assert command_of(Result("tokens", {}, "", {})) == ""
+    assert command_of(Result("nothing", {}, "", {})) == ""
     assert command_of(Result("rsa", {"gone": 1}, "", {})) == ""

@@ -88,6 +88,22 @@ def test_a_link_sets_every_option_and_stays(study: str, option: Option) -> None:
 
 
 @pytest.mark.usefixtures("small_box")
+def test_a_browser_that_was_told_no_value_draws_it_all_the_same() -> None:
+    app = opened(sentences="40", compare=["zoo:nli-0", "zoo:parse-0"], references="false", measure="cka")
+    app.session_state["rsa/form open"] = True  # the form was opened: no control is told its value again
+    app.run()
+    drawn = {element.key: element.proto for kind in ("number_input", "multiselect", "selectbox", "toggle")
+             for element in app.get(kind)}  # fmt: skip
+    assert not drawn["rsa/sentences"].set_value
+    assert drawn["rsa/sentences"].default == 40
+    assert drawn["rsa/references"].default is False
+    chosen = drawn["rsa/compare"]
+    assert [chosen.options[number] for number in chosen.default] == ["zoo:nli-0", "zoo:parse-0"]
+    measure = drawn["rsa/measure"]
+    assert "CKA" in measure.options[measure.default]
+
+
+@pytest.mark.usefixtures("small_box")
 def test_a_widget_changes_spec_and_address() -> None:
     app = opened()
     app.number_input(key="rsa/draws").set_value(50)
