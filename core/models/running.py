@@ -79,18 +79,23 @@ def run_model(model: nn.Module, batch: Batch) -> Any:
         return model(**given)
 
 
-def state_list(model: nn.Module, batch: Batch) -> list[Tensor]:
-    """Hidden states of all layers, each (sentence, subword, d_model); the first one enters the lowest layer."""
+def run_seen(model: nn.Module, batch: Batch) -> tuple[list[Tensor], Any]:
+    """Hidden states of all layers, each (sentence, subword, d_model), and the output; the first enters layer 1."""
     captured: list[Tensor] = []
     layers = layer_list(model)
     handles = [layer.register_forward_pre_hook(_capture(captured), with_kwargs=True) for layer in layers]
     handles.append(layers[-1].register_forward_hook(lambda module, inputs, output: captured.append(first_of(output))))
     try:
-        run_model(model, batch)
+        output = run_model(model, batch)
     finally:
         for handle in handles:
             handle.remove()
-    return captured
+    return captured, output
+
+
+def state_list(model: nn.Module, batch: Batch) -> list[Tensor]:
+    """Hidden states of all layers, each (sentence, subword, d_model); the first one enters the lowest layer."""
+    return run_seen(model, batch)[0]
 
 
 def states(model: nn.Module, batch: Batch) -> Tensor:

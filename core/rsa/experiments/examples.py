@@ -24,7 +24,7 @@ from core.text.reading import Text, read_text
 if TYPE_CHECKING:
     from core.models.running import Batch
 
-BATCH = 64
+BATCH = 32  # sentences; in larger batches more of the work is padding
 IGNORED = -100
 Pairs = tuple[tuple[Any, Any], ...]
 """(sentence, label), (words, tags) or (words, heads); heads are 1-based, 0 for the root."""

@@ -199,7 +199,7 @@ def run_study(spec: SwapSpec, texts: Mapping[str, Text] | None = None, **options
 def seconds(spec: SwapSpec) -> float:
     """About how long it takes on two idle cores with models as small as the box's."""
     each = (len(BASE_WAYS) + len(DONOR_WAYS) * (spec.noises + spec.random)) / 14
-    return 6 + 9 * len(spec.compare) * each * max(1.0, spec.sentences / 200)
+    return 6 + 6 * len(spec.compare) * each * max(1.0, spec.sentences / 200)
 
 
 _SCORE = ("score", "low", "high", "sentences")

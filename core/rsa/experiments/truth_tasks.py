@@ -28,7 +28,7 @@ from core.models import load_model, load_tokenizer
 from core.models.running import Batch, answers_in_tuples, first_of, layer_list, run_rebuilt, state_list
 from core.models.task_models import Head
 from core.rsa.experiments.examples import Encoded, batches, encode
-from core.rsa.experiments.swapping import numbering
+from core.rsa.experiments.pairing import numbering
 from core.rsa.measures import Options, compare
 from core.runs.store import Value
 from core.runs.tasks import pure, tick

@@ -12,10 +12,11 @@ import torch
 
 from core.errors import ModelError
 from core.models import load_tokenizer
-from core.rsa.experiments import swapping
+from core.rsa.experiments import exchanging, pairing, swapping
 from core.rsa.experiments.examples import chance, read_examples
+from core.rsa.experiments.pairing import turned
 from core.rsa.experiments.swap import SwapSpec, figures, frozen_siblings, run_study
-from core.rsa.experiments.swapping import swap_layers, turned
+from core.rsa.experiments.swapping import swap_layers
 from core.rsa.experiments.swapping_scores import exchange_rows
 from tests.core.alignment.conftest import WORDS, save_classifier
 
@@ -98,13 +99,13 @@ def test_self_tests_are_exact_and_unchanged_layers_lose_nothing(value) -> None:
 
 
 def test_an_exchange_that_goes_wrong_is_not_shown(pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = swapping._built
+    right = exchanging.built
 
     def wrong(way: str, layer: int, *given: Any) -> Any:
         hidden, layers = right(way, layer, *given)
         return hidden, layers[::-1]
 
-    monkeypatch.setattr(swapping, "_built", wrong)
+    monkeypatch.setattr(swapping, "built", wrong)
     with pytest.raises(ModelError, match="should change nothing"):
         swap_layers(*pair, "", "", LABELLED, 2, False, 0)
 
@@ -126,7 +127,7 @@ def test_a_turned_change_keeps_its_singular_values_and_not_its_directions(shape:
 
 
 def test_a_wide_change_is_turned_by_permutation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swapping, "LARGEST_ROTATION", 4)
+    monkeypatch.setattr(pairing, "LARGEST_ROTATION", 4)
     change = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
     made = turned(change, torch.Generator().manual_seed(1))
     torch.testing.assert_close(torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5)
