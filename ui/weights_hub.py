@@ -1,4 +1,4 @@
-"""Fine-tunes of a base on the hub: listed, filtered, and put into the weight clustering page's form."""
+"""Fine-tunes of a base on the hub, and adapters to it: listed, filtered, put into the weight clustering form."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from core.weights.members import MOST_MODELS
 from ui.links import Address
 from ui.text import plain
 
+FINE_TUNES, ADAPTERS = "Fine-tunes", "Adapters"
+LEFT_OUT = {
+    FINE_TUNES: "What is gated or has pickled weights only is listed and never chosen.",
+    ADAPTERS: "What is gated, or has no `adapter_model.safetensors`, is listed and never chosen. Adapters are "
+    "compared by their factors, unmerged; kinds other than plain LoRA are refused by name when they are read.",
+}
 LISTED = 200  # fine-tunes that the hub is asked for, unless the reader says otherwise
 
 
@@ -25,23 +31,30 @@ def hub_panel(address: Address) -> None:
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
             most = int(st.number_input("At most", 1, MOST_LISTED, LISTED, 100, key="weights/hub_most"))
-            pressed = st.button("List fine-tunes", icon=":material/list:")
+            kind = str(
+                st.segmented_control(
+                    "What", list(LEFT_OUT), default=FINE_TUNES, required=True, key="weights/hub_kind",
+                    label_visibility="collapsed",
+                )
+            )  # fmt: skip
+            pressed = st.button("List", icon=":material/list:")
         if pressed:
             try:
                 with st.spinner("Asking the hub …"):
-                    st.session_state["weights/listed"] = (base, list_fine_tunes(parse_ref(base).name, most))
+                    found = list_fine_tunes(parse_ref(base).name, most, adapters=kind == ADAPTERS)
+                    st.session_state["weights/listed"] = ((base, kind), found)
             except PalimpsestError as error:
                 st.error(plain(str(error)), icon=":material/error:")
-        known, listed = st.session_state.get("weights/listed", ("", []))
-        if known == base:
-            _choose(address, listed)
+        known, listed = st.session_state.get("weights/listed", ((), []))
+        if known == (base, kind):
+            _choose(address, listed, kind)
 
 
-def _choose(address: Address, listed: Sequence[Listed]) -> None:
+def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
     import pandas as pd
 
     if not listed:
-        st.info("The hub lists no fine-tunes of this base.", icon=":material/info:")
+        st.info(f"The hub lists no {kind.lower()} of this base.", icon=":material/info:")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Name or data set contains", key="weights/hub_text")
@@ -69,10 +82,7 @@ def _choose(address: Address, listed: Sequence[Listed]) -> None:
         columns=["chosen", "model", "data", "data from", "downloads", "MB", "licence"],
     )
     st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
-    st.caption(
-        "What is gated or has pickled weights only is listed and never chosen. Where a card names no data set, "
-        "it is read from the name: the table says which."
-    )
+    st.caption(f"{LEFT_OUT[kind]} Where a card names no data set, it is read from the name: the table says which.")
     st.button(
         f"Compare these {len(chosen)}",
         icon=":material/add:",

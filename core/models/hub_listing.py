@@ -1,4 +1,4 @@
-"""Fine-tunes of a base, as the hub's model tree lists them: data sets, downloads, size, licence, from their cards.
+"""Fine-tunes and adapters of a base, as the hub's model tree lists them: data sets, size, licence, from their cards.
 
 Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune of the base is
 seen from its weights, later. One `look_up` names the commit and the files of a model; nothing is downloaded here.
@@ -16,18 +16,20 @@ import core.models.checkpoints as checkpoints
 import core.models.hub as hub
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.adapters import ADAPTER_WEIGHTS
 from core.models.hub_errors import TIMEOUT, failures
 from core.models.hub_names import data_in_name
 
 MOST_LISTED = 2_500
 PAGE = 100  # models the hub is asked for at once
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
+FILES = "siblings"  # asked for where safetensors of an adapter, which the hub does not count, must be seen by name
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A model that says on its card that it was fine-tuned from another.
+    """A model that says on its card that it was fine-tuned from another, or an adapter to that.
 
     Attributes:
         ref: Model reference ("hub:owner/name").
@@ -37,6 +39,8 @@ class Listed:
         bytes: Their size, likewise.
         licence: As its card says, or "".
         gated: Whether its terms must be accepted first.
+        adapter: Whether it is listed as an adapter.
+        factors: Whether, as an adapter, it has its factors as safetensors.
     """
 
     ref: str
@@ -46,6 +50,13 @@ class Listed:
     bytes: int | None
     licence: str
     gated: bool
+    adapter: bool = False
+    factors: bool = False
+
+    @property
+    def safe(self) -> bool:
+        """Whether it has weights that are no pickle."""
+        return self.factors if self.adapter else self.bytes is not None
 
     @property
     def label(self) -> str:
@@ -88,32 +99,33 @@ def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
     return told, "name" if told else ""
 
 
-def list_fine_tunes(base: str, most: int = 100) -> list[Listed]:
+def list_fine_tunes(base: str, most: int = 100, *, adapters: bool = False) -> list[Listed]:
     """Models whose card says that they are fine-tunes of `base`, the most downloaded first.
 
     Args:
         base: Name on the hub ("bert-base-uncased", "owner/name").
         most: How many to list; further pages are not asked for.
+        adapters: List adapters to the base instead.
 
     Raises:
         ModelError: If the hub cannot be asked, or `most` is out of range.
     """
     if not 1 <= most <= MOST_LISTED:
-        raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} fine-tunes at once, got {most:,}.")
+        raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} models at once, got {most:,}.")
     if hub._is_offline():
         raise hub._refusal(None, base, None)
     listed: list[Listed] = []
     url = f"{hub._endpoint()}/api/models"
     question: dict[str, Any] | None = {
-        "filter": f"base_model:finetune:{base}",
+        "filter": f"base_model:{'adapter' if adapters else 'finetune'}:{base}",
         "sort": "downloads",
         "limit": min(most, PAGE),
-        "expand": list(FIELDS),
+        "expand": [*FIELDS, *([FILES] if adapters else [])],
     }
     try:
         while url and len(listed) < most:
             page, url = _ask_page(url, question)
-            listed += [_read(model) for model in page]
+            listed += [_read(model, adapters) for model in page]
             question = None  # the next page's address holds it
     except failures() as error:
         raise hub._refusal(error, base, None) from error
@@ -144,7 +156,7 @@ def choose_listed(
     counts: dict[str, int] = {}
     for model in listed:
         words = " ".join((model.ref, model.label, *model.data)).lower()
-        fits = model.bytes is not None and not model.gated and text.lower() in words
+        fits = model.safe and not model.gated and text.lower() in words
         fits &= not licence or model.licence == licence
         fits &= most_bytes is None or (model.bytes or 0) <= most_bytes
         fits &= not labelled or bool(model.label)
@@ -235,12 +247,13 @@ def _ask_page(url: str, question: dict[str, Any] | None) -> tuple[list[dict[str,
     return page, following
 
 
-def _read(model: dict[str, Any]) -> Listed:
+def _read(model: dict[str, Any], adapter: bool) -> Listed:
     tags = model.get("tags") or ()
     given = model.get("cardData")
     card: dict[str, Any] = given if isinstance(given, dict) else {}
     weights = model.get("safetensors") or {}
     counts = weights.get("parameters") or {}
+    files = {str(file.get("rfilename")) for file in model.get(FILES) or () if isinstance(file, dict)}
     licence = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
     return Listed(
         ref=f"hub:{model['id']}",
@@ -250,6 +263,8 @@ def _read(model: dict[str, Any]) -> Listed:
         bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items()) if weights else None,
         licence=licence or str(card.get("license") or ""),
         gated=bool(model.get("gated")),
+        adapter=adapter,
+        factors=adapter and {checkpoints.ADAPTER, ADAPTER_WEIGHTS} <= files,
     )
 
 

@@ -217,6 +217,22 @@ def test_fine_tunes_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None
     assert app.text[0].value == "chosen: hub:org/mnli-0 hub:org/squad-0"
 
 
+def test_adapters_of_the_hub_are_listed_and_chosen(server: TreeServer) -> None:
+    lora = {"adapter_config.json": b"{}", "adapter_model.safetensors": b"x"}
+    server.add_fine_tune("org/lora-squad", "org/base", lora, ("squad",), relation="adapter")
+    server.add_fine_tune("org/old-squad", "org/base", {"adapter_config.json": b"{}"}, ("squad",), relation="adapter")
+    app = panel_alone()
+    app.segmented_control(key="weights/hub_kind").set_value("Adapters").run()
+    app.button[0].click().run()
+    assert not app.exception
+    listed = app.dataframe[0].value.set_index("model")["chosen"]
+    assert listed.to_dict() == {"hub:org/lora-squad": True, "hub:org/old-squad": False}
+    next(button for button in app.button if button.label == "Compare these 1").click().run()
+    assert app.text[0].value == "chosen: hub:org/lora-squad"
+    app.segmented_control(key="weights/hub_kind").set_value("Fine-tunes").run()
+    assert not len(app.dataframe), "what was listed was of the other kind"
+
+
 def test_a_hub_that_cannot_be_asked_is_a_sentence(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = panel_alone()

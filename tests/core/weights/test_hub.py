@@ -380,3 +380,19 @@ def test_a_long_tree_is_listed_to_its_end(server: TreeServer) -> None:
     assert [model.downloads for model in listed[:2]] == [729, 728]
     assert sum(path == "GET /api/models" for path in server.requests) == 8
     assert len(list_fine_tunes(BASE, most=650)) == 650
+
+
+def test_adapters_are_listed_by_themselves_and_chosen_by_their_factors(server: TreeServer) -> None:
+    add_tree(server)
+    lora = {"adapter_config.json": b"{}", "adapter_model.safetensors": b"x"}
+    server.add_fine_tune("org/lora", BASE, lora, ("squad",), relation="adapter", downloads=30)
+    server.add_fine_tune("org/pickled-lora", BASE, {**lora, "adapter_model.bin": b"x"}, relation="adapter")
+    del server.repositories["models/org/pickled-lora"].files["adapter_model.safetensors"]
+    server.add_fine_tune("org/gated-lora", BASE, lora, relation="adapter", gated="manual")
+    listed = list_fine_tunes(BASE, adapters=True)
+    assert [model.ref for model in listed] == ["hub:org/lora", "hub:org/pickled-lora", "hub:org/gated-lora"]
+    assert all(model.adapter and model.bytes is None for model in listed)
+    assert [model.safe for model in listed] == [True, False, True]
+    assert [model.ref for model in choose_listed(listed, first=9)] == ["hub:org/lora"]
+    assert "hub:org/lora" not in [model.ref for model in list_fine_tunes(BASE)]
+    assert not any(model.adapter for model in list_fine_tunes(BASE))

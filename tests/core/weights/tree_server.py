@@ -35,9 +35,10 @@ class TreeServer(HubServer):
         self._server.RequestHandlerClass = type("TreeHandler", (_TreeHandler,), {"hub": self})
 
     def add_fine_tune(self, name: str, base: str, content: Any, data: tuple[str, ...] = (), **more: Any) -> Any:
-        """A repository whose card says that it is a fine-tune of `base`."""
+        """A repository whose card says that it is a fine-tune of `base`; or `relation="adapter"`."""
+        relation = more.pop("relation", "finetune")
         extra: dict[str, Any] = {
-            "tags": [f"base_model:finetune:{base}", *(f"dataset:{name}" for name in data)],
+            "tags": [f"base_model:{relation}:{base}", *(f"dataset:{name}" for name in data)],
             "downloads": 10,
             "cardData": {"datasets": list(data)} if data else {},
             "gated": False,
