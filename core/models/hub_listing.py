@@ -55,7 +55,7 @@ class Listed:
 
     @property
     def safe(self) -> bool:
-        """Whether it has weights that are no pickle."""
+        """Whether it has weights as safetensors."""
         return self.factors if self.adapter else self.bytes is not None
 
     @property
