@@ -47,16 +47,43 @@ def loss_table(refs: Iterable[str]) -> pd.DataFrame:
     return table.astype({"steps": "Int64", "tokens": "Int64", "loss": float})
 
 
+def progress_notices(table: pd.DataFrame) -> list[str]:
+    """What is to be said of the axis, where cards and names say too little.
+
+    Args:
+        table: Columns `model`, `steps` and `tokens`, rows of models only.
+    """
+    models = table.drop_duplicates("model")
+    unknown = models.loc[models["steps"].isna(), "model"]
+    if len(models) and len(unknown) == len(models):
+        return ["No card and no name says how far any step is, so they stand in the order of their names."]
+    said = []
+    if models.loc[models["steps"].notna(), "tokens"].isna().any():
+        said.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
+    if len(unknown):
+        names = ", ".join(str(ref) for ref in unknown)
+        said.append(f"In the tables and not in the charts, since neither card nor name says how far it is: {names}.")
+    return said
+
+
 def along_training(
     table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], *, kind: Kind = "share", height: float = LOW
 ) -> tuple[pd.DataFrame, Plane]:
-    """The rows with a column `place`, and the plane whose x axis it is: tokens seen, or steps where those are unknown.
+    """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or else names.
 
     Args:
         table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
         y, y_title, ends, kind, height: As for `Plane`.
     """
-    counted = table[table["model"].isin(_counted(table))]
+    counts = {name: table[name].astype(float) for name in ("steps", "tokens", "layer") if name in table.columns}
+    if table["steps"].isna().all():
+        order = {model: float(number) for number, model in enumerate(dict.fromkeys(table["model"]), start=1)}
+        plane = Plane(
+            "place", y, "Steps, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
+            height=height,
+        )  # fmt: skip
+        return table.assign(place=table["model"].map(order), **counts), plane
+    counted = table[table["steps"].notna()]
     field = "tokens" if len(counted) and counted["tokens"].notna().all() else "steps"
     seen = sorted({int(value) for value in counted[field].dropna()})
     first = next((value for value in seen if value > 0), 1)
@@ -74,7 +101,6 @@ def along_training(
         "place", y, f"{title} (logarithmic)", y_title, ends[0], ends[1], (left, max(right, 2 * left)), kind=kind,
         height=height, x_axis=axis, x_log=True,
     )  # fmt: skip
-    counts = {name: table[name].astype(float) for name in ("steps", "tokens", "layer") if name in table.columns}
     return table.assign(place=place, **counts), plane
 
 
@@ -116,8 +142,3 @@ def stepped(
     )  # fmt: skip
     finished = chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
     return cast("alt.LayerChart", finished)
-
-
-def _counted(table: pd.DataFrame) -> list[Any]:
-    """The models whose steps are known."""
-    return list(dict.fromkeys(table.loc[table["steps"].notna(), "model"]))

@@ -13,6 +13,7 @@ from core.probes.spec import ProbeSpec
 from core.probes.tables import CHAIN, CONTROL, NAMES, POSITION
 from core.results.names import short_name, short_names
 from core.results.numbers import Kind, text_of
+from core.results.progress import progress_notices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,9 +85,7 @@ def make_notices(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     if len(control):
         low, high = float(control["value"].min()), float(control["value"].max())
         notices.append(f"On control trees the same probes score {text_of(low, 'points')} to {text_of(high, 'points')}.")
-    if len(best) and best["steps"].notna().all() and best["tokens"].isna().any():
-        notices.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
-    return notices
+    return [*notices, *progress_notices(best)]
 
 
 def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -> str:

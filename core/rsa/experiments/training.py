@@ -21,7 +21,7 @@ from core import options
 from core.models.identity import identities, identity_tasks
 from core.models.progress import find_steps
 from core.results.export import Result, provenance
-from core.results.progress import loss_table, with_progress
+from core.results.progress import loss_table, progress_notices, with_progress
 from core.rsa.experiments.training_charts import figures
 from core.rsa.experiments.training_headline import make_headline
 from core.rsa.measures import MEASURES
@@ -142,16 +142,13 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     if spec.others:
         tables["others"] = table.loc[table["part"] == "other", list(COLUMNS)].reset_index(drop=True)
     corpus: Corpus = ready.values["text"]
-    notices = list(corpus.notices)
-    if len(training) and training["tokens"].isna().any():
-        notices.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
     used = tuple(dict.fromkeys(role[1] for role in outputs.values))
     return Result(
         study="training",
         spec=spec.plain(),
         headline=make_headline(tables, spec.measure, spec.end),
         tables=tables,
-        notices=tuple(notices),
+        notices=(*corpus.notices, *progress_notices(training)),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance((spec.end, *used), corpus),
         methods=f"{_methods(spec)} {spec.settings()}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.results.progress import along_training, loss_chart, loss_table, with_progress
+from core.results.progress import along_training, loss_chart, loss_table, progress_notices, with_progress
 
 STEPS = ("zoo:seed-0@step-0", "zoo:seed-0@step-50", "zoo:seed-0")
 
@@ -38,6 +38,23 @@ def test_steps_are_the_axis_where_the_tokens_of_one_are_unknown() -> None:
     assert rows["place"].tolist() == [50, 10_000]
     assert plane.x_ends == (50, 10_000)
     assert plane.x_title.startswith("Steps")
+
+
+def test_the_order_of_names_is_the_axis_where_nothing_is_known() -> None:
+    table = with_progress(pd.DataFrame({"model": ["hub:a/early", "hub:a/late"], "value": [1.0, 2.0]}))
+    rows, plane = along_training(table, "value", "Value", (0.0, 4.0))
+    assert rows["place"].tolist() == [1, 2]
+    assert not plane.x_log
+    assert progress_notices(table)[0].startswith("No card and no name says")
+
+
+def test_what_the_axis_lacks_is_said() -> None:
+    def notices(*refs: str) -> str:
+        return " ".join(progress_notices(with_progress(pd.DataFrame({"model": [*refs]}))))
+
+    assert notices(*STEPS) == ""
+    assert "steps are drawn by their number" in notices(STEPS[1], "hub:a/b@step10")
+    assert notices(STEPS[1], "hub:a/b").endswith("says how far it is: hub:a/b.")
 
 
 def test_the_loss_is_that_of_the_cards_and_its_words_count_from_0() -> None:

@@ -98,6 +98,12 @@ def test_self_tests_are_exact_and_unchanged_layers_lose_nothing(value) -> None:
         assert (value["noise/layer"][:, layer] == value["own"]).all()
 
 
+def test_states_that_are_too_large_to_keep_are_run_again(pair, value, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanging, "MOST_KEPT", 0)
+    again = swap_layers(*pair, "", "", LABELLED, 2, True, 0)
+    assert all(np.array_equal(value[name], again[name]) for name in value)
+
+
 def test_an_exchange_that_goes_wrong_is_not_shown(pair, monkeypatch: pytest.MonkeyPatch) -> None:
     right = exchanging.built
 
