@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.results.glossary import explained
+from core.results.headlines import lead_of
 from ui.figures import show_charts
 from ui.text import plain
 
@@ -30,11 +31,12 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
 
     Args:
         result: What the study returned.
-        sentence: What this view shows; the study's headline where it is empty.
+        sentence: What this view shows; the beginning of the study's headline where it is empty.
         bar: The row of the page's views, which takes the notices behind one button; below the sentence without it.
     """
-    show_sentence(sentence or result.headline)
-    show_notes(result, bar, [result.headline] if sentence and sentence != result.headline else [])
+    shown = sentence or lead_of(result.headline)
+    show_sentence(shown)
+    show_notes(result, bar, [result.headline] if shown != result.headline else [])
 
 
 def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence[str] = ()) -> None:

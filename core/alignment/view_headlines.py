@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from core.alignment.headline import judged
 from core.alignment.registry import METHODS, NON_LINEAR
 from core.results.names import short_name
+from core.results.numbers import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,13 +24,11 @@ def method_sentence(result: Result) -> str:
     best = _best(result)
     if not best:
         return ""
-    shares = [f"{_share(rows[best])} by {METHODS[best].label}"]
+    shares = [f"{METHODS[best].label} carries over {_share(rows[best])} of the variance"]
     shares += [
-        f"{_share(rows[name])} by {METHODS[name].label}"
-        for name in ("ridge", "lookup")
-        if name in rows and name != best
+        f"{METHODS[name].label} {_share(rows[name])}" for name in ("ridge", "lookup") if name in rows and name != best
     ]
-    return f"On {ON[words]}, {', '.join(shares)} of the target's variance carries over{_bending(result, words)}."
+    return f"On {ON[words]}, {', '.join(shares)}{_bending(result, words, best)}."
 
 
 def layer_sentence(result: Result) -> str:
@@ -118,7 +117,7 @@ def _best(result: Result) -> str:
     return "" if rows.empty else str(rows.loc[rows["nmse"].idxmin(), "method"])
 
 
-def _bending(result: Result, words: str) -> str:
+def _bending(result: Result, words: str, best: str) -> str:
     """Whether the best map that may bend beats ridge, with its band."""
     rows = result.tables["differences"]
     rows = rows[(rows["group"] == "models") & (rows["other_group"] == "models") & (rows["words"] == words)]
@@ -127,8 +126,9 @@ def _bending(result: Result, words: str) -> str:
         return ""
     row = rows.loc[rows["difference"].idxmin()]
     verb = "beats" if row["high"] < 0 else "is worse than" if row["low"] > 0 else "is not told from"
-    band = f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
-    return f"; {METHODS[row['method']].label} {verb} ridge (error {band})"
+    band = f"{text_of(row['difference'], 'change')} [{text_of(row['low'], 'change')}, {text_of(row['high'], 'change')}]"
+    which = "the first" if row["method"] == best else METHODS[row["method"]].label
+    return f"; {which} {verb} ridge (error {band})"
 
 
 def _share(error: float) -> str:
@@ -140,7 +140,7 @@ def _banded(row: pd.Series) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}"
+    return text_of(float(value))
 
 
 def _arrow(pair: tuple[str, str]) -> str:

@@ -45,11 +45,14 @@ def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
         return "No model could be probed; the reasons are below."
     base = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
     names = short_names(best)
+    found = {target: _margin(tables, base, row) for target, row in best[base].items()}
     clauses = [
-        f"{NAMES[target]} {row['value']:.0f} % (layer {int(row['layer'])}{_margin(tables, base, row)})"
+        f"{NAMES[target]} {row['value']:.0f} %{f' ({found[target]})' if found[target] else ''}"
         for target, row in best[base].items()
     ]
-    sentences = [f"Read from {names[base]} by a linear classifier: {_listed(clauses)}."]
+    layers = [f"{int(row['layer'])} for {NAMES[target]}" for target, row in best[base].items()]
+    sentences = [f"Read from {names[base]}: {_listed(clauses)}."]
+    sentences.append(f"By a linear classifier, in the best layer: {_listed(layers)}.")
     for ref, rows in best.items():
         clauses = [
             f"{NAMES[target]} {found}" for target, row in rows.items() if (found := _against(tables, ref, base, row))
@@ -137,7 +140,7 @@ def _margin(tables: Mapping[str, pd.DataFrame], model: str, row: pd.Series) -> s
         return ""
     found = here.loc[here["rival_value"].idxmax()]
     sure = "" if found["low"] > 0 or found["high"] < 0 else ", no clear margin"
-    return f"; {_rival(found['rival'])} {found['rival_value']:.0f} %{sure}"
+    return f"{_rival(found['rival'])} {found['rival_value']:.0f} %{sure}"
 
 
 def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.Series) -> str:

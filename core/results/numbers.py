@@ -49,6 +49,11 @@ def text_of(value: float, kind: Kind = "share") -> str:
     return _minus(f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}")
 
 
+def probability(value: float) -> str:
+    """A probability with the digits that count and no zero before its point: .079, .0012, 1."""
+    return BARE.sub(r"\1.", text_of(value, "measure"))
+
+
 def label_expr(kind: Kind) -> str | None:
     """The Vega expression that writes an axis' or a legend's numbers of this kind; None where Vega's own will do."""
     if kind == "per cent":

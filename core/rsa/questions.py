@@ -25,6 +25,7 @@ from core.models import describe, load_tokenizer, load_with_head, locate, parse_
 from core.models.checkpoints import longest_input, read_config
 from core.models.residence import borrow_model
 from core.results.names import short_names
+from core.results.numbers import probability, text_of
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.forward import Subwords, cut_pair
@@ -245,8 +246,9 @@ def answers_sentence(spans: pd.DataFrame, names: Mapping[str, str]) -> str:
         since = int(rows["layer"].iloc[0]) if other.empty else int(other["layer"].max()) + 1
         only = since == int(top["layer"])
         held = "" if len(rows) == 1 else " at its top layer only" if only else f" from layer {since} up"
-        score = f", F1 {top['f1']:.2f}" if np.isfinite(top["f1"]) else ""
-        sentences.append(f"{names[str(ref)]} answers “{top['span']}”{held} (probability {top['chance']:.2g}{score}). ")
+        score = f", F1 {text_of(top['f1'])}" if np.isfinite(top["f1"]) else ""
+        chance = probability(float(top["chance"]))
+        sentences.append(f"{names[str(ref)]} answers “{top['span']}”{held} (probability {chance}{score}). ")
     return "".join(sentences)
 
 

@@ -24,6 +24,7 @@ from core.errors import CorpusError, ShapeError, SpecError
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.names import short_names
+from core.results.numbers import text_of
 from core.rsa.charts import figures
 from core.rsa.preparing import centred
 from core.rsa.questions import (
@@ -240,7 +241,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     table = pd.concat(frames, ignore_index=True) if frames else _layer_rows("", 0, (), np.zeros((0, 2)), [])
     names = short_names(tuple(models))
     headline = (
-        f"The two axes hold {explained.sum():.0%} of the variance of {len(words)} words in "
+        f"The two axes hold {text_of(explained.sum(), 'per cent')} of the variance of {len(words)} words in "
         f"{', '.join(names[ref] for ref in models)}."
         if models
         else "No model could read the passage; the reasons are below."

@@ -25,15 +25,18 @@ def curves_sentence(result: Result) -> str:
     if not models:
         return ""
     names, label = short_names(models), MEASURES[result.spec["measure"]].label
-    clauses = [
-        _changes(names[model], table[table["model"] == model].sort_values("layer"), label if not place else "")
-        for place, model in enumerate(models[:NAMED])
-    ]
+    clauses: list[str] = []
+    last = -1  # the layer that was named last is not named again
+    for place, model in enumerate(models[:NAMED]):
+        said, last = _changes(
+            names[model], table[table["model"] == model].sort_values("layer"), label if not place else "", last
+        )
+        clauses.append(said)
     text = "; ".join(clauses)
     if len(models) > NAMED:
         changed = sum(bool(changed_layers(table[table["model"] == model])) for model in models[NAMED:])
         text += f"; {changed} of {len(models) - NAMED} more change a layer"
-    return f"{text}.{_yardstick(result)}{_moved(result)}"
+    return f"{text}.{_yardstick(result, last)}{_moved(result)}"
 
 
 def grid_sentence(result: Result) -> str:
@@ -57,12 +60,13 @@ def grid_sentence(result: Result) -> str:
             f"{len(away)} of {len(best)} layers of {short_name(model)} are most like another layer of {base}: "
             f"layer {int(top['layer'])} like {int(top['base_layer'])} ({number(float(top['similarity']))}{against})"
         )
-    parts = moved[:NAMED]
-    if len(moved) > NAMED:
-        parts.append(f"so are layers of {len(moved) - NAMED} more models")
+    parts = moved[:1]
+    if len(moved) > 1:
+        parts.append(f"so are layers of {len(moved) - 1} more model{'s' if len(moved) > 2 else ''}")
     if same:
         listed = ", ".join(same[:NAMED]) + (f" and {len(same) - NAMED} more" if len(same) > NAMED else "")
-        parts.append(f"every layer of {listed} is most like the same layer of {base}")
+        own = f"every layer of {listed} is most like the same layer of {base}"
+        parts.append(f"all of {listed} like their own" if moved else own)
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text.startswith("every") else f"{text}."
 
@@ -113,23 +117,25 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
     return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
-def _changes(name: str, rows: pd.DataFrame, label: str) -> str:
-    """One model's clause; the first has the verb and the measure's name."""
+def _changes(name: str, rows: pd.DataFrame, label: str, known: int) -> tuple[str, int]:
+    """One model's clause and the layer it names; the first has the verb and the measure's name."""
     measured = rows[rows["similarity"].notna()]
     if measured.empty:
-        return f"{name} has no layer that can be compared"
+        return f"{name} has no layer that can be compared", known
     layers = layers_in_words(changed_layers(rows), measured["layer"].astype(int).tolist(), uncertain_layers(rows))
-    if not label:
-        layers = layers.removeprefix("every layer ") if layers.startswith("every layer from") else layers
+    if layers.startswith("every layer from") and layers.endswith(" up"):
+        layers = layers.removeprefix("every layer ").removesuffix(" up")
+        layers = f"layers {layers} up" if label else layers
     most = measured.loc[measured["similarity"].idxmin()]
     band = f" [{number(most['low'])}, {number(most['high'])}]" if most["low"] == most["low"] else ""
-    place = f" at layer {int(most['layer'])}"
+    layer = int(most["layer"])
+    place = f" at layer {layer}" if layer != known else ""
     verb, measure = ("changes ", f"{label} ") if label else ("", "")
-    return f"{name} {verb}{layers} ({measure}{number(most['similarity'])}{band}{place})"
+    return f"{name} {verb}{layers} ({measure}{number(most['similarity'])}{band}{place})", layer
 
 
-def _yardstick(result: Result) -> str:
-    """What another pretraining seed scores where the models change most."""
+def _yardstick(result: Result, known: int) -> str:
+    """What another pretraining seed scores where the models change most; its layer, unless it was named last."""
     references = result.tables.get("references")
     measured = result.table[result.table["similarity"].notna()]
     if references is None or references.empty or measured.empty:
@@ -138,7 +144,7 @@ def _yardstick(result: Result) -> str:
     there = references[(references["layer"] == layer) & ~references["model"].str.startswith("random:")]
     if there.empty or there["similarity"].isna().all():
         return ""
-    return f" Another seed, at layer {layer}: {number(float(there['similarity'].iloc[0]))}."
+    return f" Another seed: {number(float(there['similarity'].iloc[0]))}{f' at layer {layer}' * (layer != known)}."
 
 
 def _moved(result: Result) -> str:

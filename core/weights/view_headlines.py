@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.numbers import text_of
 from core.weights.headline import NORMS, SIGNIFICANT, WORDS, p_text, percent
 from core.weights.vectors import VECTORS
 
@@ -65,7 +66,7 @@ def distances_sentence(result: Result) -> str:
     nearer = int((within < between.min()).sum())
     word = _word(result)
     return (
-        f"Two models of one {word} are {within.mean():.2f} apart on average, of two {between.mean():.2f} "
+        f"Two models of one {word} are {text_of(within.mean())} apart on average, of two {text_of(between.mean())} "
         f"({_title(vector)}); {nearer} of {len(within)} pairs of one {word} are nearer than any of two."
     )
 

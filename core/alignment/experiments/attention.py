@@ -31,6 +31,7 @@ from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
 from core.models.residence import borrow_model
 from core.results.export import Result, provenance
+from core.results.numbers import text_of
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -262,15 +263,15 @@ def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFra
     above = by_layer[by_layer["correlation"] > by_layer["null_high"]]
     best = by_layer["correlation"].idxmax()
     text = (
-        f"Matched heads correlate most at layer {best} ({by_layer['correlation'][best]:.2f}, matched at random up to "
-        f"{by_layer['null_high'][best]:.2f}), and more than at random at {len(above)} of {len(by_layer)} layers"
+        f"Matched heads correlate most at layer {best} ({text_of(by_layer['correlation'][best])}, matched at random up "
+        f"to {text_of(by_layer['null_high'][best])}), and more than at random at {len(above)} of {len(by_layer)} layers"
     )
     if len(by_layer) > 1 and len(matrix):
         best_of = matrix.loc[matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()]
         same = float((best_of["source_layer"] == best_of["target_layer"]).mean())
         text += (
-            f"; of any layer's heads, the one most like it stands in its own layer for {same:.0%} of them "
-            f"(by chance {1 / len(by_layer):.0%})"
+            f". Of any layer's heads, the one most like it stands in its own layer for {text_of(same, 'per cent')} "
+            f"of them (by chance {text_of(1 / len(by_layer), 'per cent')})"
         )
     means = outputs.groupby("method")["nmse"].mean()
     tried = means.drop([name for name in means.index if METHODS[name].kind == "control"])
@@ -278,10 +279,10 @@ def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFra
         return text + "."
     text += (
         f". Attention outputs are mapped best by {METHODS[str(tried.idxmin())].label}, with a held-out error of "
-        f"{tried.min():.2f} on average over layers"
+        f"{text_of(tried.min())} on average over layers"
     )
     if "lookup" in means.index:
-        text += f" (a table of mean outputs by subword, which reads no source: {means['lookup']:.2f})"
+        text += f" (a table of mean outputs by subword, which reads no source: {text_of(means['lookup'])})"
     return text + "."
 
 

@@ -29,6 +29,7 @@ from core.errors import ShapeError
 from core.models.identity import identity_tasks
 from core.options import MOST_LAYERS
 from core.results.export import Result, provenance
+from core.results.numbers import text_of
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -215,15 +216,22 @@ def make_headline(table: pd.DataFrame) -> str:
     if table.empty:
         return "The check could not be run; the reasons are below."
     most = table[table["blocks"] == table["blocks"].max()]
-    clauses = []
-    for truth, rows in most.groupby("truth", sort=False):
-        errors = rows.set_index("method")["nmse"]
-        best = str(errors.idxmin())
-        clause = f"{truth}: {METHODS[best].label} ({errors[best]:.3f}"
-        others = [name for name in ("kernel", "inn", "ols") if name in errors.index and name != best]
-        clause += "".join(f", {METHODS[name].label} {errors[name]:.3f}" for name in others) + ")"
-        clauses.append(clause)
-    return f"Known bijections of {most['blocks'].iloc[0]} blocks are undone best by, {'; '.join(clauses)}."
+    errors = most.pivot_table(index="truth", columns="method", values="nmse", sort=False)
+    best = errors.idxmin(axis=1)
+    clauses = [
+        f"{METHODS[str(name)].label} ({_listed(errors.loc[best == name, name])})" for name in dict.fromkeys(best)
+    ]
+    text = f"Known bijections of {most['blocks'].iloc[0]} blocks are undone best by {' and '.join(clauses)}"
+    others = [name for name in ("kernel", "inn", "ols") if name in errors and not (best == name).all()]
+    if not others:
+        return f"{text}: held-out errors."
+    more = "; ".join(f"{METHODS[name].label}: {_listed(errors[name])}" for name in others)
+    return f"{text}: held-out errors. Beside it, {more}."
+
+
+def _listed(errors: pd.Series[float]) -> str:
+    """Errors by form of the truth."""
+    return ", ".join(f"{truth} {text_of(float(error))}" for truth, error in errors.dropna().items())
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:

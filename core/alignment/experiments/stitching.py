@@ -277,9 +277,10 @@ def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
         f"{METHODS[mapped.idxmax()].label}; whole they reach {100 * home:.0f} %"
     )
     if "identity" in middle:
-        text += f", stitched without a map {100 * middle['identity']:.0f} %"
+        text += f", without a map {100 * middle['identity']:.0f} %"
     if "lookup" in middle:
-        text += f", and with a table of mean states by subword, which reads no source, {100 * middle['lookup']:.0f} %"
+        text += f", by a table of means by subword {100 * middle['lookup']:.0f} %"
+        return f"{text}. The table reads no source: what it reaches is the subword's alone."
     return text + "."
 
 

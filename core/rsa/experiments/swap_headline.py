@@ -15,7 +15,7 @@ from core.rsa.headline import layers_in_words, number
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_NAMED = 3
+MOST_NAMED, LED = 3, 2  # models with a sentence of their own, and in the first sentence
 FAR = 0.7  # relative size of a change beyond which two models hardly come from each other; unrelated ones are at 1.4
 
 
@@ -32,7 +32,7 @@ def needed_layers(rows: pd.DataFrame) -> tuple[list[int], list[int]]:
 
 
 def make_headline(tables: dict[str, pd.DataFrame]) -> str:
-    """Two sentences per model, or a count where there are many; says so where nothing could be exchanged."""
+    """What one layer costs, a sentence per model or a count where there are many; or that nothing was exchanged."""
     own, table = tables["own"], tables["swap"]
     if table.empty:
         return "No layer could be exchanged; the reasons are below."
@@ -42,7 +42,25 @@ def make_headline(tables: dict[str, pd.DataFrame]) -> str:
         for _, row in own.head(MOST_NAMED).iterrows()
     ]
     rest = len(own) - len(clauses)
-    return " ".join([*clauses, *([f"{rest} more in the table."] if rest > 0 else [])])
+    return " ".join([_lead(own, table, names), *clauses, *([f"{rest} more in the table."] if rest > 0 else [])])
+
+
+def _lead(own: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) -> str:
+    """The layer of each model whose exchange alone costs most, for certain."""
+    parts = []
+    for _, row in own.head(LED).iterrows():
+        rows, score = table[table["model"] == row["model"]], number(row["score"])
+        needed, _ = needed_layers(rows)
+        if not needed:
+            parts.append(f"{names[row['model']]} nothing for certain of {score}")
+            continue
+        single = rows[rows["way"] == "layer"]
+        worst = single.loc[single["loss"].idxmax()]
+        parts.append(
+            f"{names[row['model']]} up to {_loss(worst)} of {METRICS[str(row['task'])]} {score} "
+            f"(layer {int(worst['layer'])})"
+        )
+    return f"Exchanged for the base's, one layer costs {', '.join(parts)}."
 
 
 def make_notices(tables: dict[str, pd.DataFrame]) -> list[str]:

@@ -23,22 +23,20 @@ def make_headline(tables: dict[str, pd.DataFrame], measure: str, end: str) -> st
     top = int(table["layer"].max())
     label = MEASURES[measure].label
     start, late = (_at(table, model, top) for model in (first, last))
-    text = (
-        f"From {names[first]} to {names[last]}, {label} of the top layer with the end of training ({names[end]}) goes "
-        f"from {_band(start)} to {_band(late)}"
-    )
+    text = f"{label} of the top layer with the end of training goes from {_band(start)} to {_band(late)}"
+    said = f" From {names[first]} to {names[last]}, compared with {names[end]}"
     others, more = tables.get("others"), ""
     if others is not None and len(others):
         other = str(others["model"].iloc[0])
         there = _at(others, other, top)
         beyond = table[table["model"] == last].set_index("layer")["beyond"]
         more = f" Beyond that run it is furthest at layer {int(beyond.idxmax())} (by {number(float(beyond.max()))})."
-        text += f", where {short_names((end, other))[other]}, the end of another run, stands at {_band(there)}"
+        text += f"; {short_names((end, other))[other]}, the end of another run, has {_band(there)}"
     losses = tables["loss"]
     mine = losses[losses["model"].isin(models)]
     if len(mine) > 1:
-        text += f", while the loss falls from {mine['loss'].iloc[0]:.2f} to {mine['loss'].iloc[-1]:.2f}"
-    text = f"{text}.{more}"
+        said += f"; the loss goes from {mine['loss'].iloc[0]:.2f} to {mine['loss'].iloc[-1]:.2f}"
+    text = f"{text}.{said}.{more}"
     peaks = tables["peaks"]
     clear = peaks[peaks["clear"]]
     if clear.empty:

@@ -29,7 +29,7 @@ def make_headline(table: pd.DataFrame) -> str:
         bits = int(frozen["bits"].iloc[0])
         text = f"Rounded to {bits} bits, frozen layers are told from trained ones with an area of {_range(frozen)}"
         rival = f"{RIVALS['depth']} reaches {_of(frozen, 'depth')}"
-        parts.append(f"{text}, where {rival}; among layers of equal depth, {_range(frozen, 'same_depth')}.")
+        parts.append(f"{text}; {rival}. Among layers of equal depth it is {_range(frozen, 'same_depth')}.")
     planted = whole[whole["truth"] == "planted"]
     if len(planted):
         readings = {name: planted[planted["reading"] == name] for name in ("state", "drop", "answer")}

@@ -19,6 +19,7 @@ from core import options
 from core.errors import TaskError
 from core.results.export import Result, provenance
 from core.results.names import short_names
+from core.results.numbers import probability, text_of
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -243,20 +244,21 @@ def make_headline(spec: IntruderSpec, families: pd.DataFrame) -> str:
     total = families[families["family"] == ALL]
     names = short_names(list(total["model"]))
     parts = [
-        f"{names[row.model]} {row.intruders} of {row.looked} (Gaussian change of its size {row.null_mean:.3g}, "
-        f"{_p(row.p_value)})"
+        f"{names[row.model]} {row.intruders} of {row.looked} (Gaussian change of its size "
+        f"{text_of(row.null_mean, 'share')}, {_p(row.p_value)})"
         for row in total.itertuples()
     ]
-    more = total.loc[total["p_value"] < RARE, "model"]
+    more = [
+        f"{names[row.model]} ({row.intruders} of {row.looked}, {_p(row.p_value)})"
+        for row in total[total["p_value"] < RARE].itertuples()
+    ]
     if len(more) == len(total):
         said = "Fine-tuning adds directions that the base does not have"
     elif len(more):
-        said = (
-            f"Directions that the base does not have are more than noise makes in {', '.join(names[m] for m in more)}"
-        )
+        said = f"Directions that the base does not have are more than noise makes in {', '.join(more)}"
     else:
         said = "No more new directions than noise of the same size would make"
-    return f"{said}: intruders {'; '.join(parts)}."
+    return f"{said}. Intruders: {'; '.join(parts)}."
 
 
 def make_methods(spec: IntruderSpec) -> str:
@@ -284,4 +286,4 @@ def run_study(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None, **mo
 
 
 def _p(value: float) -> str:
-    return f"p = {value:.2g}".replace("0.", ".")
+    return f"p = {probability(value)}"

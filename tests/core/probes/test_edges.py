@@ -100,7 +100,7 @@ def test_the_table_has_every_row_that_makes_a_score_mean_something(box: dict[str
         assert rows_of(result, model=PLACES, probe=target, metric=BITS)["layer"].isna().all()
     known = result.table.dropna(subset=["value"])
     assert ((known["low"] <= known["value"] + 1e-9) & (known["value"] <= known["high"] + 1e-9)).mean() > 0.95
-    assert result.headline.startswith("Read from bert by a linear classifier: part of speech ")
+    assert result.headline.startswith("Read from bert: part of speech ")
     assert "parse" not in result.methods.lower().replace("parsed", "")
     assert "from the treebank" in result.methods
 

@@ -32,8 +32,7 @@ def two_texts(first: float, second: float, width: float) -> pd.DataFrame:
 def test_curves_in_short() -> None:
     curves = table(parse_0=[0.99, 0.8, 0.6], nli_0=[0.99, 0.95, 0.7])
     assert curves_sentence(result(curves)) == (
-        "parse-0 changes every layer from 1 up (RSA .60 [.56, .64] at layer 2); "
-        "nli-0 only the top layer (.70 [.66, .74] at layer 2)."
+        "parse-0 changes layers from 1 up (RSA .60 [.56, .64] at layer 2); nli-0 only the top layer (.70 [.66, .74])."
     )
 
 
@@ -41,7 +40,7 @@ def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:
     curves = table(parse_0=[0.99, 0.6], nli_0=[0.99, 0.7])
     curves["relative_change"] = [0.3, 0.3, 0.1, 0.1]
     said = curves_sentence(result(curves, references=table(seed_1=[0.9, 0.55])))
-    assert "Another seed, at layer 1: .55." in said
+    assert "Another seed: .55." in said  # at layer 1, which was named
     assert "Weight changes differ: .10 to .30." in said
 
 

@@ -140,8 +140,10 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     assert rows[["model", "family", "layer", "intruders"]].to_numpy().tolist() == [[spec.models[0], "ff1", 2, 1]]
     total = result.table.query("family == 'all'").set_index("model")
     assert total.loc[spec.models[0], "p_value"] < 0.01 <= total.loc[spec.models[1], "p_value"]
-    assert result.headline.startswith("Directions that the base does not have are more than noise makes in planted-0: ")
-    assert "planted-0 1 of 4" in result.headline
+    assert result.headline.startswith(
+        "Directions that the base does not have are more than noise makes in planted-0 (1 of 4"
+    )
+    assert ". Intruders: planted-0 1 of 4" in result.headline
     for name, table in result.tables.items():
         assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
     assert "Ff1" in str(figures(result)["intruders"].to_dict())

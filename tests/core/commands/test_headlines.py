@@ -1,0 +1,64 @@
+"""What stands above the figures in the box: sentences of two lines at most, whose numbers are written alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from core.alignment import view_headlines as alignment
+from core.commands.answers import Request, requests
+from core.errors import NotStoredError
+from core.probes.tables import NAMES
+from core.probes.view_headlines import scores_sentence
+from core.results.headlines import LONGEST, lead_of
+from core.rsa import view_headlines as rsa
+from core.runs.tasks import Signal
+from core.weights import view_headlines as weights
+
+ODD = re.compile(r"(?<![\d.,])0\.\d|\d%")  # 0.47 for .47, 47% for 47 %
+VIEWS: dict[str, tuple[Any, ...]] = {
+    "rsa": (rsa.curves_sentence, rsa.grid_sentence, rsa.texts_sentence),
+    "weights": (
+        *(weights.map_sentence, weights.neighbours_sentence),
+        *(weights.distances_sentence, weights.depth_sentence),
+    ),
+    "align": (
+        *(alignment.method_sentence, alignment.layer_sentence, alignment.grid_sentence),
+        *(alignment.pairs_sentence, alignment.training_sentence),
+    ),
+    "probe": tuple(lambda result, metric=metric: scores_sentence(result, metric) for metric in NAMES),
+}
+FEWEST = 20
+
+
+def shown(request: Request, result: Any) -> Iterator[str]:
+    """What stands above the figures of a result."""
+    study = getattr(result, "study", "")
+    if study not in VIEWS:
+        yield lead_of(getattr(result, "headline", ""))
+    for sentence in VIEWS.get(study, ()):
+        yield sentence(result)
+
+
+@pytest.mark.usefixtures("box_answers")
+def test_headlines_in_the_box_are_short_and_their_numbers_are_written_alike() -> None:
+    said: list[str] = []
+    for request in requests():
+        try:
+            result = request.run(cancel=Signal(look_only=True, patience=60.0))
+        except NotStoredError:  # which test_answers tells of
+            continue
+        said += filter(None, shown(request, result))
+    assert len(set(said)) >= FEWEST
+    assert [text for text in said if len(text) > LONGEST] == []
+    assert [text for text in said if ODD.search(text)] == []
+
+
+def test_the_lead_is_the_first_sentence_of_a_long_headline() -> None:
+    rest = "Then much more of it, " + "on and on " * 20
+    assert lead_of(f"It costs .10 [.09, .11] at most. {rest}.") == "It costs .10 [.09, .11] at most."
+    assert lead_of("Short. And whole.") == "Short. And whole."
+    assert lead_of(rest) == rest
