@@ -15,6 +15,7 @@ import streamlit as st
 from core.commands.answers import read_cards
 from core.commands.examples import EXAMPLES, Example
 from core.results.charts import GREY
+from core.results.numbers import label_expr
 from ui import shell
 from ui.figures import page_theme, paired_colours, themed
 from ui.shared import made_once
@@ -70,7 +71,8 @@ def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
     """
     series: Sequence[Mapping[str, Any]] = card["series"]
     kinds = {"lines": _lines, "bars": _bars, "arcs": _arcs}
-    return {"width": "container", **kinds[card["kind"]](series)}
+    padding = {"top": 5, "right": 5, "left": 5, "bottom": 0}
+    return {"width": "container", "padding": padding, **kinds[card["kind"]](series)}
 
 
 def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -146,4 +148,4 @@ def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _few() -> dict[str, Any]:
-    return {"tickCount": 3, "grid": False}
+    return {"tickCount": 3, "grid": False, "labelExpr": label_expr("share")}
