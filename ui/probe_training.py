@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core import options
 from core.errors import PalimpsestError
-from core.options import Option, options_of
+from core.options import Option, Spec, options_of
 from core.probes.experiments import training_charts
 from core.probes.experiments.training import ProbeTrainingSpec, run_study, seconds
+from core.probes.experiments.training_charts import METRICS
 from core.probes.experiments.training_headline import view_sentence
 from core.probes.spec import ProbeSpec
 from core.probes.tables import NAMES
@@ -46,7 +48,22 @@ CAVEATS = """
 - **One run.** Bands are over sentences and probes. Another seed may rise earlier or later.
 """
 EARLIER = {option.name: option for option in options_of(ProbeTrainingSpec)}
-OPTIONS: list[Option] = [replace(EARLIER[name], name=ours) for ours, name in OWN.items()]
+
+
+@dataclass(frozen=True)
+class Display(Spec):
+    """What is shown of the study: in the address, no part of the study."""
+
+    score: str = options.choice(
+        "Score", METRICS[0], {metric: NAMES[metric] for metric in METRICS}, titled=True, help="What the charts show."
+    )
+
+
+SCORE = "step_score"  # in the address
+OPTIONS: list[Option] = [
+    *(replace(EARLIER[name], name=ours) for ours, name in OWN.items()),
+    *(replace(option, name=SCORE) for option in options_of(Display)),
+]
 
 
 def training_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> None:
@@ -77,15 +94,14 @@ def training_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator)
 
 def _draw(form: Form[ProbeSpec], result: Result) -> None:
     """The best layer in one score, the loss, every layer; the downloads, the tables."""
-    there = [metric for metric in training_charts.METRICS if (result.tables["best"]["metric"] == metric).any()]
     headline = st.container()  # the sentence is the score's, which is chosen below
+    form.address.tell(SCORE)
     metric = str(
         st.segmented_control(
-            "Score", there, default=there[0], required=True, key=form.address.key("training score"),
-            format_func=NAMES.__getitem__, label_visibility="collapsed",
+            "Score", METRICS, required=True, key=form.address.key(SCORE), format_func=NAMES.__getitem__,
+            label_visibility="collapsed",
         )
     )  # fmt: skip
-
     with headline:
         show_headline(result, view_sentence(result.tables, metric), form.bar)
 

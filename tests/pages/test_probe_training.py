@@ -26,9 +26,10 @@ def test_a_run_is_probed_when_its_button_is_pressed() -> None:
     assert not app.error
     assert figures(app) == 3
     assert headline(app).startswith("UUAS ")
-    app.segmented_control(key="probe/training score").set_value("dspr")
+    app.segmented_control(key="probe/step_score").set_value("dspr")
     settle(app.run())
     assert headline(app).startswith("DSpr.")
+    assert app.query_params["step_score"] == "dspr"
     assert app.query_params["steps"] == "zoo:seed-0@step-0"
     app.multiselect(key="probe/steps").set_value(["zoo:nothing@step-*"])
     next(button for button in app.button if button.label.startswith("Run, about")).click()
