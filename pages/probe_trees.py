@@ -14,7 +14,7 @@ from core.probes.study import figures, run_study
 from ui import edge_views, kept, lessons, probe_training, shell
 from ui.forms import Form
 from ui.layers import layer_option
-from ui.probe_views import SENTENCE_VIEW, ranks_view, scores_view, sentence_view
+from ui.probe_views import OPTIONS, SENTENCE_VIEW, ranks_view, scores_view, sentence_view
 from ui.probe_words import CAVEATS, FORMULAS
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
@@ -43,7 +43,7 @@ aside = shell.open_page(
     "A linear map is trained so that distances between word vectors become distances in the dependency tree. Where "
     "that works, the tree can be read off the vectors: layer by layer, before and after fine-tuning.",
 )
-form = Form("probe", ProbeSpec, display=(*options_of(Display), *edge_views.OPTIONS, *probe_training.OPTIONS))
+form = Form("probe", ProbeSpec, display=(*options_of(Display), *OPTIONS, *edge_views.OPTIONS, *probe_training.OPTIONS))
 with form.body():
     left, right = st.columns([4, 1])
     with left:

@@ -10,7 +10,17 @@ from core import options
 from core.alignment.spec import AlignSpec
 from core.alignment.study import figures, run_study
 from ui import kept, lessons, shell
-from ui.alignment_views import CAVEATS, EXPERIMENT_OPTIONS, EXPERIMENTS, FORMULAS, GROUPS, METHOD, VIEWS, show_view
+from ui.alignment_views import (
+    CAVEATS,
+    EXPERIMENT_OPTIONS,
+    EXPERIMENTS,
+    FORMULAS,
+    GROUPS,
+    METHOD,
+    SHOWN,
+    VIEWS,
+    show_view,
+)
 from ui.forms import Form
 from ui.layers import layer_option
 from ui.results import show_headline, show_method
@@ -31,7 +41,7 @@ aside = shell.open_page(
     "The same words through models that differ in nothing but their random seed: if one space is the other one bent, "
     "a map fitted on some words should carry over to words that it has never seen.",
 )
-form = Form("alignment", AlignSpec, display=(*options.options_of(Display), *EXPERIMENT_OPTIONS))
+form = Form("alignment", AlignSpec, display=(*options.options_of(Display), *SHOWN, *EXPERIMENT_OPTIONS))
 with form.body():
     left, right = st.columns([3, 4])
     with left:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from core import options
 from core.alignment import charts, view_headlines
 from core.alignment.experiments import attention, check, stitching
 from core.alignment.headline import judged
@@ -22,6 +23,7 @@ from core.options import Option, Spec, options_of
 from core.results.names import short_names
 from core.results.panels import Panels
 from ui import lessons
+from ui.controls import KEPT
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
@@ -174,22 +176,35 @@ def space(address: Address, result: Result) -> None:
     headline = st.container()  # the sentence is the map's, which is chosen below
     left, middle, right = st.columns([3, 2, 4], vertical_alignment="bottom")
     names = short_names(refs)
-    source, target = left.selectbox(
+    named = {" into ".join((refs[a], refs[b])): (a, b) for a, b in pairs}
+    first = next(iter(named))  # "" stands for it: no pair was chosen
+    if address["pair"] == first:
+        address.set("pair", "")
+    address.among("pair", named, "")
+    chosen = left.selectbox(
         "Pair",
-        pairs,
-        key="alignment/space pair",
-        format_func=lambda pair: f"{names[refs[pair[0]]]} into {names[refs[pair[1]]]}",
-        help="Source and target of the map.",
+        ["", *list(named)[1:]],
+        key=address.key("pair"),
+        format_func=lambda pair: " into ".join(names[refs[number]] for number in named[pair or first]),
+        help=address.options["pair"].help,
+        **KEPT,
     )
+    source, target = named[chosen or first]
     offered = [name for number, name in enumerate(methods) if drawn[number, source, target]]
-    default = offered.index("ridge") if "ridge" in offered else 0
-    method = middle.selectbox(
-        "Map",
-        offered,
-        index=default,
-        key="alignment/space map",
-        format_func=lambda name: METHODS[name].label,
-        help="How the source was mapped onto the target.",
+    usual = "ridge" if "ridge" in offered else offered[0]
+    if address["map"] == usual:
+        address.set("map", "")
+    address.among("map", offered, "")
+    method = (
+        middle.selectbox(
+            "Map",
+            ["" if name == usual else name for name in offered],
+            key=address.key("map"),
+            format_func=lambda name: METHODS[name or usual].label,
+            help=address.options["map"].help,
+            **KEPT,
+        )
+        or usual
     )
     layers = sorted({int(layer) for layer in result.table["layer"]})
     with right:
@@ -218,7 +233,18 @@ def _own_options(view: str, study: ModuleType) -> list[Option]:
     return [replace(known[name], name=ours) for ours, name in OWN[view].items()]
 
 
+@dataclass(frozen=True)
+class Shown(Spec):
+    """What *The space* shows: in the address, no part of the study."""
+
+    pair: str = options.line("Pair", help="Source and target of the map.")
+    map: str = options.choice(
+        "Map", "", {"": ""} | dict.fromkeys(METHODS, ""), help="How the source was mapped onto the target."
+    )
+
+
 STUDIES: dict[str, ModuleType] = {STITCHING: stitching, CHECK: check, ATTENTION: attention}
+SHOWN = options_of(Shown)
 EXPERIMENT_OPTIONS = [option for view, study in STUDIES.items() for option in _own_options(view, study)]
 
 

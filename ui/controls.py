@@ -12,6 +12,8 @@ from ui.links import Address
 from ui.models import model_options
 
 TEXTS = ("demo", "demo-gold")
+# For a widget whose value is in the address: in a view without it streamlit would give its first value back.
+KEPT: dict[str, Any] = {"persist_state": "page"}
 
 
 def draw_control(address: Address, name: str, **layout: Any) -> Any:
@@ -21,7 +23,7 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
     before it has drawn the widget, draws the next run's default.
     """
     option, value = address.options[name], address[name]
-    about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **layout}
+    about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **KEPT, **layout}
     label = about.pop("label", option.label)
     match option.kind:
         case "whole":

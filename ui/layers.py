@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from core import options
+from ui.controls import KEPT
 from ui.links import Address
 
 STEP = 1.2  # seconds that a layer is shown while they are played
@@ -43,7 +44,7 @@ def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = 
     _advance(address, layers)
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     row.markdown("Layer", help=help or "0 is the embedding output.", width="content")
-    chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed")
+    chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT)
     if chosen != own:
         state.pop(auto, None)
     plays = bool(state.get(_playing(address)))

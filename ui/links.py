@@ -8,7 +8,7 @@ untrusted: each value goes through its option's check, and what is refused is le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -68,6 +68,22 @@ class Address:
         """Give an option another value, before its widget is drawn."""
         st.session_state[self.key(name)] = value
         self.update()
+
+    def among(self, name: str, known: Collection[Any], otherwise: Any) -> Any:
+        """The option's value where what is shown has it; else another one, with a sentence if it was asked for.
+
+        Call it before the option's widget is drawn, which then offers `known` and `otherwise`.
+        """
+        value = self[name]
+        if value in known or value == otherwise:
+            return value
+        if value != self.options[name].default:
+            st.warning(
+                f"{quote(str(value))} is asked for, which this study does not have: it is left out.",
+                icon=":material/link_off:",
+            )
+        self.set(name, otherwise)
+        return otherwise
 
     def forget_refused(self) -> None:
         """The user has chosen for themselves: what the link said no longer matters."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from core import options
+from core.options import options_of
+from core.options.option import LONGEST_LINE
 from core.probes import charts, sentence_charts, word_charts
 from core.probes.sentences import (
     SENTENCE_SHOWN,
@@ -25,6 +28,7 @@ from core.probes.view_headlines import scores_sentence, sentence_line
 from core.results.export import chart_svg
 from core.results.names import short_name
 from ui import lessons
+from ui.controls import KEPT
 from ui.downloads import held, show_downloads
 from ui.figures import page_specs, show_charts
 from ui.layers import Picking, layer_slider, played
@@ -46,14 +50,18 @@ if TYPE_CHECKING:
     from core.text.reading import Text
     from ui.forms import Form
 
-TYPED, WORST, BEST = SOURCES = ("Type a sentence", "Worst of the test sentences", "Best of the test sentences")
+TYPED, WORST, BEST = "typed", "worst", "best"
+SOURCES = {
+    TYPED: "Type a sentence",
+    WORST: "Worst of the test sentences",
+    BEST: "Best of the test sentences",
+}
 LEGENDS = 128  # pixels of legends and margins round the arcs
 # Reached by the tab key: the arrow keys then scroll a sentence that is wider than the page.
 ARCS_SHOWN = (
     '<p class="small" tabindex="0">Parse above the words, prediction below; triangles mark the roots. Point at an arc '
     "for its distances.</p>"
 )
-SHOWN_MODEL = "probe/shown_model"
 SENTENCE_VIEW = "Sentence"
 BROWSED = 40  # worst and best sentences to choose among
 SWEPT_HELP = "For each of them one probe of every rank is trained."
@@ -69,6 +77,22 @@ METRICS_HELP = "  \n".join(
 )
 
 
+@dataclass(frozen=True)
+class Shown(options.Spec):
+    """What the views of the probes show: in the address, no part of the study."""
+
+    metric: str = options.choice("Metric", next(iter(NAMES)), NAMES, help=METRICS_HELP, titled=True)
+    selectivity: bool = options.flag(
+        "Selectivity", False, help="The score less that on control trees, mean over their draws."
+    )
+    source: str = options.choice("Sentence", TYPED, SOURCES, help="Where the sentence is from.", titled=True)
+    sentence: str = options.line("Sentence", SENTENCE_SHOWN, help="The sentence whose tree is drawn.")
+    tree_of: str = options.line("Model", help="Whose vectors the tree is read off.")
+
+
+OPTIONS = options_of(Shown)
+
+
 def _sentence_at(point: Mapping[str, Any]) -> dict[str, Any]:
     """A sentence at the layer that was clicked."""
     return {"view": SENTENCE_VIEW, "layer": int(point["layer"])} if "layer" in point else {}
@@ -78,13 +102,17 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     """Curves by layer in one metric, the difference from the base beside them, the table."""
     there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
     selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
+    address = form.address
+    address.among("metric", there, there[0])
     with form.bar, st.popover("Metric", icon=":material/tune:", help=METRICS_HELP):
+        for name in ("metric", "selectivity"):
+            address.tell(name)
         chosen = st.segmented_control(
-            "Metric", there, default=there[0], required=True, key="probe/metric", format_func=NAMES.__getitem__,
-            label_visibility="collapsed",
+            "Metric", there, required=True, key=address.key("metric"), format_func=NAMES.__getitem__,
+            label_visibility="collapsed", **KEPT,
         )  # fmt: skip
         less = selective and st.toggle(
-            "Selectivity", key="probe/selectivity", help="The score less that on control trees, mean over their draws."
+            "Selectivity", key=address.key("selectivity"), help=address.options["selectivity"].help, **KEPT
         )
     metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
     show_headline(result, scores_sentence(result, metric), form.bar)
@@ -140,20 +168,25 @@ def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
 def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) -> None:
     headline = st.container()  # how many edges are found is known once they are
     left, right = st.columns([5, 2], vertical_alignment="center")
+    for name in ("source", "sentence"):
+        address.tell(name)
     source = left.segmented_control(
-        "Sentence", SOURCES, default=TYPED, required=True, key="probe/source", label_visibility="collapsed"
+        "Sentence", list(SOURCES), required=True, key=address.key("source"), format_func=SOURCES.__getitem__,
+        label_visibility="collapsed", **KEPT,
+    )  # fmt: skip
+    offered = ["", *drawable[1:]]  # nothing chosen is the first
+    if address["tree_of"] == drawable[0]:
+        address.set("tree_of", "")
+    address.among("tree_of", offered, "")
+    chosen = right.selectbox(
+        "Model",
+        offered,
+        key=address.key("tree_of"),
+        format_func=lambda ref: f"Model: {short_name(ref or drawable[0])}",
+        label_visibility="collapsed",
+        **KEPT,
     )
-    if st.session_state.get(SHOWN_MODEL) not in drawable:
-        st.session_state[SHOWN_MODEL] = drawable[0]
-    model = str(
-        right.selectbox(
-            "Model",
-            drawable,
-            key=SHOWN_MODEL,
-            format_func=lambda ref: f"Model: {short_name(ref)}",
-            label_visibility="collapsed",
-        )
-    )
+    model = str(chosen or drawable[0])
     layers = result.probes[model].layers
     best = result.best_layer(model)
     left, right = st.columns([4, 3], vertical_alignment="center")
@@ -161,10 +194,11 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
         layer = layer_slider(
             address, layers, best, f"0 is the embedding output; {short_name(model)} is best in {best}."
         )
+    address.update()
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)
     if source == TYPED:
         text = left.text_input(
-            "Sentence", SENTENCE_SHOWN, key="probe/sentence", max_chars=3_000, label_visibility="collapsed"
+            "Sentence", key=address.key("sentence"), max_chars=LONGEST_LINE, label_visibility="collapsed", **KEPT
         )
         read = _read(replace(spec, text=text or ""))
     else:

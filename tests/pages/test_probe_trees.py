@@ -85,6 +85,38 @@ def test_a_second_reader_gets_the_charts_of_the_first(
     assert not drawn
 
 
+def test_metric_sentence_and_model_are_in_the_link_and_come_back_from_it(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **link)
+    app.segmented_control(key="probe/metric").set_value("dspr")
+    app.toggle(key="probe/selectivity").set_value(True)
+    app.run()
+    app.segmented_control(key="probe/view").set_value("Sentence")
+    settle(app.run())
+    app.text_input(key="probe/sentence").set_value("'A \"dog\"' <script>& went & out?")
+    app.selectbox(key="probe/tree_of").set_value(link["models"][1])
+    settle(app.run())
+    given = dict(app.query_params)
+    assert {name: given[name] for name in ("metric", "selectivity", "sentence", "tree_of")} == {
+        "metric": "dspr",
+        "selectivity": "true",
+        "sentence": "'A \"dog\"' <script>& went & out?",
+        "tree_of": link["models"][1],
+    }
+    again = open_page(PAGE, **given)
+    assert not again.exception
+    assert again.text_input(key="probe/sentence").value == given["sentence"]
+    assert headline(again) == headline(app)
+    assert set(open_page(PAGE, **{**given, "view": "By layer"}).dataframe[0].value["metric"]) == {"dspr selectivity"}
+
+
+def test_a_model_that_the_study_has_not_is_left_out_with_a_sentence(link: dict[str, str | list[str]]) -> None:
+    app = open_page(PAGE, **link, view="Sentence", tree_of="zoo:<script>", metric="nonsense")
+    assert not app.exception
+    assert figures(app) == 4
+    assert "zoo:<script>" in [warning.value for warning in app.warning][-1]
+    assert any("metric takes one of" in warning.value for warning in app.warning)
+
+
 def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
     app.text_input(key="probe/sentence").set_value("The dog went out. The man opened the door.")
@@ -95,7 +127,7 @@ def test_of_several_sentences_one_is_chosen(link: dict[str, str | list[str]]) ->
 
 def test_worst_and_best_sentences_are_browsed(link: dict[str, str | list[str]]) -> None:
     app = open_page(PAGE, **link, view="Sentence")
-    for source in ("Worst of the test sentences", "Best of the test sentences"):
+    for source in ("worst", "best"):
         app.segmented_control(key="probe/source").set_value(source)
         settle(app.run())
         assert not app.exception

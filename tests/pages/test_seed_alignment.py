@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.alignment import study
 from tests.core.alignment.conftest import LABELLED, WORDS, save_classifier
-from tests.pages.conftest import open_page, sentences
+from tests.pages.conftest import headline, open_page, sentences
 from ui.alignment_views import ATTENTION, CHECK, EXPERIMENT_VIEWS, SPACE, STITCHING, STUDY_VIEWS, TRAINING
 
 PAGE = "pages/seed_alignment.py"
@@ -67,10 +67,23 @@ def test_every_view_of_the_study_is_there_and_drawn_once(view: str, drawn: list[
 def test_the_slider_of_the_space_moves_through_the_layers() -> None:
     app = open_page(PAGE, **LINK, view=SPACE)
     app.select_slider(key="alignment/layer").set_value(0)
-    app.selectbox(key="alignment/space map").set_value("procrustes")
+    app.selectbox(key="alignment/map").set_value("procrustes")
+    app.selectbox(key="alignment/pair").set_value("zoo:seed-1 into zoo:seed-0")
     app.run()
     assert not app.exception
     assert charts(app) == 2
+    given = dict(app.query_params)
+    assert given["map"] == "procrustes"
+    assert given["pair"] == "zoo:seed-1 into zoo:seed-0"
+    again = open_page(PAGE, **given)
+    assert headline(again) == headline(app) != headline(open_page(PAGE, **LINK, view=SPACE))
+
+
+def test_a_pair_and_a_map_that_the_study_has_not_are_left_out_with_a_sentence() -> None:
+    app = open_page(PAGE, **LINK, view=SPACE, pair="a into b", map="inn")
+    assert not app.exception
+    assert charts(app) == 2
+    assert [warning.value.partition(" is asked")[0] for warning in app.warning] == ["`a into b`", "`inn`"]
 
 
 def press(app: AppTest, label: str) -> AppTest:
