@@ -5,15 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.models import zoo_models
-from core.rsa.charts import similarity_chart
-from core.rsa.study import run_study
 from ui import shell
 from ui.box import box_table
 from ui.examples import show_examples
 from ui.pair_card import show_pair_card
-from ui.results import show_charts, show_headline
-from ui.run_panel import run_panel
-from ui.studies import contents, first_study
 
 shell.open_page(
     "Written over, never erased",
@@ -35,22 +30,6 @@ if zoo_models():
 
 st.header("One pair, one report", anchor=False)
 show_pair_card()
-
-st.header("A first look", anchor=False)
-if zoo_models():
-    study = first_study()
-    result = run_panel(
-        "RSA",
-        study,
-        lambda progress, cancel: run_study(study, progress=progress, cancel=cancel),
-        identity=("", contents(study.base, *study.compare)),
-        quiet=True,
-    )
-    if result is not None and len(result.table):
-        show_headline(result)
-        shown = result
-        show_charts(lambda: [similarity_chart(shown)], key="first", alt_text=shown.headline, result=shown)
-        st.page_link("pages/rsa.py", label="Change models, text or measure", icon=":material/arrow_forward:")
 
 st.header("In the box", anchor=False)
 with st.container(width=shell.PROSE):

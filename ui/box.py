@@ -37,7 +37,7 @@ def box_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
         {
             "models": _names([str(entry["ref"]) for entry in group]),
             "trained for": TASKS.get(task, task.replace("-", " ").capitalize()) + otherwise,
-            "from": base,
+            "from": base.removeprefix("zoo:"),
             "score": _scores(group),
         }
         for (task, base, otherwise), group in groups.items()

@@ -117,7 +117,7 @@ def page_specs(
         drawn = made.charts if isinstance(made, Panels) else made
 
         def ready(chart: alt.TopLevelMixin) -> dict[str, Any]:
-            spec = themed(chart.to_dict(), theme, colours)
+            spec = themed(chart.to_dict(validate=False), theme, colours)  # the tests validate; it takes a third
             return with_arrow_data(enlarged(spec) if hall else spec)
 
         found = [ready(chart) for chart in drawn]

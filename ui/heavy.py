@@ -1,12 +1,30 @@
-"""Imports that take their time: out of the collector's sight once they are there."""
+"""Imports that take their time: before a reader waits for them, and out of the collector's sight afterwards."""
 
 from __future__ import annotations
 
 import gc
 import sys
+import threading
+from importlib import import_module
 
 HEAVY = ("altair", "datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
+FIRST = ("pandas", "altair")  # what any figure needs
+FIGURES = tuple(
+    f"core.{room}.{part}" for room in ("rsa", "probes", "weights", "alignment") for part in ("study", "charts")
+)
 _frozen: set[str] = set()
+
+
+def warm() -> threading.Thread:
+    """Import what figures need in the background, while a browser is still loading its own half."""
+    thread = threading.Thread(target=_import_all, name="warming", daemon=True)
+    thread.start()
+    return thread
+
+
+def _import_all() -> None:
+    for name in (*FIRST, *FIGURES):
+        import_module(name)
 
 
 def freeze_heavy_imports() -> bool:

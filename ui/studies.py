@@ -1,15 +1,9 @@
-"""The study that runs by itself: the first figure of the home page and of the RSA page, computed once for both."""
+"""What a study of the pages is made of, beside its spec."""
 
 from __future__ import annotations
 
 from core.errors import PalimpsestError
 from core.models import fingerprint
-from core.rsa.spec import RsaSpec
-
-
-def first_study() -> RsaSpec:
-    """Three fine-tunes of the box against the model that they come from, on a sample that takes seconds."""
-    return RsaSpec()
 
 
 def contents(*refs: str) -> tuple[str, ...]:

@@ -17,8 +17,7 @@ from streamlit.testing.v1 import AppTest, app_test
 
 from core.limits import MODE
 from core.models import zoo_models
-from core.rsa.spec import RsaSpec
-from ui import figures, studies
+from ui import figures
 from ui.figures import themed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,7 +107,7 @@ def settle(app: AppTest, seconds: float = 280) -> AppTest:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Every chart that a page draws from here on, as it is before it has the page's colours; the home page has none."""
+    """Every chart that a page draws from here on, as it is before it has the page's colours."""
     charts: list[object] = []
 
     def noted(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> dict[str, Any]:
@@ -116,7 +115,6 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         return themed(spec, theme, colours)
 
     monkeypatch.setattr(figures, "themed", noted)
-    monkeypatch.setattr(studies, "first_study", lambda: RsaSpec(base="zoo:none"))
     return charts
 
 

@@ -61,7 +61,7 @@ def test_an_experiment_that_came_with_the_box_needs_no_start(view: str) -> None:
 def test_home_has_a_card_for_each_example_with_figure_and_finding() -> None:
     app = open_page("pages/home.py")
     assert not app.exception
-    assert len(app.get("vega_lite_chart")) == len(EXAMPLES) + 1
+    assert len(app.get("vega_lite_chart")) == len(EXAMPLES)
     assert {example.title for example in EXAMPLES} <= {
         link.proto.label.strip("*").replace("\\", "") for link in app.get("page_link")
     }

@@ -108,7 +108,7 @@ def test_the_box_as_a_table_takes_whatever_the_manifest_lacks() -> None:
         *("Masked language model", "Masked language model, on the way"),
         *("Natural language inference", "Question answering", ""),
     ]
-    assert table["from"].tolist() == ["scratch", "scratch", "zoo:seed-0", "scratch", "scratch"]
+    assert table["from"].tolist() == ["scratch", "scratch", "seed-0", "scratch", "scratch"]
     assert len(box_table([])) == 0
 
 
