@@ -18,6 +18,7 @@ from core.probes.spec import ProbeSpec
 from core.probes.tables import NAMES
 from core.results.panels import Panels
 from core.results.progress import loss_chart
+from ui.controls import KEPT
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.results import show_charts, show_headline, show_method, show_table
@@ -99,7 +100,7 @@ def _draw(form: Form[ProbeSpec], result: Result) -> None:
     metric = str(
         st.segmented_control(
             "Score", METRICS, required=True, key=form.address.key(SCORE), format_func=NAMES.__getitem__,
-            label_visibility="collapsed",
+            label_visibility="collapsed", **KEPT,
         )
     )  # fmt: skip
     with headline:
