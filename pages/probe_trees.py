@@ -14,7 +14,8 @@ from core.probes.study import figures, run_study
 from ui import edge_views, kept, lessons, probe_training, shell
 from ui.forms import Form
 from ui.layers import layer_option
-from ui.probe_views import OPTIONS, SENTENCE_VIEW, ranks_view, scores_view, sentence_view
+from ui.probe_ranks import ranks_view
+from ui.probe_views import OPTIONS, SENTENCE_VIEW, scores_view, sentence_view
 from ui.probe_words import CAVEATS, FORMULAS
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
