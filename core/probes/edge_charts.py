@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 300
+HEIGHT = 286
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
 VIEWS = {
     ACCURACY: "Accuracy (%)",
@@ -78,7 +78,7 @@ def edges_chart(result: Result, target: str, view: str = ACCURACY) -> alt.TopLev
         *(Tip("value", label, kind), Tip("low", "Band, 95 %", kind)),
     )
     what = NAMES[target].capitalize()
-    below = "bands: 95 %, over sentences" + ("" if control.empty else "; dotted: on control labels")
+    below = "bands: 95 %, sentences" if control.empty else "bands: 95 %; dotted: control labels"
     words = lines_in_words(
         table, what, x="layer", y="value", x_title="Layer", y_title=label, kind=kind, names=list(looks)
     )

@@ -31,6 +31,7 @@ def heatmap(
     order: tuple[Any, Any] = (None, "descending"),
     angle: int = 0,
     height: float = 320,
+    limit: int = 130,
 ) -> alt.LayerChart:
     """A heatmap that stretches to its container.
 
@@ -45,6 +46,7 @@ def heatmap(
         order: How columns and rows are sorted, as Vega-Lite takes it.
         angle: Of the names of columns.
         height: On a page.
+        limit: Most pixels of a row's or a column's name.
     """
     import altair as alt
 
@@ -53,7 +55,7 @@ def heatmap(
     rows, tooltip = told(table, tips)
     light = (1 - share if reverse else share) > TURN
     rows = rows.assign(written=[text_of(float(cell), kind) for cell in table[value]], light=light)
-    axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": 130}
+    axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": limit}
     base = alt.Chart(rows).encode(
         x=alt.X(f"{x}:O", title=titles[0], sort=order[0], axis=alt.Axis(labelAngle=angle, **axis)),
         y=alt.Y(f"{y}:O", title=titles[1], sort=order[1], axis=alt.Axis(**axis)),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
+HEADS = 290  # height of the plot of matched heads, below which stands a legend
 LOWEST = 1e-6  # errors below are drawn here: rounding
 OWN = "models by themselves"
 
@@ -80,7 +81,7 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
     ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
     title = "Correlation of matched heads"
     plane = layer_plane(
-        table, "correlation", title, ends, x_title="Layer (1 = the first above the embeddings)", height=HEIGHT
+        table, "correlation", title, ends, x_title="Layer (1 = the first above the embeddings)", height=HEADS
     )
     tips = (Tip("pair", "Models"), Tip("layer", "Layer", "whole"), Tip("head", "Head of the first", "whole"))
     rows, tooltip = told(table, (*tips, Tip("match", "Its match", "whole"), Tip("correlation", "Correlation", "share")))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from core.results.charts import gradient, heading
+from core.results.charts import heading
+from core.results.heatmaps import heatmap
+from core.results.numbers import Tip
+from core.results.words import cells_in_words
 from core.rsa.experiments.truth_headline import RIVALS, finder_label
 
 if TYPE_CHECKING:
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
 
 ROW = 26  # pixels
 COLUMNS = {
-    "frozen": "columns: bits that the fine-tune is rounded to",
-    "planted": "columns: its state, the drop from the layer below, its answer to the base's state",
+    "frozen": "bits that the fine-tune is rounded to",
+    "planted": "its state, the drop from below, its answer to the base's state",
 }
 TITLES = {"frozen": "Frozen fine-tunes: which states changed", "planted": "Planted layers: whose own weights changed"}
 
@@ -29,38 +32,26 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerC
         truth: "frozen" or "planted".
         matched: Whether weight changes were matched in size.
     """
-    import altair as alt
-
     table = result.table
     rows = table[(table["truth"] == truth) & (table["matched"] == matched)]
     rows = rows.assign(name=rows["finder"].map(finder_label), what=[column_name(row) for _, row in rows.iterrows()])
     rivals = [finder_label(name) for name in RIVALS]
     order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
-    base = alt.Chart(rows).encode(
-        x=alt.X(
-            "what:N", title=None, sort=list(dict.fromkeys(rows["what"])),
-            axis=alt.Axis(orient="top", labelAngle=0, labelOverlap=False),
-        ),
-        y=alt.Y("name:N", title=None, sort=order, axis=alt.Axis(labelLimit=220)),
-    )  # fmt: skip
-    tooltip = [
-        alt.Tooltip("name:N", title="Found by"),
-        alt.Tooltip("what:N", title="Read"),
-        *(alt.Tooltip(f"{field}:Q", title=title, format=".3f") for field, title in
-          (("auc", "Area"), ("low", "Band from"), ("high", "Band to"), ("same_depth", "At equal depth"))),
-        alt.Tooltip("changed:Q", title="Layers changed"),
-        alt.Tooltip("unchanged:Q", title="Layers unchanged"),
-    ]  # fmt: skip
-    scale = alt.Scale(scheme="viridis", domain=[0.5, 1.0], clamp=True)
-    cells = base.mark_rect().encode(
-        color=alt.Color("auc:Q", title="Area", scale=scale, legend=gradient()), tooltip=tooltip
+    tips = (
+        *(Tip("name", "Found by"), Tip("what", "Read"), Tip("auc", "Area", "share"), Tip("low", "Band, 95 %", "share")),
+        *(Tip("same_depth", "At equal depth", "share"), Tip("changed", "Layers changed", "whole")),
+        Tip("unchanged", "Layers unchanged", "whole"),
     )
-    dark = alt.condition("datum.auc > 0.8", alt.value("black"), alt.value("white"))
-    numbers = base.mark_text(fontSize=12).encode(text=alt.Text("auc:Q", format=".2f"), color=dark)
+    chart = heatmap(
+        rows, x="what", y="name", value="auc", titles=(None, None, "Area"), ends=(0.5, 1.0), tips=tips,
+        order=(list(dict.fromkeys(rows["what"])), order), height=ROW * len(order), limit=200,
+    )  # fmt: skip
     size = ", weight changes matched in size" if matched else ""
-    title = heading(TITLES[truth], [f"area under the curve{size}", COLUMNS[truth]])
-    chart = alt.layer(cells, numbers).properties(width="container", height=ROW * len(order), title=title)
-    return cast("alt.LayerChart", chart)
+    title = heading(TITLES[truth], f"area under the curve{size}; columns: {COLUMNS[truth]}")
+    words = cells_in_words(
+        rows, f"{TITLES[truth]}{size}", row="name", column="what", value="auc", value_title="area under the curve"
+    )
+    return cast("alt.LayerChart", chart.properties(title=title, description=words))
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
