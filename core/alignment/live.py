@@ -5,15 +5,18 @@ How models are run and entered stands in `core.models.running`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.alignment.linear import Aligner
+from core.alignment.protocol import rows_for
 from core.errors import ModelError
-from core.models.running import Batch, first_of, layer_list, states
+from core.models.running import Batch, answers_in_tuples, enter, first_of, layer_list, states
+from core.runs.tasks import tick
 
 BATCH = 64
 
@@ -91,4 +94,33 @@ def predict_labels(model: Any, tokenizer: Any, texts: Sequence[str]) -> np.ndarr
         with torch.inference_mode():
             output = model(input_ids=batch.ids, attention_mask=batch.mask)
         predicted[batch.sentences] = output.logits.argmax(-1).numpy()
+    return predicted
+
+
+def stitched_labels(
+    lower: Any, upper: Any, tokenizer: Any, labelled: Sequence[tuple[str, str]], aligners: Mapping[str, Aligner]
+) -> dict[str, np.ndarray]:
+    """Number of the class that each stitch gives each text, (layer, text) by method.
+
+    Args:
+        lower, upper: The source, which gives states, and the target, whose layers go on from them to its head.
+        tokenizer: Of both.
+        labelled: (text, label) pairs.
+        aligners: The maps by method.
+    """
+    shape = (1 + len(layer_list(upper)), len(labelled))
+    predicted = {name: np.zeros(shape, dtype=np.int64) for name in aligners}
+    done, in_tuple = 0, None
+    for batch in batches(tokenizer, [text for text, _ in labelled], split=False):
+        in_tuple = answers_in_tuples(upper, batch) if in_tuple is None else in_tuple
+        hidden, real = states(lower, batch), batch.mask.bool()
+        for name, aligner in aligners.items():
+            mapped = hidden.clone()
+            rows = aligner.transform(rows_for(aligner, hidden[:, real].double().numpy(), batch.ids[real].numpy()))
+            mapped[:, real] = torch.from_numpy(rows).to(mapped.dtype)
+            for layer in range(shape[0]):
+                logits = enter(upper, batch, layer, mapped[layer], in_tuple=in_tuple).logits
+                predicted[name][layer, batch.sentences] = logits.argmax(-1).numpy()
+        done += len(batch.sentences)
+        tick(done / len(labelled))
     return predicted

@@ -137,21 +137,34 @@ def run_rebuilt(
     try:
         for number, layer in enumerate(layers):
             places[number] = Passing(own[number], in_tuple) if layer is None else layer
-        with _entered(places, 0, hidden):
+        with _entered(places[0], hidden):
             return run_model(model, batch)
     finally:
         for number, layer in enumerate(own):
             places[number] = layer
 
 
-def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor) -> Any:
-    """The model's output when `hidden` (sentence, subword, d_model) stands in for its own state at `layer`."""
-    with _entered(layer_list(model), layer, hidden):
-        return run_model(model, batch)
+def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tuple: bool) -> Any:
+    """The model's output when `hidden` (sentence, subword, d_model) stands in for its own state at `layer`.
+
+    Layers below are not run.
+
+    Args:
+        in_tuple: See `answers_in_tuples`.
+
+    Raises:
+        ModelError: If the model has no such layer.
+    """
+    own = list(layer_list(model))
+    if not 0 <= layer <= len(own):
+        raise ModelError(f"The model has layers 0 to {len(own)}; it cannot be entered at {layer}.")
+    return run_rebuilt(model, batch, hidden, [*[None] * layer, *own[layer:]], in_tuple=in_tuple)
 
 
 @contextmanager
-def _entered(layers: nn.ModuleList, layer: int, hidden: Tensor) -> Iterator[None]:
+def _entered(lowest: nn.Module, hidden: Tensor) -> Iterator[None]:
+    """Within, `hidden` is what the lowest layer gets."""
+
     def before(
         module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -159,15 +172,7 @@ def _entered(layers: nn.ModuleList, layer: int, hidden: Tensor) -> Iterator[None
             return (hidden, *args[1:]), kwargs
         return args, {**kwargs, "hidden_states": hidden}
 
-    def after(module: nn.Module, inputs: Any, output: Any) -> Any:
-        return hidden if isinstance(output, Tensor) else (hidden, *output[1:])
-
-    if not 0 <= layer <= len(layers):
-        raise ModelError(f"The model has layers 0 to {len(layers)}; it cannot be entered at {layer}.")
-    if layer < len(layers):
-        handle = layers[layer].register_forward_pre_hook(before, with_kwargs=True)
-    else:
-        handle = layers[-1].register_forward_hook(after)
+    handle = lowest.register_forward_pre_hook(before, with_kwargs=True)
     try:
         yield
     finally:

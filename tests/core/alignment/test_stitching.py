@@ -8,7 +8,7 @@ import torch
 from core.alignment.experiments.stitching import stitch_pair
 from core.alignment.live import batches
 from core.errors import ModelError, ShapeError
-from core.models.running import enter, layer_list, states
+from core.models.running import answers_in_tuples, enter, layer_list, states
 from tests.core.alignment.conftest import LABELLED, save_classifier
 
 
@@ -26,7 +26,10 @@ def test_entering_a_model_with_its_own_states_changes_nothing(models) -> None:
         hidden = states(model, batch)
         torch.testing.assert_close(hidden, torch.stack(expected.hidden_states))
         for layer in range(len(hidden)):
-            assert torch.equal(enter(model, batch, layer, hidden[layer]).logits, expected.logits)
+            in_tuple = answers_in_tuples(model, batch)
+            assert torch.equal(enter(model, batch, layer, hidden[layer], in_tuple=in_tuple).logits, expected.logits)
+        with pytest.raises(ModelError, match="cannot be entered at"):
+            enter(model, batch, len(hidden), hidden[0], in_tuple=in_tuple)
 
 
 def test_a_model_stitched_into_itself_loses_nothing_at_any_layer(models, sentences) -> None:
