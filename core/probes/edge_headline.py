@@ -45,9 +45,9 @@ def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
         return "No model could be probed; the reasons are below."
     base = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
     names = short_names(best)
-    found = {target: _margin(tables, base, row) for target, row in best[base].items()}
+    ahead = {target: _margin(tables, base, row) for target, row in best[base].items()}
     clauses = [
-        f"{NAMES[target]} {row['value']:.0f} %{f' ({found[target]})' if found[target] else ''}"
+        f"{NAMES[target]} {row['value']:.0f} %{f' ({ahead[target]})' if ahead[target] else ''}"
         for target, row in best[base].items()
     ]
     layers = [f"{int(row['layer'])} for {NAMES[target]}" for target, row in best[base].items()]

@@ -37,7 +37,7 @@ def change_chart(result: Result, column: str) -> alt.TopLevelMixin:
         "relative_norm": ("Share of its norm", "norm of the change over the matrix's own"),
         "rank": ("Rank", f"directions that hold {energy} of its energy; a matrix that did not move has none"),
     }[column]
-    tips = (Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip(column, title, kind))
+    tips: tuple[Tip, ...] = (Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip(column, title, kind))
     if column == "rank":
         tips = (*tips, Tip("null_rank", "Gaussian matrix", "whole"))
     chart = heatmap(

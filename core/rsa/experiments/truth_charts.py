@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from core.results.charts import heading
 from core.results.heatmaps import heatmap
@@ -51,7 +51,7 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerC
     words = cells_in_words(
         rows, f"{TITLES[truth]}{size}", row="name", column="what", value="auc", value_title="area under the curve"
     )
-    return cast("alt.LayerChart", chart.properties(title=title, description=words))
+    return chart.properties(title=title, description=words)
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
