@@ -110,9 +110,9 @@ def stitched_labels(
     """
     shape = (1 + len(layer_list(upper)), len(labelled))
     predicted = {name: np.zeros(shape, dtype=np.int64) for name in aligners}
-    done, in_tuple = 0, None
-    for batch in batches(tokenizer, [text for text, _ in labelled], split=False):
-        in_tuple = answers_in_tuples(upper, batch) if in_tuple is None else in_tuple
+    done, parts = 0, list(batches(tokenizer, [text for text, _ in labelled], split=False))
+    in_tuple = bool(parts) and answers_in_tuples(upper, parts[0])
+    for batch in parts:
         hidden, real = states(lower, batch), batch.mask.bool()
         for name, aligner in aligners.items():
             mapped = hidden.clone()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LOSS = ("model", "steps", "tokens", "loss")
-LOW = 300
+LOW = 260
 APART = 4.0  # how many times nearer to 0 than the first step the place of a model that has seen nothing is
 
 

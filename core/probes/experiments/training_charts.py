@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from core.results.planes import Plane
 
-HEIGHT = 300
+HEIGHT = 260
 METRICS = ("uuas", "dspr")
 BEST, UNREAL = "best layer", "the same layer, control trees"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from core.results.planes import Plane
 
-HEIGHT = 300
+HEIGHT = 260
 
 
 def training_chart(result: Result) -> alt.LayerChart:
