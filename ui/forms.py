@@ -74,6 +74,7 @@ class Form(Generic[S]):
         self._drawn: set[str] = set()
         self.address = Address(page, (*options_of(spec), *display, *options_of(Manner)))
         self.address.open()
+        presenting.clear_stage()
         self.pressed = False
         self.bar = self.fold = st.container()
 
@@ -232,8 +233,8 @@ class Form(Generic[S]):
         Args:
             groups: Views by the name of their group, where they are too many for one row.
         """
+        presenting.show_keys(self.address, leave_only=lessons.waiting(self.address))
         lessons.predict(self.address)
-        presenting.show_keys(self.address)
         option = self.address.options["view"]
         offered = list(option.known)
         self.address.tell("view")

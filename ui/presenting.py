@@ -73,13 +73,18 @@ def clear_stage() -> None:
         st.html(_STYLE)
 
 
-def show_keys(address: Address) -> None:
-    """What the arrow keys do, as buttons: the keys press them. Nothing outside presentation mode."""
+def show_keys(address: Address, *, leave_only: bool = False) -> None:
+    """What the arrow keys do, as buttons: the keys press them. Nothing outside presentation mode.
+
+    Args:
+        address: The page's.
+        leave_only: The arrow keys belong to something else, such as a lesson's guess.
+    """
     if not presenting():
         return
     with st.container(horizontal=True, key=address.key("keys")):
         for name, less, more in (("view", "Left", "Right"), ("layer", "Down", "Up")):
-            if name in address.options:
+            if name in address.options and not leave_only:
                 for key, by in ((less, -1), (more, 1)):
                     st.button(
                         name.capitalize(),

@@ -18,7 +18,10 @@ from ui.text import plain
 KEPT = 6
 PLACE, OWN, HERE = "recent_place", "recent_studies", "page_at_hand"
 LONGEST = 200  # characters of a study's words; the list cuts what it has no room for, its help does not
-SHOWN = ("view", "layer", "lesson", "present")  # of an address: how a study is looked at
+SHOWN = (  # of an address: how a study is looked at
+    *("view", "layer", "lesson", "present", "metric", "selectivity", "source", "sentence", "tree_of"),
+    *("pair", "map", "colour"),
+)
 COPY = """
 export default function({ parentElement }) {
     const button = parentElement.querySelector("button");
@@ -119,7 +122,7 @@ def _draw() -> None:
             if page not in titles:
                 continue
             view = " ".join(dict(given).get("view", ()))
-            line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words)))
+            line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words))).replace("`", "'")  # one line
             st.page_link(
                 page,
                 label=plain(line),

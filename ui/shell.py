@@ -13,7 +13,6 @@ from streamlit.navigation.page import Page
 
 from core.limits import current_limits
 from core.runs.cores import available_cores
-from ui import presenting
 from ui.figures import page_theme
 
 if TYPE_CHECKING:
@@ -94,7 +93,6 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
         navigation()
         st.rerun()
     st.html(_style(page_theme()))
-    presenting.clear_stage()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.title(title, anchor=False, help=lead if brief else None, width="content")
         aside = st.container(width="content")

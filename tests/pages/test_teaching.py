@@ -26,3 +26,20 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     assert len(app.get("vega_lite_chart")) == 1
     assert "You said 0.00" in sentences(app)
     assert "too low" in sentences(app)
+
+
+def test_what_has_no_way_out_is_not_presented() -> None:
+    """Home and Teaching have no keys that leave: a link that presents them shows them as they are."""
+    styled = [element.proto.body for element in open_page("pages/teaching.py", present="1").get("html")]
+    assert not any("display: none !important" in body for body in styled)
+    styled = [element.proto.body for element in open_page("pages/rsa.py", present="1", lesson="1").get("html")]
+    assert any("display: none !important" in body for body in styled)
+
+
+def test_a_presented_lesson_leaves_the_arrow_keys_to_its_slider_until_there_is_a_guess() -> None:
+    app = open_page("pages/rsa.py", present="1", lesson="1")
+    keys = [str(button.key) for button in app.button]
+    assert "rsa/leave" in keys
+    assert not [key for key in keys if "view" in key]
+    next(button for button in app.button if button.label == "Look").click().run()
+    assert "rsa/view Left" in [str(button.key) for button in app.button]

@@ -60,6 +60,12 @@ def predict(address: Address) -> None:
     st.stop()
 
 
+def waiting(address: Address) -> bool:
+    """Whether a lesson is open on this page and waits for a guess."""
+    lesson = _open(address)
+    return lesson is not None and _guessed(lesson) is None
+
+
 def mark(page: str) -> Mark | None:
     """The guess as a mark in the page's figure; None outside a lesson."""
     lesson = LESSONS.get(page)
