@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.results.hand import Hand, hand
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -76,8 +78,8 @@ def heading(text: str, subtitle: str | list[str] = "") -> alt.Title:
 def columns_for(names: Iterable[str]) -> dict[str, str]:
     """As many columns of a legend as the chart's width has room for, all in one row where that is wide enough."""
     listed = [str(name) for name in names]
-    each = 7 * max(map(len, listed), default=1) + 28  # letters, the symbol and the gap
-    return {"expr": f"min({max(len(listed), 1)}, max(1, floor(width / {each})))"}
+    each = 0.58 * hand().letter * max(map(len, listed), default=1) + 28  # letters, the symbol and the gap
+    return {"expr": f"min({max(len(listed), 1)}, max(1, floor(width / {each:.0f})))"}
 
 
 def legend(columns: int | dict[str, str] = 2, width: int = 250, lines: bool = False, **more: Any) -> alt.Legend:
@@ -102,7 +104,8 @@ def gradient(title: str | None = None, **more: Any) -> alt.Legend:
     import altair as alt
 
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
-    return alt.Legend(orient="bottom", gradientLength=160, tickCount=5, **{**about, **more})
+    length = 160 * hand().letter / Hand().letter
+    return alt.Legend(orient="bottom", gradientLength=length, tickCount=5, **{**about, **more})
 
 
 def layer_axis(field: str = "layer:Q", title: str = LAYER_TITLE) -> alt.X:

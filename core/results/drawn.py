@@ -20,6 +20,7 @@ PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
 NARROW = 0.5  # mean width of a letter of a title, of its height
 ROOM = re.compile(r"^(?:max\()?width - (?P<room>[\d.]+)(?:, (?P<least>[\d.]+) \* width\))?$")  # as `Plane.x_of` says it
 COLUMNS = re.compile(r"^min\((?P<most>\d+), max\(1, floor\(width / (?P<each>[\d.]+)\)\)\)$")  # as `columns_for` does
+AXIS = 40.0  # units that stand beside a plot
 TRIES = 5  # of drawing several panels until they fill the width
 CLOSE = 0.5  # units by which a figure of several panels may miss its width
 
@@ -52,6 +53,8 @@ def sheet(
     spec["config"] = own | {name: own.get(name, {}) | part if isinstance(part, dict) else part
                             for name, part in _config(letter, thin).items()}  # fmt: skip
     panels = list(panels_of(spec))
+    if not panels:
+        spec = _with_columns(spec, width - 2 * padding - AXIS)
     for each in panels or [spec]:
         _wrap_title(each, (each.get("width") or width) if panels else width - 2 * padding, letter)
     if not titled:
@@ -127,6 +130,7 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
             "titleFontSize": letter,
             "titleFontWeight": "normal",
             "symbolSize": 60 * thin**2 + 10,
+            "layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 4}},
         },
         "text": {"fontSize": letter},
     }
@@ -206,10 +210,21 @@ def _at_width(node: Any, width: float) -> Any:
     found = ROOM.match(str(node.get("expr", "")))
     if found and "condition" not in node:
         return round(max(width - float(found["room"]), float(found["least"] or 0) * width), 1)
+    if COLUMNS.match(str(node.get("expr", ""))):
+        return _with_columns(node, width)
+    return {name: each if name in ("data", "datasets") else _at_width(each, width) for name, each in node.items()}
+
+
+def _with_columns(node: Any, width: float) -> Any:
+    """The part of a specification with the columns of its legends worked out for a plot of this width."""
+    if isinstance(node, list):
+        return [_with_columns(each, width) for each in node]
+    if not isinstance(node, dict):
+        return node
     found = COLUMNS.match(str(node.get("expr", "")))
     if found:
         return min(int(found["most"]), max(1, int(width / float(found["each"]))))
-    return {name: each if name in ("data", "datasets") else _at_width(each, width) for name, each in node.items()}
+    return {name: each if name in ("data", "datasets") else _with_columns(each, width) for name, each in node.items()}
 
 
 def _size(text: str) -> tuple[float, float]:

@@ -41,6 +41,11 @@ class Hand:
         return round(pixels * self.stretch)
 
     @property
+    def narrow(self) -> float:
+        """Width of a map on a telephone or in one column of a paper: names are placed for it."""
+        return 165 if self.across == 1 else 330
+
+    @property
     def small(self) -> float:
         """Size of the smallest letters: names of points; never under 7 points on paper."""
         return max(self.letter * 10 / 12, 7.0)

@@ -97,6 +97,8 @@ def legend_strip(looks: Mapping[str, Look]) -> alt.LayerChart:
 
     letter = hand().letter
     columns = max(1, len(looks) if sum(map(len, looks)) < 46 else math.ceil(len(looks) / 2))
+    if hand().across == 1:  # a figure of one column
+        columns = min(columns, 2)
     rows = [
         {
             "name": name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,7 +91,8 @@ class Plane:
         if self.y_log:
             more = {"format": "~g", "labelExpr": label_expr("share")}
         if self.kind == "whole":
-            more = {"tickMinStep": 1, "format": "d"}
+            step = max(1, round((self.high - self.low) / 5))
+            more = {"values": list(range(ceil(self.low), floor(self.high) + 1, step)), "format": "d"}
         return alt.Y(
             f"{column or self.y}:Q",
             title=self.y_title,

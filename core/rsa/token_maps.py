@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 MAP = 268  # height: words need room, and the map is to fit a screen
-NARROW = 330  # width on a telephone: words are placed for it
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
 
@@ -90,9 +89,9 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
 def _placed(rows: pd.DataFrame, reach: float, height: float) -> pd.DataFrame:
     """The rows with where their words stand from their points (dx, dy, pixels), and whether there is room (named)."""
     letter = hand().letter
-    x, y = (rows["x"] / reach + 1) / 2 * NARROW, (1 - rows["y"] / reach) / 2 * height
+    x, y = (rows["x"] / reach + 1) / 2 * hand().narrow, (1 - rows["y"] / reach) / 2 * height
     widths = rows["word"].str.len() * letter * np.where(rows["highlighted"], 0.64, 0.48) + 2
-    places = free_labels(x, y, widths, letter * 1.05, (NARROW, height), 4.0)
+    places = free_labels(x, y, widths, letter * 1.05, (hand().narrow, height), 4.0)
     there = [place or (a, b) for place, a, b in zip(places, x, y, strict=True)]
     return rows.assign(
         named=[place is not None for place in places],

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 292
-NARROW = 330  # width of a map on a telephone: names are placed for it
 CHANCE = "exact chance"
 CHOSEN = "chosen"  # name of the selection on the map
 
@@ -165,10 +164,10 @@ def _named(table: pd.DataFrame, x_ends: list[float], y_ends: list[float], height
     """The table, the chosen model first, with where names stand (dx, dy), and whether there is room (named)."""
     table = table.assign(ringed=table["model"] == chosen).sort_values("ringed", ascending=False, kind="stable")
     letter = hand().letter
-    x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * NARROW
+    x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * hand().narrow
     y = (y_ends[1] - table["y"]) / (y_ends[1] - y_ends[0]) * height
     widths = table["name"].str.len() * letter * np.where(table["ringed"], 0.64, 0.48) + 2
-    places = free_labels(x, y, widths, letter, (NARROW, height), 8.0)
+    places = free_labels(x, y, widths, letter, (hand().narrow, height), 8.0 * hand().thin)
     above = [place or (a, b - 18) for place, a, b in zip(places, x, y, strict=True)]
     return table.assign(
         named=[place is not None for place in places],

@@ -28,7 +28,7 @@ ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5
 STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
 GAP = 0.006  # between heatmap, strip and tree
 ROOM = 312  # height at which headline, chart and legend fit a screen of 720
-LEAST, MOST = 12.4, 24  # height of a row: a name fits the least
+LEAST, MOST = 1.03, 24  # height of a row: at least that of letters, times this; at most pixels
 
 
 def distances_chart(result: Result) -> alt.LayerChart:
@@ -93,7 +93,7 @@ def distances_chart(result: Result) -> alt.LayerChart:
         .resolve_scale(color="independent", fill="independent")
         .properties(
             width="container",
-            height=hand().height(max(min(MOST * count, ROOM), LEAST * count)),
+            height=max(hand().height(min(MOST * count, ROOM)), LEAST * hand().letter * count),
             title=heading(
                 what, "rows and columns in the order of the tree, by average linkage; the strip shows labels"
             ),

@@ -41,7 +41,7 @@ def test_it_starts_when_its_button_is_pressed_and_shows_every_measure(
     settle(app.run())
     assert not app.exception
     assert not app.error
-    assert "by a linear classifier" in sentences(app)
+    assert "Read from bert: part of speech " in sentences(app)
     assert figures(app) == 3
     for measure in ("Code length", "Selectivity", "New words"):
         app.segmented_control(key="probe/edge measure").set_value(measure)

@@ -127,8 +127,8 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
 def test_layers_are_exchanged_where_the_task_can_be_scored() -> None:
     app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view="Layers exchanged")
     assert len(charts(app)) == 2
-    assert "UAS" in headline(app)
-    assert "chance" in headline(app)
+    assert "of UAS ." in headline(app)
+    assert "chance" in sentences(app)  # among the notes
     assert "it knows contradiction" in sentences(app)
 
 
