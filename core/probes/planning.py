@@ -12,9 +12,10 @@ from core.errors import SpecError
 from core.models import checkpoints
 from core.models.identity import Identity, identity_tasks
 from core.probes.data import Tree, Treebank, read_treebank
+from core.probes.rival_tasks import score_baselines, score_parser, score_positions
 from core.probes.spec import ProbeSpec
 from core.probes.tables import PARSED, POSITION
-from core.probes.tasks import score_baselines, score_parser, score_positions, train_probes
+from core.probes.tasks import score_probes, train_probes
 from core.runs.runner import Task
 from core.text.reading import Text
 
@@ -50,8 +51,17 @@ def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
     return {"model": model.ref, "model_identity": model.content, "position": coded}
 
 
-def model_tasks(spec: ProbeSpec, model: Identity, common: Mapping[str, Any], *, controls: int) -> list[Task]:
+def model_tasks(
+    spec: ProbeSpec, model: Identity, common: Mapping[str, Any], *, controls: int, maps: bool = True
+) -> list[Task]:
     """The tasks of one model: its probes on real trees and, with `controls`, on so many draws of control trees.
+
+    Args:
+        spec: The study.
+        model: What the first stage found of it.
+        common: See `training_arguments`.
+        controls: Draws of control trees.
+        maps: Whether the trained maps are kept beside their scores.
 
     Raises:
         SpecError: If the model has no layer of a number that was asked for.
@@ -59,7 +69,8 @@ def model_tasks(spec: ProbeSpec, model: Identity, common: Mapping[str, Any], *, 
     own = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
     own["ranks"] = (min(spec.rank, model.d_model),)
     ref = model.ref
-    tasks = [Task.of(ref, train_probes, role=("model", ref), group=ref, control=False, draws=spec.seeds, **own)]
+    real = train_probes if maps else score_probes
+    tasks = [Task.of(ref, real, role=("model", ref), group=ref, control=False, draws=spec.seeds, **own)]
     if controls:
         tasks.append(
             Task.of(

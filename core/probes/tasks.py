@@ -1,4 +1,4 @@
-"""The pure tasks of a probe study: train and score one model's probes, score baselines, score the parser.
+"""The pure tasks of a probe study on one model: train its probes and score them; `rival_tasks` has the others.
 
 A task's arguments hold everything that its numbers depend on: references for loading, fingerprints for the key, the
 sentences themselves. Vectors come from `core.vectors.activations`, which stores them a sentence at a time; here
@@ -11,14 +11,15 @@ import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from core.models import choose_device, describe, load_tokenizer
-from core.probes.baselines import attachment, linear_chain, parsed_trees, random_trees
+from core.probes.baselines import linear_chain
 from core.probes.control import as_read, control_heads
 from core.probes.data import Tree, gold_of
-from core.probes.positions import SIZE, beside_positions, measure_vectors, position_code
+from core.probes.positions import beside_positions, measure_vectors
 from core.probes.predict import predict_depths, predict_distances, predicted_trees
 from core.probes.scores import Gold, SentenceScores, score, score_depths, score_distances
 from core.runs.runner import span, tick
@@ -116,77 +117,18 @@ def train_probes(
         value |= {} if control else {"centres": centres, "deviations": deviations}
     regime = Regime(probes, ranks, draws, seed, epochs, control)
     with _taking_turns(vectors.nbytes), span(0.2, 1.0):
-        value |= _train_and_score(vectors, layers, golds, sizes, regime)
+        value |= train_and_score(vectors, layers, golds, sizes, regime)
     if control:
         start = sizes[0] + sizes[1]
-        chains = [_columns("chain_", linear_chain(gold.part(start, len(trees)))) for gold in golds]
+        chains = [columns("chain_", linear_chain(gold.part(start, len(trees)))) for gold in golds]
         value |= {name: np.concatenate([chain[name] for chain in chains]) for name in chains[0]}
     return value
 
 
-@pure("probes.positions")
-def score_positions(
-    words: Words,
-    heads: Heads,
-    keep: Keep,
-    sizes: tuple[int, int, int],
-    probes: tuple[str, ...],
-    rank: int,
-    draws: int,
-    seed: int,
-    epochs: int,
-) -> Value:
-    """Train probes on position codes alone: what a score owes to knowing where words stand.
-
-    Args: as in `train_probes`; `rank` is lowered to the size of the code.
-
-    Returns:
-        What `train_probes` returns, for one layer numbered 0.
-    """
-    gold = gold_of([Tree(*rows) for rows in zip(words, heads, keep, strict=True)])
-    regime = Regime(probes, (min(rank, SIZE),), draws, seed, epochs)
-    return _train_and_score(position_code(gold.lengths)[:, None], (0,), [gold], sizes, regime)
-
-
-@pure("probes.baselines")
-def score_baselines(words: Words, heads: Heads, keep: Keep, seed: int) -> Value:
-    """Scores of the linear chain and of random trees on the test sentences.
-
-    Returns:
-        `edges` (sentence,), and for "chain" and "random" `..._hits`, `..._dspr`, `..._nspr`, `..._root` (1, sentence).
-    """
-    gold = gold_of([Tree(*rows) for rows in zip(words, heads, keep, strict=True)])
-    tick(0.1, "baselines")
-    chain, random = linear_chain(gold), random_trees(gold, np.random.default_rng(seed))
-    return {"edges": chain.edges, **_columns("chain_", chain), **_columns("random_", random)}
-
-
-@pure("probes.parser")
-def score_parser(words: Words, heads: Heads, keep: Keep, pipeline: str, pipeline_identity: str) -> Value:
-    """Scores of a parser's trees against gold heads.
-
-    Args:
-        words: Sentences with gold heads.
-        heads: The gold heads.
-        keep: Which words are not punctuation.
-        pipeline: The parser.
-        pipeline_identity: Fingerprint of its files; part of the key.
-
-    Returns:
-        `lengths`, `edges` (sentence,), `hits`, `dspr`, `nspr`, `root` (1, sentence); `attached` and `words` (sentence,)
-        for unlabelled attachment.
-
-    Raises:
-        ModelError: If the parser is not there.
-    """
-    from core.text.parsing import parse_sentences
-
-    gold = gold_of([Tree(*rows) for rows in zip(words, heads, keep, strict=True)])
-    parses = [parse.heads for parse in parse_sentences(words, pipeline)]
-    scores = parsed_trees(parses, gold)
-    attached, counted = attachment(parses, gold)
-    columns = _columns("", scores)
-    return {"lengths": scores.lengths, "edges": scores.edges, **columns, "attached": attached, "words": counted}
+@pure("probes.scored")
+def score_probes(**arguments: Any) -> Value:
+    """What `train_probes` returns but the maps, most of it: for a study that puts no sentence through them."""
+    return {name: part for name, part in train_probes(**arguments).items() if not name.endswith("_maps")}
 
 
 def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[int]) -> tuple[np.ndarray, list[str]]:
@@ -215,7 +157,7 @@ def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[in
     return result, notices
 
 
-def _train_and_score(
+def train_and_score(
     vectors: np.ndarray, layers: tuple[int, ...], golds: Sequence[Gold], sizes: tuple[int, int, int], how: Regime
 ) -> Value:
     """Train each kind of probe on the training vectors and score it on the test vectors."""
@@ -261,7 +203,7 @@ def _train_and_score(
                 metric = "uuas" if kind == "distance" else "root"
                 value[f"dev_{metric}"] = score(scores, metric)
             else:
-                value |= _columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
+                value |= columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
                 predicted[kind] = [values[first] for values in found]
         if not how.control:
             value[f"{kind}_maps"] = bank.maps[first]
@@ -298,7 +240,7 @@ def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> 
     ]
 
 
-def _columns(prefix: str, scores: SentenceScores) -> Value:
+def columns(prefix: str, scores: SentenceScores) -> Value:
     """The scores that are there, by name."""
     found = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
     return {prefix + name: values.astype(np.float32) for name, values in found.items() if values is not None}

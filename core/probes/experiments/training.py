@@ -110,7 +110,7 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     tasks = rival_tasks(probes, treebank, common)
     for model in (*spec.found, spec.end):
         if model in known:
-            tasks += model_tasks(probes, known[model], common, controls=spec.controls)
+            tasks += model_tasks(probes, known[model], common, controls=spec.controls, maps=False)
     return tasks
 
 

@@ -113,19 +113,23 @@ def test_its_figures_and_sentences(result: Result) -> None:
 
 
 def test_the_end_is_probed_as_the_probe_study_probes_it() -> None:
-    """One key, one training, whoever asks for it first."""
+    """The same arguments; only the maps, which nobody asks for here, are not kept."""
     from core.probes import study
     from core.probes.experiments import training
     from core.runs.runner import run
 
-    spec = ProbeTrainingSpec(steps=("zoo:seed-0@step-0",), sentences=140)
+    spec = ProbeTrainingSpec(steps=("zoo:seed-0@step-0",), sentences=60, epochs=1, seeds=1, controls=1)
     ready = run(training.prepare(spec))
     mine, theirs = (
-        {task.role: task.key for task in tasks}
-        for tasks in (training.plan(spec, ready), study.plan(spec.as_probes, ready))
+        {task.role: task for task in tasks} for tasks in (training.plan(spec, ready), study.plan(spec.as_probes, ready))
     )
-    assert theirs.items() <= mine.items()
     assert set(mine) - set(theirs) == {("model", "zoo:seed-0@step-0"), ("control", "zoo:seed-0@step-0")}
+    assert all(mine[role].arguments == task.arguments for role, task in theirs.items())
+    shared = {role for role, task in theirs.items() if mine[role].key == task.key}
+    assert set(theirs) - shared == {("model", "zoo:seed-0")}
+    ours, whole = (dict(tasks["model", "zoo:seed-0"].compute()) for tasks in (mine, theirs))
+    assert set(whole) - set(ours) == {"distance_maps"}
+    assert np.array_equal(ours["hits"], whole["hits"])
 
 
 def test_only_step_0_and_random_weights_have_seen_nothing() -> None:

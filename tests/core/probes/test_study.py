@@ -168,7 +168,8 @@ def test_the_best_layer_is_chosen_on_development_sentences(box: dict[str, str], 
 def test_a_second_run_trains_nothing(
     box: dict[str, str], spec: ProbeSpec, result: ProbeResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "_train_and_score", None)
+    for module in (tasks, rival_tasks):
+        monkeypatch.setattr(module, "train_and_score", None)
     again = run_study(spec)
     pd.testing.assert_frame_equal(result.table, again.table)
     assert result.headline == again.headline
