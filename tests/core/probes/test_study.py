@@ -12,7 +12,7 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import CancelledError, CorpusError, ShapeError, SpecError
-from core.probes import charts, sentence_charts, tasks, word_charts
+from core.probes import charts, rival_tasks, sentence_charts, tasks, word_charts
 from core.probes.data import FEWEST, Tree, part_of, read_treebank
 from core.probes.headline import make_headline, make_notices
 from core.probes.positions import SIZE
