@@ -47,6 +47,7 @@ STUDIES = {
         "core.alignment.experiments.stitching",
         "lower layers of one model, upper layers and head of another",
     ),
+    "align protocol": ("core.alignment.experiments.published", "the protocol published with BERT-INN, beside ours"),
     "align attention": ("core.alignment.experiments.attention", "matched heads and mapped attention outputs"),
 }
 
