@@ -13,7 +13,7 @@ import streamlit as st
 
 from core import options
 from core.alignment import charts, view_headlines
-from core.alignment.experiments import attention, check, stitching
+from core.alignment.experiments import attention, check, published, stitching
 from core.alignment.headline import judged
 from core.alignment.registry import METHODS
 from core.alignment.spec import AlignSpec
@@ -56,7 +56,7 @@ METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
     "The space",
     "Training",
 )
-STITCHING, CHECK, ATTENTION = "Stitching", "Bijection check", "Attention"
+STITCHING, CHECK, ATTENTION, PROTOCOL = "Stitching", "Bijection check", "Attention", "Published protocol"
 STUDY_VIEWS = {
     METHOD: "held-out error of every map",
     LAYER: "the same by layer",
@@ -69,12 +69,13 @@ EXPERIMENT_VIEWS = {
     STITCHING: "lower layers of one model, upper layers and head of another",
     CHECK: "maps undo a known bijection",
     ATTENTION: "matched heads and mapped attention outputs",
+    PROTOCOL: "which findings of the paper survive a change of protocol",
 }
 VIEWS = STUDY_VIEWS | EXPERIMENT_VIEWS
 GROUPS = {
     "Errors": (METHOD, LAYER, GRID, PAIRS),
     "Maps": (SPACE, TRAINING),
-    "Experiments": (STITCHING, CHECK, ATTENTION),
+    "Experiments": (STITCHING, CHECK, ATTENTION, PROTOCOL),
 }
 SENTENCES: dict[str, Callable[[Result], str]] = {
     METHOD: view_headlines.method_sentence,
@@ -87,6 +88,7 @@ OWN = {  # options of an experiment that are not the study's, by the name that t
     STITCHING: {"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
     CHECK: {"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
     ATTENTION: {"attention_methods": "methods"},
+    PROTOCOL: {"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
 }
 CAVEATS = f"""
 **What would mislead you here**
@@ -243,7 +245,7 @@ class Shown(Spec):
     )
 
 
-STUDIES: dict[str, ModuleType] = {STITCHING: stitching, CHECK: check, ATTENTION: attention}
+STUDIES: dict[str, ModuleType] = {STITCHING: stitching, CHECK: check, ATTENTION: attention, PROTOCOL: published}
 SHOWN = options_of(Shown)
 EXPERIMENT_OPTIONS = [option for view, study in STUDIES.items() for option in _own_options(view, study)]
 
@@ -263,7 +265,7 @@ def _experiment(
     takes = _length(study.seconds(asked)) if asked is not None else "some time"
     texts = form.texts
 
-    refs = getattr(asked, "models", None) or (getattr(asked, "model", ""),)
+    refs = (*(getattr(asked, "models", None) or (getattr(asked, "model", ""),)), *getattr(asked, "tuned", ()))
     identity = (form.identity, contents(*refs))
 
     def run(progress: Any, cancel: Any) -> Any:
@@ -331,8 +333,14 @@ def _attention(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) ->
         _experiment(ATTENTION, form, spec, aside, {"models": spec.models})
 
 
+def _protocol(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
+    """The published protocol and ours, on the first pair."""
+    _experiment(PROTOCOL, form, spec, aside, {"models": spec.models[:2]})
+
+
 EXPERIMENTS: dict[str, Callable[[Form[AlignSpec], AlignSpec, DeltaGenerator], None]] = {
     STITCHING: _stitching,
     CHECK: _check,
     ATTENTION: _attention,
+    PROTOCOL: _protocol,
 }

@@ -114,6 +114,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         "align check": {"sentences": align.sentences, "model": align.models[0], "split": align.split},
         "align stitch": {"sentences": align.sentences},
         "align attention": {"sentences": align.sentences, "models": align.models},
+        "align protocol": {"sentences": align.sentences, "models": align.models},
     }
     return [(command, study_module(command).Spec(**values)) for command, values in asked.items()]
 

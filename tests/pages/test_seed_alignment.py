@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.alignment import study
-from tests.core.alignment.conftest import LABELLED, WORDS, save_classifier
+from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import headline, open_page, sentences
-from ui.alignment_views import ATTENTION, CHECK, EXPERIMENT_VIEWS, SPACE, STITCHING, STUDY_VIEWS, TRAINING
+from ui.alignment_views import ATTENTION, CHECK, EXPERIMENT_VIEWS, PROTOCOL, SPACE, STITCHING, STUDY_VIEWS, TRAINING
 
 PAGE = "pages/seed_alignment.py"
 MODELS = ("zoo:seed-0", "zoo:seed-1")
@@ -98,11 +98,15 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("the main study ran")
 
-    monkeypatch.setattr(study, "plan", never)
+    if view == PROTOCOL:  # lays the study's own tasks beside the published ones
+        hurry(monkeypatch)
+    else:
+        monkeypatch.setattr(study, "plan", never)
     own = {
         STITCHING: {"stitch_models": list(MODELS), "stitch_methods": ["identity", "ols"]},
         CHECK: {"check_methods": ["identity", "ols"], "check_layer": "1"},
         ATTENTION: {"attention_methods": ["identity", "ols"]},
+        PROTOCOL: {"protocol_steps": "2", "protocol_length": "16", "protocol_tuned": list(MODELS)},
     }[view]
     app = open_page(PAGE, **LINK, **own, view=view)
     assert not app.exception

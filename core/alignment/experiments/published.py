@@ -48,6 +48,7 @@ from core.text.reading import Text, text_task
 if TYPE_CHECKING:
     import altair as alt
 
+THEIR_WIDTH = 768
 TUNED = ("published", "training", "all")  # fits of the fine-tuned pair: those that its one finding needs
 OURS_OF = {  # maps of our study, in the tasks that the page's own study has
     "models": tuple(name for name in DEFAULT_METHODS if name != "kernel"),
@@ -158,6 +159,11 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
         if values and (ours := our_errors(values)).by_method:
             found[group][OURS] = ours
             notices += [notice for value in values.values() for notice in value["notices"]]
+    if widths["models"] < THEIR_WIDTH:
+        notices.append(
+            f"These models are {widths['models']} wide, those of the paper {THEIR_WIDTH}: a wider network has more "
+            "weights that move, so the same steps take it further."
+        )
     claims = claim_rows(found["models"], found.get("tuned", {}))
     findings = finding_rows(claims)
     errors = pd.concat([error_rows(one, group, widths[group]) for group, one in found.items()], ignore_index=True)

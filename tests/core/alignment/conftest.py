@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -54,3 +55,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 def sentences() -> tuple[tuple[str, ...], ...]:
     rng = np.random.default_rng(0)
     return tuple(tuple(rng.choice(WORDS, size=6).tolist()) for _ in range(80))
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks of the study that are small and stop at once, where a test is not about them."""
+    from core.alignment.nonlinear import COUPLED, PLAIN, Inn, Mlp
+
+    monkeypatch.setattr(Inn.__init__, "__defaults__", (1, 8, replace(COUPLED, steps=25), 0))
+    monkeypatch.setattr(Mlp.__init__, "__defaults__", (16, replace(PLAIN, steps=25), 0))

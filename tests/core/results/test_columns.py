@@ -10,6 +10,7 @@ import pytest
 from core.commands.study import STUDIES, study_module
 from core.models import zoo_folder
 from core.results.columns import COLUMNS, describe, meaning
+from tests.core.alignment.conftest import hurry, save_classifier
 
 SMALL: dict[str, dict[str, Any]] = {
     "rsa": {"sentences": 30, "words": 60, "draws": 20, "grid": True, "against_genres": ("legal",)},
@@ -33,6 +34,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "align check": {"sentences": 40, "methods": ("ols", "ridge")},
     "align stitch": {"sentences": 40, "methods": ("procrustes",)},
     "align attention": {"sentences": 30},
+    "align protocol": {"steps": 2, "length": 16},
 }
 pytestmark = pytest.mark.slow
 
@@ -44,12 +46,16 @@ def undescribed(tables: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_column_is_explained(study: str, tmp_path: Path) -> None:
+def test_every_column_is_explained(study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module, settings = study_module(study), dict(SMALL[study])
     if study in ("align stitch", "swap"):  # every labelled sentence goes through every stitch
         labelled = (zoo_folder() / "corpus" / "demo-sentiment.tsv").read_text(encoding="utf8").splitlines()[:20]
         (tmp_path / "labelled.tsv").write_text("\n".join(labelled), encoding="utf8")
         settings["labelled"] = str(tmp_path / "labelled.tsv")
+    if study == "align protocol":  # networks are trained for it
+        hurry(monkeypatch)
+        pair = tuple(save_classifier(tmp_path / str(seed), seed) for seed in (0, 1))
+        settings |= {"models": pair, "tuned": pair}
     result = module.run_study(module.Spec(**settings))
     assert len(result.table)
     assert undescribed(result.tables) == []
