@@ -27,6 +27,7 @@ class Limits:
         max_queue: Studies that may wait or run at once.
         max_words: Words of one study, over all its sentences.
         max_download_bytes: Downloaded models that are kept on disk; UNLIMITED where it is the user's own.
+        max_seconds: That a study may be expected to take on two cores; the price says how many.
     """
 
     shared: bool
@@ -36,6 +37,7 @@ class Limits:
     max_queue: int
     max_words: int
     max_download_bytes: int
+    max_seconds: float = float(UNLIMITED)
 
 
 LOCAL = Limits(
@@ -55,6 +57,7 @@ SHARED = Limits(
     max_queue=16,
     max_words=25_000,
     max_download_bytes=4 * 2**30,
+    max_seconds=1800.0,
 )
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import options
 from core.alignment.spec import AlignSpec
-from core.alignment.study import figures, run_study
+from core.alignment.study import figures, price, run_study
 from ui import kept, lessons, shell
 from ui.alignment_views import (
     CAVEATS,
@@ -23,6 +23,7 @@ from ui.alignment_views import (
 )
 from ui.forms import Form
 from ui.layers import layer_option
+from ui.price import agreed
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
 from ui.studies import contents
@@ -59,6 +60,8 @@ if spec is None:
 view = form.view(GROUPS)
 if view in EXPERIMENTS:
     EXPERIMENTS[view](form, spec, aside)
+    st.stop()
+if not agreed(form, spec, price, any("hub:" in ref for ref in (*spec.models, *spec.against))):
     st.stop()
 study, texts = spec, form.texts
 found = run_panel(

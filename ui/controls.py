@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.limits import current_limits
+from core.models.hub import ALL_MULTIBERTS
 from core.options import Option
 from ui.links import Address
 from ui.models import model_options
@@ -14,6 +15,7 @@ from ui.models import model_options
 TEXTS = ("demo", "demo-gold")
 # For a widget whose value is in the address: in a view without it streamlit would give its first value back.
 KEPT: dict[str, Any] = {"persist_state": "page"}
+MULTIBERTS = 25  # models that a control must hold to offer all of them at once
 
 
 def draw_control(address: Address, name: str, **layout: Any) -> Any:
@@ -92,6 +94,8 @@ def _offered(address: Address, name: str) -> list[str]:
     """References to offer: the known ones, and those that the link or the user brought."""
     value, option = address[name], address.options[name]
     first = option.default if option.patterns else ()
+    if option.kind == "models" and option.high >= MULTIBERTS:
+        first = (*first, ALL_MULTIBERTS)
     return list(dict.fromkeys([*first, *model_options(), *([value] if isinstance(value, str) else value)]))
 
 

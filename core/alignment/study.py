@@ -15,6 +15,7 @@ from typing import Any
 
 from core.alignment.charts import figures
 from core.alignment.headline import make_headline, make_methods
+from core.alignment.price import price
 from core.alignment.registry import METHODS
 from core.alignment.spec import AlignSpec
 from core.alignment.tables import band_tables, error_table, grid_table, points_of, training_table
@@ -26,7 +27,7 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 
 Spec = AlignSpec
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 CITATIONS = (
     "All Roads Lead to Rome? Exploring the Invariance of Transformers' Representations. arXiv 2305.14555.",
     "Dinh, Sohl-Dickstein & Bengio 2017. Density estimation using Real NVP. ICLR.",

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from core.commands.study import STUDIES, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
+from core.models.sizes import download_of
 from core.options import Spec
 from core.results.names import short_name
+from core.runs.price import LIBRARIES, Price, on_this_machine
 from core.runs.runner import Task, run
 from core.weights.opening import identify
 from core.weights.relation import is_related, measure_relation
@@ -29,7 +31,6 @@ OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # say nothing of two models that have 
 SECONDS = {SIMILARITY: 12.0, WEIGHTS: 3.0, INTRUDERS: 9.0, PROBES: 20.0, SWAP: 25.0}
 BOX_PARAMETERS, BOX_SIDE, BOX_MATRICES = 2e6, 128, 36
 BYTES_A_NUMBER = 4
-LIBRARIES = 0.8  # gigabytes of memory before any model
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,7 @@ class Check:
         related: Whether one may have been made of the other.
         found: What `measure_relation` returned.
         others: Distance of two models of the box that share no base, of this shape; None where it has none.
-        seconds: Expected on one core.
-        gigabytes: Memory that is expected to be needed.
+        cost: What a report is expected to cost.
     """
 
     base: str
@@ -50,8 +50,7 @@ class Check:
     related: bool
     found: Mapping[str, Any]
     others: float | None
-    seconds: float
-    gigabytes: float
+    cost: Price
 
     @property
     def sentence(self) -> str:
@@ -80,7 +79,7 @@ class Check:
     @property
     def price(self) -> str:
         """What it is expected to cost."""
-        return f"Expected: about {_length(self.seconds)} on two cores, {self.gigabytes:.1f} GB of memory."
+        return self.cost.sentence
 
 
 @dataclass(frozen=True)
@@ -112,6 +111,7 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
         )
         for role, (first, second) in pairs.items()
     ]  # fmt: skip
+    missing = {ref: download_of(ref) for ref in (base, model)}  # asked first: looking at a pair may fetch from it
     outputs = run(tasks, **options)
     found = outputs.need("pair")
     beside = outputs.values.get("others")
@@ -128,8 +128,7 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
         related,
         found,
         beside["distance"] if beside is not None and comparable else None,
-        seconds / 2,
-        memory,
+        Price(on_this_machine(seconds / 2), memory, sum(missing.values()) / 1e9),
     )
 
 
@@ -206,9 +205,3 @@ def _unrelated(base: str) -> str:
 
 def _percent(share: float | None) -> str:
     return f"{100 * (share or 0.0):.0f} %"
-
-
-def _length(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(10, 10 * round(seconds / 10))} seconds"
-    return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -15,10 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.errors import SpecError
 from core.options import Option, Spec, options_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
+    from core.runs.price import Price
     from core.runs.runner import Progress
 
 WIDTH = 30
@@ -58,7 +60,27 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
         add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
     parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
+    if hasattr(study_module(command), "price"):
+        parser.add_argument("--yes", action="store_true", help="start what is long or large without asking")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
+
+
+def agree(price: Price, yes: bool) -> None:
+    """Say what a large study costs, and go on where that was agreed to, by --yes or at the terminal.
+
+    Raises:
+        SpecError: If nobody agreed.
+    """
+    if not price.asks:
+        return
+    print(price.sentence, file=sys.stderr)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SpecError("Nothing was started: add --yes to start it, or ask for less.")
+    print("Start it? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise SpecError("Nothing was started.")
 
 
 def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -108,6 +130,8 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     from core.runs.store import default_store
 
     study, spec = study_module(command), spec_of(command, arguments)
+    if hasattr(study, "price"):
+        agree(study.price(spec), arguments.yes)
     began, seen = time.monotonic(), _Seen()
     store = default_store().without_answers() if arguments.fresh else default_store()
     with open_executor(arguments.scheduler) as executor:

@@ -41,6 +41,9 @@ class Preset:
     data: str = ""
 
 
+ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
+"""A pattern of presets: whoever chooses it has chosen all of them."""
+
 PRESETS: tuple[Preset, ...] = (
     Preset("hub:bert-base-uncased", "BERT base (uncased)"),
     Preset("hub:yoshitomo-matsubara/bert-base-uncased-mnli", "BERT base, MNLI", "hub:bert-base-uncased", "MNLI"),

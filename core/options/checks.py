@@ -66,9 +66,31 @@ def _check_pattern(option: Option, value: Any) -> str:
     return f"{kind}:{name}"
 
 
+def _presets(option: Option, value: Any) -> tuple[Any, ...]:
+    """The public models that a pattern such as hub:google/multiberts-seed_* names; anything else as it is.
+
+    Raises:
+        SpecError: If it names none of those that are known here.
+    """
+    if not isinstance(value, str) or not value.strip().startswith("hub:") or not PATTERN.search(value):
+        return (value,)
+    from fnmatch import fnmatchcase
+
+    from core.models.hub import PRESETS
+
+    found = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
+    if not found:
+        raise SpecError(
+            f"{option.name}: {value!r} names none of the public models that are known here; name models one by one, "
+            "or hub:google/multiberts-seed_* for all MultiBERTs."
+        )
+    return found
+
+
 def _check_models(option: Option, value: Any) -> tuple[str, ...]:
     check = _check_pattern if option.patterns else _check_model
-    refs = tuple(dict.fromkeys(check(option, part) for part in _several(option, value)))
+    named = [one for part in _several(option, value) for one in _presets(option, part)]
+    refs = tuple(dict.fromkeys(check(option, part) for part in named))
     if len(refs) < option.low:
         raise SpecError(f"Choose at least {option.low} for {option.label.lower()} ({option.name}).")
     if len(refs) > option.high:

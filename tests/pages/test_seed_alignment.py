@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.alignment import study
+from core.limits import MODE, SHARED
 from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import headline, open_page, sentences
 from ui.alignment_views import ATTENTION, CHECK, EXPERIMENT_VIEWS, PROTOCOL, SPACE, STITCHING, STUDY_VIEWS, TRAINING
@@ -168,3 +170,29 @@ def test_a_second_group_stands_beside_the_first() -> None:
     assert not app.exception
     assert charts(app) == 2
     assert "The two groups are aligned equally well" in sentences(app)
+
+
+def test_a_large_study_says_its_price_and_waits_for_a_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.runs.price.LONG", 0.0)
+    app = open_page(PAGE, **LINK)
+    assert not app.exception
+    assert "Expected: 1 pair of 2 models: about " in sentences(app)
+    assert charts(app) == 0
+    app = press(app, "Start, about")
+    for _ in range(100):
+        if charts(app):
+            break
+        time.sleep(0.3)
+        app.run()
+    assert "carries over" in sentences(app)
+    assert "Expected: " not in sentences(app)
+
+
+def test_a_shared_instance_refuses_a_long_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.runs.price.LONG", 0.0)
+    monkeypatch.setattr("core.limits.SHARED", replace(SHARED, max_seconds=0.0))
+    monkeypatch.setenv(MODE, "shared")
+    app = open_page(PAGE, **LINK)
+    assert not app.exception
+    assert "This study would take about 10 seconds, and this instance allows" in sentences(app)
+    assert charts(app) == 0

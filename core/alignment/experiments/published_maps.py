@@ -20,13 +20,14 @@ from jaxtyping import Float, Int
 from core.alignment.cca import Cca, canonical_directions
 from core.alignment.experiments.published_rows import SentenceRows, sentence_rows
 from core.alignment.linear import Moments, Ridge, Rows, moments
-from core.alignment.protocol import part_of, parts_from
+from core.alignment.protocol import SHARES, part_of
 from core.errors import ShapeError
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.pairs import Words
 
+LEAST = 4  # sentences of each part of the split; bands say what so few are worth
 KEPT = 0.9  # share of the sum of singular values that their SVCCA keeps
 METHODS = ("identity", "start", "inn", "linear", "mlp", "cca")
 Map = Callable[[Rows], Rows]
@@ -120,13 +121,15 @@ def published_pair(
             "the published protocol takes models of one shape."
         )
     where = np.array([part_of(words, seed) for words in sentences])
-    parts = parts_from(where, np.full(len(where), -1), np.arange(len(where)))
-    rows = {name: getattr(parts, name) for name in ("train", "validation", "test")}
+    rows = {name: np.flatnonzero(where == name) for name in SHARES}
+    for name, some in rows.items():
+        if len(some) < LEAST:
+            raise ShapeError(f"The {name} part has {len(some)} sentences and needs {LEAST}: use more sentences.")
     how = VARIANTS[fitted]
     x, y = (one.padded if how.padding else one.real for one in read[False])
     with span(0.2, 0.98):
         maps, seen = _fit(how, x, y, rows, steps, seed)
-    value: Value = {"d": int(x.shape[-1]), "seen": seen, "rows": len(parts.train)}
+    value: Value = {"d": int(x.shape[-1]), "seen": seen, "rows": len(rows["train"])}
     for variant in FITTED[fitted]:
         how = VARIANTS[variant]
         x, y = (one.padded if how.padding else one.real for one in read[how.dropout])

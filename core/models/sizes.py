@@ -1,0 +1,102 @@
+"""How large a model is, and how much of it must still be downloaded: asked before anything is fetched.
+
+A model on this machine is known from its header. One on the hub is known from the list of its files and its
+configuration, which is a few hundred bytes; where the hub cannot be reached, the MultiBERTs are known all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import core.models.checkpoints as checkpoints
+import core.models.hub as hub
+from core.errors import ModelError
+from core.models.hub_errors import failures, is_unreachable
+from core.models.loading import describe
+from core.models.references import parse_ref
+
+BYTES = 4  # of a number, in float32
+MULTIBERTS = "google/multiberts-seed_"  # each a BERT-base with the heads that it was trained with
+
+
+@dataclass(frozen=True)
+class Size:
+    """A model's size.
+
+    Attributes:
+        parameters: Numbers in its weights.
+        layers, d_model: Blocks, and width of a hidden state.
+        download: Bytes that are not on this machine yet.
+        asked: Whether files said so, rather than what is known of models of its kind.
+    """
+
+    parameters: int
+    layers: int
+    d_model: int
+    download: int
+    asked: bool = True
+
+
+MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
+
+
+def download_of(ref: str) -> int:
+    """Bytes of a model or an adapter that are not on this machine yet; 0 where the hub cannot be asked."""
+    parsed = parse_ref(ref)
+    if parsed.kind != "hub" or hub._earlier(parsed.name, parsed.revision or "main") is not None or hub._is_offline():
+        return 0
+    try:
+        _, listed = hub._resolve(parsed.name, parsed.revision)
+    except (*failures(), ModelError):
+        return 0  # whoever opens the model says why
+    return sum(listed[file] for file in _wanted(listed))
+
+
+def _wanted(listed: dict[str, int]) -> list[str]:
+    """Weights and tokenizer among the files of a repository, in the order of preference of `hub.download`."""
+    if checkpoints.ADAPTER in listed and checkpoints.CONFIG not in listed:
+        return [file for file in listed if file.startswith("adapter_")]
+    whole = {file for file in listed if "/" not in file}
+    for single, ending in ((checkpoints.SAFETENSORS, ".safetensors"), (checkpoints.PICKLED, ".bin")):
+        weights = [single] if single in whole else sorted(file for file in whole if file.endswith(ending))
+        if weights:
+            return weights + [file for file in checkpoints.TOKENIZER_FILES if file in listed]
+    return []
+
+
+def size_of(ref: str) -> Size:
+    """The size of a model; its configuration is fetched and no weights.
+
+    Raises:
+        ModelError: If it cannot be found, may not be read here, or is larger than this instance allows.
+    """
+    parsed = parse_ref(ref)
+    if parsed.kind != "hub":
+        info = describe(ref)
+        return Size(info.parameters, info.layers, info.d_model, 0)
+    name, revision = parsed.name, parsed.revision
+    folder = hub._earlier(name, revision or "main")
+    if folder is not None:
+        return _of(checkpoints.count_parameters(checkpoints.weight_files(folder)), folder, 0)
+    if hub._is_offline():
+        raise hub._refusal(None, name, revision)
+    try:
+        commit, listed = hub._resolve(name, revision)
+        files = hub._wanted(name, commit, listed)
+        folder = hub._fetch(name, commit, checkpoints.CONFIG).parent
+    except failures() as error:
+        if is_unreachable(error) and name.startswith(MULTIBERTS):
+            return MULTIBERT
+        raise hub._refusal(error, name, revision) from error
+    sizes = {file: listed.get(file, 0) for file in files}
+    weights = sum(size for file, size in sizes.items() if file not in checkpoints.TOKENIZER_FILES)
+    return _of(weights // BYTES, folder, sum(sizes.values()))
+
+
+def _of(parameters: int, folder: Path, download: int) -> Size:
+    try:
+        layers, width, _ = checkpoints.sizes(checkpoints.read_config(folder))
+    except KeyError as error:
+        raise ModelError(f"{folder} is of a kind that is not known here ({error}): choose another model.") from error
+    return Size(parameters, layers, width, download)
