@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -25,7 +26,7 @@ from ui.forms import Form
 from ui.layers import layer_option
 from ui.price import agreed
 from ui.results import show_headline, show_method
-from ui.run_panel import run_panel
+from ui.run_panel import is_stored, run_panel
 from ui.studies import contents
 
 
@@ -61,17 +62,20 @@ view = form.view(GROUPS)
 if view in EXPERIMENTS:
     EXPERIMENTS[view](form, spec, aside)
     st.stop()
-if not agreed(form, spec, price, any("hub:" in ref for ref in (*spec.models, *spec.against))):
-    st.stop()
 study, texts = spec, form.texts
-found = run_panel(
-    "alignment",
-    study,
-    lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
-    identity=(form.identity, contents(*study.models, *study.against)),
-    again=form.pressed,
-    told=aside,
-)
+refs = (*study.models, *study.against)
+identity = (form.identity, contents(*refs))
+
+
+def run(progress: Any, cancel: Any) -> Any:
+    """The study, as a job runs it."""
+    return run_study(study, texts, progress=progress, cancel=cancel)
+
+
+on_hub = any("hub:" in ref for ref in refs)
+if not agreed(form, study, price, None if on_hub else lambda: is_stored("alignment", study, run, identity=identity)):
+    st.stop()
+found = run_panel("alignment", study, run, identity=identity, again=form.pressed, told=aside)
 if found is None:
     form.without_result()
 result = found

@@ -16,19 +16,20 @@ from ui.run_panel import run_panel
 from ui.text import plain
 
 
-def agreed(form: Form[Any], spec: Spec, price: Callable[[Any], Price], asks_hub: bool) -> bool:
+def agreed(form: Form[Any], spec: Spec, price: Callable[[Any], Price], stored: Callable[[], bool] | None) -> bool:
     """Whether a study may start: at once where it is small, else behind a button that says what it costs.
 
     Args:
         form: The page's.
         spec: What is asked for.
         price: Of the study.
-        asks_hub: Whether the price may have to ask the hub: it then runs as a study does, with progress.
+        stored: Whether its numbers are all there already, so that it costs nothing. None where a model is on the hub:
+            looking might then begin to download, and the price, which asks the hub, runs as a study does.
     """
     known: set[Spec] = st.session_state.setdefault(form.address.key("agreed to"), set())
     if spec in known:
         return True
-    if asks_hub:
+    if stored is None:
         looked = run_panel(
             "price", spec, lambda progress, cancel: _look(spec, price), identity="price", again=form.pressed, quiet=True
         )
@@ -41,7 +42,7 @@ def agreed(form: Form[Any], spec: Spec, price: Callable[[Any], Price], asks_hub:
         except SpecError as error:
             st.error(plain(str(error)), icon=":material/error:")
             return False
-        asks, seconds, sentence = found.asks, found.seconds, found.sentence
+        asks, seconds, sentence = found.asks and not stored(), found.seconds, found.sentence
     if asks:
         st.markdown(plain(sentence))
         st.button(

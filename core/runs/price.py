@@ -14,7 +14,7 @@ from core.errors import SpecError
 from core.limits import current_limits
 
 LIBRARIES = 0.8  # gigabytes of memory before any model
-MEASURED = 100e9  # floating-point operations a second, one core, where seconds were measured
+MEASURED = 150e9  # floating-point operations a second, one core, where seconds were measured
 LONG, LARGE = 600.0, 2.0  # seconds and gigabytes (to download or to keep) from which a study asks before it starts
 WORTH_ASKING = 60.0  # seconds on the measured machine from which this one is asked how fast it is
 SIDE = 768  # of the matrices that are multiplied to ask

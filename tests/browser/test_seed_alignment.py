@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext
 
 from tests.core.alignment.conftest import WORDS, save_classifier
-from ui.alignment_views import SPACE, STUDY_VIEWS, TRAINING
+from ui.alignment_views import PROTOCOL, SPACE, STUDY_VIEWS, TRAINING
 
 CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden
 VIEWS = tuple(view for view in STUDY_VIEWS if view != TRAINING)
@@ -53,3 +53,15 @@ def test_every_view_is_drawn_and_fits(chromium: BrowserContext, address: str, wi
         assert page.evaluate("document.documentElement.scrollWidth") <= width  # never scrolls sideways
     page.close()
     assert errors == []
+
+
+def test_the_published_protocol_stands_beside_ours(chromium: BrowserContext, address: str) -> None:
+    page = chromium.new_page()
+    page.set_viewport_size({"width": 420, "height": 1000})
+    own = {"view": PROTOCOL, "protocol_steps": 2, "protocol_length": 16, "protocol_tuned": []}
+    page.goto(f"{address}&{urlencode(own, doseq=True)}")
+    page.get_by_role("button", name="Run, about").click(timeout=60_000)
+    page.wait_for_function(f"document.querySelectorAll('{CHART}').length >= 2", timeout=180_000)
+    assert "By the published protocol the" in page.inner_text("body")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.close()

@@ -55,13 +55,13 @@ def protocol_chart(result: Result) -> alt.TopLevelMixin:
         axis=axis,
     )  # fmt: skip
     y = alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(labelLimit=170, ticks=False))
-    base = alt.Chart(rows).encode(y=y, color=alt.Color("map:N", title=None, scale=colours, legend=legend()))
+    base = alt.Chart(rows).encode(y=y, color=alt.Color("map:N", title=None, scale=colours, legend=legend(1)))
     mean = alt.Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
         mean.encode(x=alt.X("one:Q", scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)),
         base.mark_rule(strokeWidth=1.6).encode(x=x.copy(), x2="high:Q").transform_calculate(nmse="datum.low"),
         base.mark_point(filled=True, size=70, opacity=0.9).encode(
-            x=x, shape=alt.Shape("map:N", title=None, scale=shapes, legend=legend()), tooltip=tooltip
+            x=x, shape=alt.Shape("map:N", title=None, scale=shapes, legend=legend(1)), tooltip=tooltip
         ),
     ]
     first, second = short_names(result.spec["models"]).values()
@@ -96,12 +96,12 @@ def claim_chart(result: Result) -> alt.TopLevelMixin:
     shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]
     axis = {"ticks": False, "domain": False, "labelLimit": 170}
     base = alt.Chart(rows).encode(
-        x=alt.X("finding:N", title=None, sort=findings, axis=alt.Axis(labelAngle=-35, **axis)),
+        x=alt.X("finding:N", title=None, sort=findings, axis=alt.Axis(labelAngle=-35, labelOverlap=False, **axis)),
         y=alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(**axis)),
     )
     scale = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
     cells = base.mark_rect(opacity=0.85, stroke="white", strokeWidth=1).encode(
-        color=alt.Color("verdict:N", title=None, scale=scale, legend=legend(3)), tooltip=tooltip
+        color=alt.Color("verdict:N", title=None, scale=scale, legend=legend(3, symbolStrokeWidth=0)), tooltip=tooltip
     )
     letters = base.mark_text(fontSize=hand().letter - 1, color="white").encode(text="written:N")
     what = "Which finding holds by which protocol"
