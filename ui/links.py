@@ -90,11 +90,14 @@ class Address:
         st.session_state.pop(self._own("refused"), None)
 
     def query(self, values: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The address of these values: the options that differ from their defaults."""
+        """The address of these values: the options that differ from their defaults; what is no value has no place."""
         return {
             name: option.write(values[name])
             for name, option in self.options.items()
-            if name in values and _final(values[name]) != option.default and option.write(values[name])
+            if name in values
+            and _final(values[name]) != option.default
+            and option.write(values[name])
+            and _allowed(option, values[name])
         }
 
     def _own(self, what: str) -> str:
@@ -137,6 +140,15 @@ def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
             return (option.read(kept) if kept else option.default), " ".join(problems) or _left_out(texts, error)
         except PalimpsestError:
             return option.default, _left_out(texts, error)
+
+
+def _allowed(option: Option, value: Any) -> bool:
+    """Whether the option takes the value: a link to what would be refused leads nowhere, and may be of any length."""
+    try:
+        option.check(value)
+    except PalimpsestError:
+        return False
+    return True
 
 
 def _left_out(texts: list[str], error: PalimpsestError) -> str:

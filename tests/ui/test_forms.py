@@ -184,3 +184,12 @@ def test_the_back_button_brings_an_earlier_address_back() -> None:
     app.query_params["draws"] = "50"
     app.run()
     assert got(app).draws == 50
+
+
+def test_what_is_no_value_is_not_in_the_link_whatever_its_length() -> None:
+    from core.rsa.tokens import TokenMapSpec
+    from ui.links import Address
+
+    address = Address("any", options_of(TokenMapSpec))
+    asked = {"question": "(" * 100_000, "answer": "[" * 4_000, "models": [], "highlight": ["door"]}
+    assert address.query(asked) == {"answer": ["[" * 4_000], "highlight": ["door"]}
