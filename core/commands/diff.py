@@ -65,8 +65,9 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
     from core.commands.pair_page import draw, make_figures, make_page
     from core.results.export import ExportError, result_json, table_csv
 
-    figures = draw(make_figures(parts))
-    files = {PAGE: make_page(check, parts, figures, command)}
+    charts = make_figures(parts)
+    figures = draw(charts)
+    files = {PAGE: make_page(check, parts, charts, figures, command)}
     files |= {f"{name}.svg": content for name, content in figures.items()}
     for part in parts:
         if part.result is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
 from core.commands.study import STUDIES
 from core.probes.tables import CHAIN
+from core.results.drawn import words_of
 from core.results.export import Result, chart_svg, provenance
 from core.results.names import short_name
 
@@ -78,13 +79,20 @@ def make_figures(parts: Sequence[Part]) -> dict[str, alt.TopLevelMixin]:
     return charts
 
 
-def make_page(check: Check, parts: Sequence[Part], figures: Mapping[str, bytes], command: str) -> bytes:
+def make_page(
+    check: Check,
+    parts: Sequence[Part],
+    charts: Mapping[str, alt.TopLevelMixin],
+    figures: Mapping[str, bytes],
+    command: str,
+) -> bytes:
     """The page.
 
     Args:
         check: Of the pair.
         parts: What was run, and what was not.
-        figures: SVG by name, see `make_figures`.
+        charts: By name, see `make_figures`; they say what they show.
+        figures: Their SVG, see `draw`.
         command: The command that makes this page again.
     """
     sentences = make_sentences(check, parts)
@@ -96,7 +104,7 @@ def make_page(check: Check, parts: Sequence[Part], figures: Mapping[str, bytes],
             body.append(f"<p class=notice>Not run: {_text(part.reason)}</p>")
             continue
         names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
-        body += [_figure(name, figures[name], part.result) for name in names if name in figures]
+        body += [_figure(figures[name], words_of(charts[name].to_dict())) for name in names if name in figures]
         body.append(f"<p class=small>{_text(part.result.headline)}</p>")
         notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
         notices += part.result.failures.values()
@@ -121,10 +129,9 @@ def draw(figures: Mapping[str, alt.TopLevelMixin]) -> dict[str, bytes]:
     return {name: chart_svg(chart) for name, chart in figures.items()}
 
 
-def _figure(name: str, svg: bytes, result: Result) -> str:
+def _figure(svg: bytes, words: str) -> str:
     image = base64.b64encode(svg).decode("ascii")
-    alt = html.escape(f"{name}: {result.headline}", quote=True)
-    return f'<figure><img alt="{alt}" src="data:image/svg+xml;base64,{image}"></figure>'
+    return f'<figure><img alt="{html.escape(words, quote=True)}" src="data:image/svg+xml;base64,{image}"></figure>'
 
 
 def _fingerprints(result: Result) -> dict[str, str]:

@@ -76,7 +76,8 @@ def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = N
 
 def _result(spec: PairSpec, check: Check, parts: list[Part]) -> PairResult:
     command = shlex.join(["python", "-m", "core", "diff", spec.base, spec.model, "--out", "out"])
-    page = make_page(check, parts, draw(make_figures(parts)), command)
+    charts = make_figures(parts)
+    page = make_page(check, parts, charts, draw(charts), command)
     headline = " ".join(make_sentences(check, parts))
     missing = tuple(f"{part.name} was not run: {part.reason}" for part in parts if part.result is None)
     return PairResult("diff", spec.plain(), headline, _table(parts), notices=missing, page=page)

@@ -41,3 +41,21 @@ def test_a_model_that_is_pointed_at_stands_out_in_both_panels(page: Page, app_ur
     )
     mark_of(charts.first, "parse-0", 3).click(force=True)
     expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "3")
+
+
+def test_a_click_on_a_rank_or_on_a_cell_of_layers_opens_that_layer(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/weight_clustering?view=Rank+by+depth")
+    expect(page.locator(CHART)).to_have_count(7)
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    point = page.locator(CHART).nth(1).locator("path[aria-label*='Model: '][aria-label*='Layer: 6;']").last  # on top
+    model = (point.get_attribute("aria-label") or "").partition("Model: ")[2].partition(";")[0]
+    point.click(force=True)
+    expect(page.get_by_role("combobox", name="Layer")).to_have_value("layer 6")
+    expect(page.get_by_role("combobox", name="Spectra of")).to_have_value(model)
+    assert "layer=6" in page.url
+    page.goto(f"{app_url}/seed_alignment?view=Layer+into+layer")
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+    page.locator(f"{CHART} path[aria-label*='From layer: 1'][aria-label*='into layer: 4']").first.click(force=True)
+    expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "4")
+    assert "view=The+space" in page.url
+    assert "layer=4" in page.url

@@ -67,6 +67,8 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(zoo: Path, capsys: pyt
     assert "The weights moved by" in lead[1]
     assert "leading directions" in lead[1]
     assert page.count("<img ") == 3  # size, rank, intruders
+    assert 'alt="How far each matrix moved. Heatmap of share of its norm, ' in page
+    assert 'alt="Legend: ' in page
     assert page.count("Not run: ") == len(specs_of(check_pair("zoo:seed-0", "zoo:nli-0"))) - 2
     assert f"python -m core diff zoo:seed-0 zoo:nli-0 --out {out}" in page
     assert "<script" not in page
@@ -124,7 +126,8 @@ def test_another_architecture_and_an_adapter_are_said(zoo: Path, tmp_path: Path)
     assert "merge it into its base" in parts[SIMILARITY].reason
     assert parts[WEIGHTS].result is not None
     assert parts[INTRUDERS].result is not None
-    page = make_page(check, list(parts.values()), draw(make_figures(list(parts.values()))), "the command").decode()
+    charts = make_figures(list(parts.values()))
+    page = make_page(check, list(parts.values()), charts, draw(charts), "the command").decode()
     assert "35 of 36" not in page
     assert "17 of 18 matrices did not move" in page
 
