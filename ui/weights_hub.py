@@ -81,6 +81,8 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
         ],
         columns=["chosen", "model", "data", "data from", "downloads", "MB", "licence"],
     )
+    if table["MB"].isna().all():  # the hub does not count an adapter's bytes
+        table = table.drop(columns="MB")
     st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
     st.caption(f"{LEFT_OUT[kind]} Where a card names no data set, it is read from the name: the table says which.")
     st.button(
