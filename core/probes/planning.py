@@ -5,7 +5,7 @@ A model gets position codes beside its vectors where it adds no positions to the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.errors import SpecError
@@ -17,6 +17,7 @@ from core.probes.spec import ProbeSpec
 from core.probes.tables import PARSED, POSITION
 from core.probes.tasks import score_probes, train_probes
 from core.runs.runner import Task
+from core.runs.store import Value
 from core.text.reading import Text
 
 TREEBANK = "treebank"  # role of the first stage's task
@@ -69,7 +70,7 @@ def model_tasks(
     own = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
     own["ranks"] = (min(spec.rank, model.d_model),)
     ref = model.ref
-    real = train_probes if maps else score_probes
+    real: Callable[..., Value] = train_probes if maps else score_probes
     tasks = [Task.of(ref, real, role=("model", ref), group=ref, control=False, draws=spec.seeds, **own)]
     if controls:
         tasks.append(

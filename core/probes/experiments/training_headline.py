@@ -38,11 +38,12 @@ def make_headline(tables: Mapping[str, pd.DataFrame]) -> str:
         return "No step could be probed; the reasons are below."
     names = short_names(best["model"])
     first, last = best.iloc[0], best.iloc[-1]
+    begun, ended = (names[str(row["model"])] for row in (first, last))
     if len(best) == 1:
-        return f"UUAS of {names[last['model']]} is {_band(last)}, in layer {last['layer']}; no step could be probed."
+        return f"UUAS of {ended} is {_band(last)}, in layer {last['layer']}; no step could be probed."
     text = (
-        f"UUAS of the best layer goes from {_band(first)} at {names[first['model']]} to {_band(last)} at "
-        f"{names[last['model']]}{_loss(tables['loss'])}."
+        f"UUAS of the best layer goes from {_band(first)} at {begun} to {_band(last)} at "
+        f"{ended}{_loss(tables['loss'])}."
     )
     return " ".join([text, *_over(tables["margins"], last), _moves(best, names)])
 
@@ -63,7 +64,7 @@ def view_sentence(tables: Mapping[str, pd.DataFrame], metric: str) -> str:
     over = over[over["rival"] == first["model"]]
     text = (
         f"{NAMES[metric]} rises" if last["value"] > first["value"] else f"{NAMES[metric]} falls"
-    ) + f" from {text_of(first['value'], kind)} at {names[first['model']]} to {_band(last, kind)} at the end"
+    ) + f" from {text_of(first['value'], kind)} at {names[str(first['model'])]} to {_band(last, kind)} at the end"
     for row in over.itertuples():
         text += "" if row.low > 0 or row.high < 0 else ", which may be noise"
     before = best.iloc[:-1]
@@ -100,13 +101,13 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -
     )
 
 
-def _rows(margins: pd.DataFrame, last: pd.Series[float], metric: str) -> pd.DataFrame:
+def _rows(margins: pd.DataFrame, last: pd.Series, metric: str) -> pd.DataFrame:
     """The end's margins in its best layer."""
     mine = margins[(margins["model"] == last["model"]) & (margins["metric"] == metric)]
     return mine[mine["layer"] == last["layer"]]
 
 
-def _over(margins: pd.DataFrame, last: pd.Series[float]) -> list[str]:
+def _over(margins: pd.DataFrame, last: pd.Series) -> list[str]:
     """The end's margins over its rivals, in its best layer."""
     rows = _rows(margins, last, METRIC)
     clauses = [
@@ -146,5 +147,5 @@ def _rival(name: str) -> str:
     return known.get(name, f"{short_name(name)}, which has seen nothing")
 
 
-def _band(row: pd.Series[float], kind: Kind = "points") -> str:
+def _band(row: pd.Series, kind: Kind = "points") -> str:
     return f"{text_of(row['value'], kind)} [{text_of(row['low'], kind)}, {text_of(row['high'], kind)}]"
