@@ -180,6 +180,7 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
                 "labelColor": ink,
                 "titleColor": faint,
                 "labelFontSize": 12,
+                "titleFontSize": 12,
                 "symbolOpacity": 1,
                 "layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 4}},
             },

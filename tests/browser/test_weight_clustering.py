@@ -44,6 +44,7 @@ def test_the_slider_reads_ranks_at_another_threshold(page: Page, app_url: str) -
     charts = page.locator(CHARTS)
     expect(charts).to_have_count(7)  # a strip of legend, six families
     expect(charts.nth(1)).to_contain_text("Rank, 90 % of energy")
+    page.get_by_role("button", name="Measure").click()
     slider = page.get_by_role("slider", name="Energy threshold, %")
     slider.focus()
     slider.press("End")
