@@ -200,9 +200,11 @@ def run_study(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None, **opt
 
 
 def seconds(spec: ProtocolSpec) -> float:
-    """About how long it takes on two idle cores, with models of the box: their training is nearly all of it."""
-    trained = 3 + 1 * bool(spec.tuned)
-    return 25 + trained * spec.steps / 350 * 7
+    """About how long it takes on two idle cores, with models of the box: about 180 processor seconds at first.
+
+    A third of it is the training of their networks; what the page's own study has computed is not computed again.
+    """
+    return 60 + (3 + bool(spec.tuned)) * 8 * spec.steps / 350
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
