@@ -67,4 +67,4 @@ def _seconds(method: str, width: int, text: float) -> float:
     """Processor seconds of one map of a pair of `BOX_STATES` states, both directions."""
     base, power = SECONDS.get(method, SECONDS.get(METHODS[method].kind, SECONDS["linear"]))
     grows = min(text, 2.0) ** 2 if method == "kernel" else max(text, 0.3) if method in SECONDS else text**0.5
-    return base * (width / BOX_WIDTH) ** power * grows
+    return float(base * (width / BOX_WIDTH) ** power * grows)

@@ -69,58 +69,58 @@ def download(name: str, revision: str | None = None) -> Path:
             no weights that may be read, or refused by the loading policy; each says which and what to do.
     """
     folder = _download(name, revision)
-    trim_downloads(_cache(), _repository(name))
+    trim_downloads(cache_folder(), model_folder(name))
     return folder
 
 
 def _download(name: str, revision: str | None) -> Path:
     pinned = revision is not None and COMMIT.fullmatch(revision) is not None
-    earlier = _earlier(name, revision or "main") if pinned or _is_offline() else None
+    earlier = earlier_download(name, revision or "main") if pinned or is_offline() else None
     if earlier:
         return earlier
-    if _is_offline():
-        raise _refusal(None, name, revision)
+    if is_offline():
+        raise refusal(None, name, revision)
     try:
-        commit, files = _resolve(name, revision)
+        commit, files = resolve(name, revision)
     except failures() as error:
-        earlier = _earlier(name, revision or "main") if is_unreachable(error) else None
+        earlier = earlier_download(name, revision or "main") if is_unreachable(error) else None
         if earlier:
             return earlier
-        raise _refusal(error, name, revision) from error
+        raise refusal(error, name, revision) from error
     if checkpoints.ADAPTER in files and checkpoints.CONFIG not in files:
         raise ModelError(
             f"{name} is an adapter, which the weights page compares as it is: to run it, merge it into its base and "
             "use that."
         )
     try:
-        folder = _fetch(name, commit, checkpoints.CONFIG).parent
+        folder = fetch(name, commit, checkpoints.CONFIG).parent
         checkpoints.read_config(folder)
-        for file in _wanted(name, commit, files):
-            _fetch(name, commit, file)
+        for file in wanted_files(name, commit, files):
+            fetch(name, commit, file)
     except failures() as error:
-        raise _refusal(error, name, revision) from error
+        raise refusal(error, name, revision) from error
     checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
     _remember(name, revision or "main", commit)
     return folder
 
 
-def _resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
+def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
     """(commit, sizes of the files in bytes) of a model; a commit that was downloaded is not asked about again."""
-    key = (_endpoint(), name, revision)
+    key = (endpoint(), name, revision)
     with _resolved_lock:
         known = _resolved.get(key)
     if known and time.monotonic() - known[0] < RESOLVED_FOR:
         return known[1], known[2]
-    info = _api().model_info(name, revision=revision, timeout=TIMEOUT, files_metadata=True)
+    info = api().model_info(name, revision=revision, timeout=TIMEOUT, files_metadata=True)
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
     if info.sha is None or not COMMIT.fullmatch(info.sha):
-        raise ModelError(f"The hub at {_endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
+        raise ModelError(f"The hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
     with _resolved_lock:
         _resolved[key] = (time.monotonic(), info.sha, files)
     return info.sha, files
 
 
-def _wanted(name: str, commit: str, files: dict[str, int]) -> list[str]:
+def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
     """The weights and tokenizer files to fetch, after the checks of format and size.
 
     Raises:
@@ -151,32 +151,34 @@ def _wanted(name: str, commit: str, files: dict[str, int]) -> list[str]:
 
 
 def _shards(name: str, commit: str, index: str) -> list[str]:
-    path = _fetch(name, commit, index)
+    path = fetch(name, commit, index)
     return checkpoints.shard_names(checkpoints.read_json(path), f"{name}/{index}")
 
 
-def _fetch(name: str, commit: str, file: str) -> Path:
+def fetch(name: str, commit: str, file: str) -> Path:
     """One file at one commit, from the cache where it is there already."""
     from huggingface_hub import hf_hub_download
 
     path = hf_hub_download(
-        name, file, revision=commit, endpoint=_endpoint(), cache_dir=_cache(), token=_token(), etag_timeout=TIMEOUT
+        name, file, revision=commit, endpoint=endpoint(), cache_dir=cache_folder(), token=login(), etag_timeout=TIMEOUT
     )
     return Path(path)
 
 
-def _api() -> HfApi:
+def api() -> HfApi:
+    """The hub's API, asked as this process may ask."""
     from huggingface_hub import HfApi
 
-    return HfApi(endpoint=_endpoint(), token=_token())
+    return HfApi(endpoint=endpoint(), token=login())
 
 
-def _endpoint() -> str:
+def endpoint() -> str:
     """Where the hub is: read at each call, because huggingface_hub reads the variable only when it is imported."""
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where huggingface_hub keeps what it downloads."""
     from huggingface_hub import constants
 
     home = os.environ.get("HF_HOME")
@@ -184,40 +186,41 @@ def _cache() -> Path:
     return Path(folder).expanduser()
 
 
-def _token() -> bool | None:
+def login() -> bool | None:
     """None: the user's own, if they logged in. Strangers on a shared instance never borrow its owner's."""
     return False if current_limits().shared else None
 
 
-def _is_offline() -> bool:
+def is_offline() -> bool:
+    """Whether the user wants the hub left alone."""
     return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
 
 
-def _repository(name: str) -> Path:
+def model_folder(name: str) -> Path:
     """Where huggingface_hub keeps a model: refs/ hold commits, snapshots/ a folder a commit."""
-    return _cache() / f"models--{name.replace('/', '--')}"
+    return cache_folder() / f"models--{name.replace('/', '--')}"
 
 
 def _remember(name: str, revision: str, commit: str) -> None:
     if COMMIT.fullmatch(revision):
         return
-    path = _repository(name) / "refs" / revision
+    path = model_folder(name) / "refs" / revision
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
     partial.write_text(commit, encoding="utf8")
     partial.replace(path)
 
 
-def _earlier(name: str, revision: str) -> Path | None:
+def earlier_download(name: str, revision: str) -> Path | None:
     """Folder of an earlier download of this revision, if it is there and complete."""
-    note = _repository(name) / "refs" / revision
+    note = model_folder(name) / "refs" / revision
     if COMMIT.fullmatch(revision):
         commit = revision
     elif note.is_file():
         commit = note.read_text(encoding="utf8").strip()
     else:
         return None
-    folder = _repository(name) / "snapshots" / commit
+    folder = model_folder(name) / "snapshots" / commit
     try:
         config = checkpoints.read_config(folder)
         checkpoints.count_parameters(checkpoints.weight_files(folder))
@@ -227,8 +230,9 @@ def _earlier(name: str, revision: str) -> Path | None:
     return folder
 
 
-def _refusal(error: Exception | None, name: str, revision: str | None) -> ModelError:
-    return ModelError(explain(error, name, revision, _endpoint(), _cache()))
+def refusal(error: Exception | None, name: str, revision: str | None) -> ModelError:
+    """What a reader is told of the hub's failure; `error` is None where the hub was not asked."""
+    return ModelError(explain(error, name, revision, endpoint(), cache_folder()))
 
 
 _resolved: dict[tuple[str, str, str | None], tuple[float, str, dict[str, int]]] = {}

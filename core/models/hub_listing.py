@@ -112,10 +112,10 @@ def list_fine_tunes(base: str, most: int = 100, *, adapters: bool = False) -> li
     """
     if not 1 <= most <= MOST_LISTED:
         raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} models at once, got {most:,}.")
-    if hub._is_offline():
-        raise hub._refusal(None, base, None)
+    if hub.is_offline():
+        raise hub.refusal(None, base, None)
     listed: list[Listed] = []
-    url = f"{hub._endpoint()}/api/models"
+    url = f"{hub.endpoint()}/api/models"
     question: dict[str, Any] | None = {
         "filter": f"base_model:{'adapter' if adapters else 'finetune'}:{base}",
         "sort": "downloads",
@@ -128,7 +128,7 @@ def list_fine_tunes(base: str, most: int = 100, *, adapters: bool = False) -> li
             listed += [_read(model, adapters) for model in page]
             question = None  # the next page's address holds it
     except failures() as error:
-        raise hub._refusal(error, base, None) from error
+        raise hub.refusal(error, base, None) from error
     return listed[:most]
 
 
@@ -173,7 +173,7 @@ def look_up(name: str, revision: str | None = None) -> Found:
     Raises:
         ModelError: If the hub cannot be asked or refuses, or the model is too large for this instance.
     """
-    key = (hub._endpoint(), name, revision)
+    key = (hub.endpoint(), name, revision)
     with _lock:
         when, known = _known.get(key, (0.0, None))
     if known is None or time.monotonic() - when > hub.RESOLVED_FOR:
@@ -204,18 +204,18 @@ def read_small(name: str, commit: str, path: str) -> bytes:
         ModelError: If it is not there or the hub refuses.
     """
     try:
-        return hub._fetch(name, commit, path).read_bytes()
+        return hub.fetch(name, commit, path).read_bytes()
     except failures() as error:
-        raise hub._refusal(error, name, commit) from error
+        raise hub.refusal(error, name, commit) from error
 
 
 def _ask(name: str, revision: str | None) -> Found:
-    if hub._is_offline():
-        raise hub._refusal(None, name, revision)
+    if hub.is_offline():
+        raise hub.refusal(None, name, revision)
     try:
-        info = hub._api().model_info(name, revision=revision, timeout=TIMEOUT, files_metadata=True)
+        info = hub.api().model_info(name, revision=revision, timeout=TIMEOUT, files_metadata=True)
     except failures() as error:
-        raise hub._refusal(error, name, revision) from error
+        raise hub.refusal(error, name, revision) from error
     if info.sha is None or not hub.COMMIT.fullmatch(info.sha):
         raise ModelError(f"The hub did not name a commit for {name}: check HF_ENDPOINT.")
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
@@ -232,17 +232,17 @@ def _ask_page(url: str, question: dict[str, Any] | None) -> tuple[list[dict[str,
     """
     from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
-    headers = build_hf_headers(token=hub._token())
+    headers = build_hf_headers(token=hub.login())
     response = get_session().get(url, params=question, headers=headers, timeout=TIMEOUT)
     hf_raise_for_status(response)
     try:
         page = response.json()
     except ValueError as error:
-        raise ModelError(f"The hub at {hub._endpoint()} did not send a list: check HF_ENDPOINT.") from error
+        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.") from error
     if not isinstance(page, list):
-        raise ModelError(f"The hub at {hub._endpoint()} did not send a list: check HF_ENDPOINT.")
+        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
     following = str(response.links.get("next", {}).get("url", ""))
-    if following and not following.startswith(hub._endpoint()):
+    if following and not following.startswith(hub.endpoint()):
         return page, ""  # a hub does not send its reader, and the reader's token, elsewhere
     return page, following
 

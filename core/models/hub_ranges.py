@@ -65,7 +65,7 @@ class RangeFile:
                 status, asked = answer
             except failures() as error:
                 if attempt == ATTEMPTS or not is_unreachable(error):
-                    raise hub._refusal(error, self.repository, self.commit) from error
+                    raise hub.refusal(error, self.repository, self.commit) from error
                 asked = None
             else:
                 if attempt == ATTEMPTS or (asked or 0) > LONGEST_WAIT:
@@ -83,9 +83,9 @@ class RangeFile:
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
-        url = hf_hub_url(self.repository, self.path, revision=self.commit, endpoint=hub._endpoint())
+        url = hf_hub_url(self.repository, self.path, revision=self.commit, endpoint=hub.endpoint())
         # Compressed bytes would not be those of the range.
-        headers = build_hf_headers(token=hub._token()) | {
+        headers = build_hf_headers(token=hub.login()) | {
             "Range": f"bytes={start}-{stop - 1}",
             "Accept-Encoding": "identity",
         }
@@ -104,10 +104,10 @@ class RangeFile:
 
     def _fetch(self) -> Path:
         try:
-            path = hub._fetch(self.repository, self.commit, self.path)
+            path = hub.fetch(self.repository, self.commit, self.path)
         except failures() as error:
-            raise hub._refusal(error, self.repository, self.commit) from error
-        hub_cache.trim_downloads(hub._cache(), hub._repository(self.repository))
+            raise hub.refusal(error, self.repository, self.commit) from error
+        hub_cache.trim_downloads(hub.cache_folder(), hub.model_folder(self.repository))
         with _lock:
             _fetched[self.repository, self.commit, self.path] = path
         return path

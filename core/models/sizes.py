@@ -12,8 +12,8 @@ from pathlib import Path
 import core.models.checkpoints as checkpoints
 import core.models.hub as hub
 from core.errors import ModelError
+from core.models.describing import describe
 from core.models.hub_errors import failures, is_unreachable
-from core.models.loading import describe
 from core.models.references import parse_ref
 
 BYTES = 4  # of a number, in float32
@@ -44,11 +44,12 @@ MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
 def download_of(ref: str) -> int:
     """Bytes of a model or an adapter that are not on this machine yet; 0 where the hub cannot be asked."""
     parsed = parse_ref(ref)
-    if parsed.kind != "hub" or hub._earlier(parsed.name, parsed.revision or "main") is not None or hub._is_offline():
+    if parsed.kind != "hub" or hub.is_offline() or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
+    known: tuple[type[Exception], ...] = (*failures(), ModelError)
     try:
-        _, listed = hub._resolve(parsed.name, parsed.revision)
-    except (*failures(), ModelError):
+        _, listed = hub.resolve(parsed.name, parsed.revision)
+    except known:
         return 0  # whoever opens the model says why
     return sum(listed[file] for file in _wanted(listed))
 
@@ -76,19 +77,19 @@ def size_of(ref: str) -> Size:
         info = describe(ref)
         return Size(info.parameters, info.layers, info.d_model, 0)
     name, revision = parsed.name, parsed.revision
-    folder = hub._earlier(name, revision or "main")
+    folder = hub.earlier_download(name, revision or "main")
     if folder is not None:
         return _of(checkpoints.count_parameters(checkpoints.weight_files(folder)), folder, 0)
-    if hub._is_offline():
-        raise hub._refusal(None, name, revision)
+    if hub.is_offline():
+        raise hub.refusal(None, name, revision)
     try:
-        commit, listed = hub._resolve(name, revision)
-        files = hub._wanted(name, commit, listed)
-        folder = hub._fetch(name, commit, checkpoints.CONFIG).parent
+        commit, listed = hub.resolve(name, revision)
+        files = hub.wanted_files(name, commit, listed)
+        folder = hub.fetch(name, commit, checkpoints.CONFIG).parent
     except failures() as error:
         if is_unreachable(error) and name.startswith(MULTIBERTS):
             return MULTIBERT
-        raise hub._refusal(error, name, revision) from error
+        raise hub.refusal(error, name, revision) from error
     sizes = {file: listed.get(file, 0) for file in files}
     weights = sum(size for file, size in sizes.items() if file not in checkpoints.TOKENIZER_FILES)
     return _of(weights // BYTES, folder, sum(sizes.values()))

@@ -113,5 +113,5 @@ def _downloaded(name: str, revision: str | None) -> Path | None:
     try:
         commit = hub_listing.look_up(name, revision).commit
     except ModelError:
-        return hub._earlier(name, revision or "main")  # offline: what was downloaded is what there is
-    return hub._earlier(name, commit)
+        return hub.earlier_download(name, revision or "main")  # offline: what was downloaded is what there is
+    return hub.earlier_download(name, commit)

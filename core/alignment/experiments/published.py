@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core import options
 from core.alignment import study
@@ -130,7 +130,8 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
             )  # fmt: skip
             tasks.append(task)
         for task in study.plan(_ours(spec, group), ready):
-            tasks.append(Task(task.name, task.function, task.arguments, (group, OURS, task.role[3]), task.group))
+            methods = cast("tuple[Any, ...]", task.role)[-1]
+            tasks.append(Task(task.name, task.function, task.arguments, (group, OURS, methods), task.group))
     return tasks
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def claim_chart(result: Result) -> alt.TopLevelMixin:
     rows, tooltip = told(table, tips)
     findings = [about.label for about in CLAIMS.values() if about.label in set(rows["finding"])]
     shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]
-    axis = {"ticks": False, "domain": False, "labelLimit": 170}
+    axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": 170}
     base = alt.Chart(rows).encode(
         x=alt.X("finding:N", title=None, sort=findings, axis=alt.Axis(labelAngle=-35, labelOverlap=False, **axis)),
         y=alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(**axis)),

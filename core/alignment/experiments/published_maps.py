@@ -209,7 +209,8 @@ def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "lay
 def _components(covariance: np.ndarray) -> Int[np.ndarray, " layer"]:
     """How many leading components hold `KEPT` of the sum of singular values, (layer,)."""
     values = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, ::-1], 0.0))
-    return (values.cumsum(-1) < KEPT * values.sum(-1, keepdims=True)).sum(-1) + 1
+    kept: np.ndarray = (values.cumsum(-1) < KEPT * values.sum(-1, keepdims=True)).sum(-1) + 1
+    return kept
 
 
 def _projector(covariance: np.ndarray, number: Int[np.ndarray, " layer"]) -> np.ndarray:

@@ -143,7 +143,7 @@ def train(
         for turn in turns:
             with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
                 mapped = apply(kind, weights, sources[turn, some])
-            ((mapped.float() - targets[turn, some]) ** 2).mean((1, 2)).sum().backward()  # type: ignore[no-untyped-call]
+            ((mapped.float() - targets[turn, some]) ** 2).mean((1, 2)).sum().backward()
             optimiser.step()
         place, seen = place + batch, seen + 1
     end = {name: weight.detach() for name, weight in weights.items()}

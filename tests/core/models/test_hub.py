@@ -296,9 +296,9 @@ def test_a_name_that_the_client_refuses(server) -> None:
 
 
 def test_strangers_never_borrow_the_owners_login(server, tiny, monkeypatch) -> None:
-    assert hub._token() is None
+    assert hub.login() is None
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
-    assert hub._token() is False
+    assert hub.login() is False
 
 
 def test_presets_are_references_to_the_originals() -> None:
