@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from core.alignment.bands import Replicates, leave_out
 from core.alignment.experiments.published_maps import METHODS, VARIANTS
+from core.results.numbers import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,9 +195,9 @@ def make_headline(errors: pd.DataFrame, findings: pd.DataFrame) -> str:
         return "The published protocol could not be run on this pair; the reasons are below."
     theirs = float(by_protocol["published"])
     text = f"By the published protocol the invertible network leaves {theirs:.2g} times the target's variance"
-    text += ", more than the target's mean does (1)" if theirs > 1 else ", less than the target's mean does (1)"
+    text += f" ({'more' if theirs > 1 else 'less'} than its mean, 1)"
     if OURS in by_protocol.index:
-        text += f"; by ours {by_protocol[OURS]:.2f} of it, on words that no map was fitted on"
+        text += f"; by ours {text_of(float(by_protocol[OURS]))}, on words never fitted on"
     kinds = {
         "yes": "Holds by both",
         "no": "Holds by the published protocol and not by ours",
