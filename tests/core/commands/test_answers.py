@@ -14,12 +14,14 @@ import pytest
 
 from core.commands import answers
 from core.commands.examples import EXAMPLES
-from core.commands.study import study_module
+from core.commands.study import STUDIES, study_module
 from core.models import zoo_folder
+from core.results.columns import describe
 from core.runs.answers import FILE, Answers, write_answers
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
 from core.weights.condensing import condensed_keys, lighten
+from tests.core.results.test_columns import undescribed
 
 ROOT = Path(__file__).parents[3]
 BOX = Answers(zoo_folder() / FILE)
@@ -29,7 +31,7 @@ HEAVY = ("torch", "transformers", "spacy")
 SHOWN = f"""
 import json, sys
 from core.commands.main import main
-from core.commands.study import study_module
+from core.commands.study import STUDIES, study_module
 assert main(["rsa", "--out", sys.argv[1]]) == 0
 for command in sys.argv[2:]:  # what a page does: no files, whose pictures take most of a command's seconds
     study, last = study_module(command), []
@@ -49,6 +51,14 @@ def walked() -> answers.Walk:
 def test_no_answer_is_missing(walked: answers.Walk) -> None:
     assert walked.unanswered == (), MADE_BY
     assert walked.missing == set(), MADE_BY
+
+
+@needs_answers
+def test_every_column_of_every_study_is_explained(walked: answers.Walk) -> None:
+    assert {result.study for result in walked.results.values()} >= set(STUDIES)
+    for name, result in walked.results.items():
+        assert undescribed(result.tables) == [], name
+        assert set(describe(result.tables)) == set(result.tables)
 
 
 @needs_answers
