@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
 HEADS_METRIC = "uas"
+LEVEL = 0.95  # of a band
 CONTROL = " control"  # after the probe that learned control trees
 SELECTIVITY = " selectivity"  # after the metric that the control's is taken from
 NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
@@ -135,12 +136,13 @@ def _stored(metric: str) -> str:
     return "hits" if metric == "uuas" else metric
 
 
-def summary(sample: Sample, *terms: tuple[int, Group]) -> dict[str, np.ndarray]:
+def summary(sample: Sample, *terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.ndarray]:
     """A signed sum of scores with its band, one entry a layer.
 
     Args:
         sample: The test sentences.
         terms: (sign, scores), of the same layers; each term's probes bring an error of their own.
+        level: Of the band.
 
     Returns:
         value, low, high.
@@ -150,7 +152,7 @@ def summary(sample: Sample, *terms: tuple[int, Group]) -> dict[str, np.ndarray]:
     rng = np.random.default_rng((sample.seed, len(sample.weights)))
     for _, group in terms:
         resampled = resampled + _probe_error(group.points, len(sample.weights), rng)
-    low, high = interval(resampled)
+    low, high = interval(resampled, level)
     return {"value": np.asarray(value), "low": low, "high": high}
 
 

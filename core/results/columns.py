@@ -214,8 +214,8 @@ COLUMNS: Mapping[str, str] = {
     "best.clear": "whether the layer is better than every other: the 95 % band of each difference lies above 0",
     "end_layer": "layer that is best at the end of training",
     "ahead": "the score less that of the end's best layer in the same model (the metric's unit)",
-    "ahead_low": "lower end of the 95 % band of that difference (the metric's unit)",
-    "ahead_high": "upper end of the 95 % band of that difference (the metric's unit)",
+    "ahead_low": "lower end of that difference's band, 95 % for all steps together (the metric's unit)",
+    "ahead_high": "upper end of that difference's band, 95 % for all steps together (the metric's unit)",
     # token map
     "word": "the word",
     "position": "its place in the passage, from 0",

@@ -126,7 +126,7 @@ def test_one_model_has_no_neighbours_and_no_distances() -> None:
 def test_a_pattern_of_hub_models_is_a_sentence() -> None:
     app = open_page(PAGE, **LINK, models=[EVERY, "hub:someone/*"])
     assert not app.exception
-    assert "works for zoo\\: and path\\: only" in sentences(app)
+    assert "names none of the public models that are known here" in sentences(app)
     assert "Neighbours share a task" in sentences(app)
 
 

@@ -55,13 +55,15 @@ def protocol_chart(result: Result) -> alt.TopLevelMixin:
         axis=axis,
     )  # fmt: skip
     y = alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(labelLimit=170, ticks=False))
-    base = alt.Chart(rows).encode(y=y, color=alt.Color("map:N", title=None, scale=colours, legend=legend(1)))
+    base = alt.Chart(rows).encode(y=y, color=alt.Color("map:N", title=None, scale=colours, legend=legend(2, 170)))
     mean = alt.Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
         mean.encode(x=alt.X("one:Q", scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)),
         base.mark_rule(strokeWidth=1.6).encode(x=x.copy(), x2="high:Q").transform_calculate(nmse="datum.low"),
         base.mark_point(filled=True, size=70, opacity=0.9).encode(
-            x=x, shape=alt.Shape("map:N", title=None, scale=shapes, legend=legend(1)), tooltip=tooltip
+            x=x,
+            shape=alt.Shape("map:N", title=None, scale=shapes, legend=legend(2, 170)),
+            tooltip=tooltip,
         ),
     ]
     first, second = short_names(result.spec["models"]).values()
@@ -70,7 +72,7 @@ def protocol_chart(result: Result) -> alt.TopLevelMixin:
     chart = alt.layer(*layers).properties(
         title=heading(what, "dashed at 1: the target's mean; bands: 95 %"),
         width="container",
-        height=hand().height(26 * len(shown)),
+        height=hand().height(24 * len(shown)),
         description=bars_in_words(network, f"{what}, invertible network", name="label", value="nmse", kind="measure"),
     )
     return cast("alt.TopLevelMixin", chart)
@@ -110,7 +112,7 @@ def claim_chart(result: Result) -> alt.TopLevelMixin:
     chart = alt.layer(cells, letters).properties(
         title=heading(what, "numbers: difference of errors; open: the band holds 0"),
         width="container",
-        height=hand().height(26 * len(shown)),
+        height=hand().height(24 * len(shown)),
         description=words,
     )
     return cast("alt.TopLevelMixin", chart)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.probes.tables import METRICS, PROBE_OF, Group, Sample, as_table, summary
+from core.probes.tables import LEVEL, METRICS, PROBE_OF, Group, Sample, as_table, summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,19 +28,22 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
     Returns:
         `layer` is the best on the development sentences. `clear`: whether the band of its difference from every other
         layer lies above 0. `ahead` is what it scores more than the end's best layer in this same model, with its
-        band: where that lies above 0, the peak is elsewhere than at the end.
+        band: where that lies above 0, the peak is elsewhere than at the end. That is asked of every step, so its band
+        holds for all of them together (Bonferroni).
     """
     import pandas as pd
 
     if not groups:
         return as_table([], PEAKS).astype({"end_layer": "Int64"})
     end, rows = list(groups.values())[-1], []
+    together = 1 - (1 - LEVEL) / max(len(groups) - 1, 1)
     for model, own in groups.items():
         for metric, group in own.items():
             place, last = _best(own, metric), end[metric].layers[_best(end, metric)]
             found, others = summary(sample, (1, group)), lead(group, place, sample)
+            every = lead(group, place, sample, together)
             where = [layer for at, layer in enumerate(group.layers) if at != place]
-            ahead = {name: (others[name][where.index(last)] if last in where else 0.0) for name in others}
+            ahead = {name: (every[name][where.index(last)] if last in where else 0.0) for name in every}
             rows.append(
                 (
                     *(model, metric, group.layers[place]),
@@ -53,7 +56,7 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
     return table.astype({"layer": "Int64", "end_layer": "Int64"})
 
 
-def lead(group: Group, place: int, sample: Sample) -> dict[str, np.ndarray]:
+def lead(group: Group, place: int, sample: Sample, level: float = LEVEL) -> dict[str, np.ndarray]:
     """What the row at `place` scores more than each other row, with its band: value, low, high, (other layer,).
 
     The same sentences are resampled for both, so what is hard in both does not widen the band; each has probes of its
@@ -69,7 +72,7 @@ def lead(group: Group, place: int, sample: Sample) -> dict[str, np.ndarray]:
         group.resampled[:, [place]] - group.resampled[:, others],
         group.dev[others],
     )
-    return summary(sample, (1, between))
+    return summary(sample, (1, between), level=level)
 
 
 def _best(own: Mapping[str, Group], metric: str) -> int:

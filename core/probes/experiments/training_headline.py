@@ -95,7 +95,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -
         f"{probes_methods(spec, treebank, ())} The same probes were trained on each of {', '.join(models)}, from the "
         "same initial maps and on the same sentences. The peak of a step is its best layer on the development "
         "sentences; it is another than the end's where it scores more than the end's best layer in the same step, "
-        "with a 95 % band over the same resamples of test sentences, and over probes, above 0. Tokens and losses are "
+        "with a band over the same resamples of test sentences, and over probes, above 0: 95 % for all steps together, "
+        "after Bonferroni. Tokens and losses are "
         "those of the models' cards; the steps in the box are of a second run of seed 0's recipe, which ends near "
         "zoo:seed-0 and not at it to rounding."
     )

@@ -62,6 +62,17 @@ def test_a_peak_that_moves_is_told_from_one_that_noise_moved() -> None:
     assert peaks.loc["end", ["ahead", "ahead_low", "ahead_high"]].tolist() == [0, 0, 0]
 
 
+def test_a_lead_is_clear_where_it_holds_for_all_steps_together() -> None:
+    """Of many steps whose peak did not move, one in twenty would be ahead by chance."""
+    lucky, end = group([50.0, 50.26, 50.0], noise=0.1), group([50.0, 50.0, 60.0])
+    alone = find_peaks({"a": {"uuas": lucky}, "end": {"uuas": end}}, SAMPLE).iloc[0]
+    many = {str(step): {"uuas": lucky} for step in range(40)}
+    among = find_peaks({**many, "end": {"uuas": end}}, SAMPLE).iloc[0]
+    assert alone["ahead"] == among["ahead"]
+    assert among["ahead_low"] < 0 < alone["ahead_low"]
+    assert among["ahead_high"] > alone["ahead_high"]
+
+
 def test_the_headline_says_whether_the_peak_moves() -> None:
     def headline(early: Group) -> str:
         groups = {"zoo:seed-0@step-50": {"uuas": early}, "zoo:seed-0": {"uuas": group([50.0, 50.0, 60.0])}}

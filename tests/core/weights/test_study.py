@@ -307,7 +307,7 @@ def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> Non
         ({"permutations": 3}, "permutations takes a whole number from 100"),
         ({"own_bases": "yes"}, "own_bases takes true or false"),
         ({"models": ()}, "Choose at least 1 for fine-tunes"),
-        ({"models": ("hub:someone/*",)}, "works for zoo: and path: only"),
+        ({"models": ("hub:someone/*",)}, "names none of the public models"),
         ({"tree": 3}, "fine-tunes of a hub model, and zoo:seed-0 is none"),
     ],
 )
