@@ -201,11 +201,11 @@ def run_study(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None, **opt
 
 
 def seconds(spec: ProtocolSpec) -> float:
-    """About how long it takes on two idle cores, with models of the box: about 180 processor seconds at first.
+    """About how long it takes on two idle cores, with models of the box; the default study took 180 s at first.
 
     A third of it is the training of their networks; what the page's own study has computed is not computed again.
     """
-    return 60 + (3 + bool(spec.tuned)) * 8 * spec.steps / 350
+    return 120 + (3 + bool(spec.tuned)) * 15 * spec.steps / 350
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:

@@ -234,10 +234,10 @@ def run_study(spec: StitchSpec, texts: Mapping[str, Text] | None = None, **optio
 def seconds(spec: StitchSpec) -> float:
     """About how long it takes on two idle cores: every stitch of every pair runs the upper layers again.
 
-    The default study took 109 s while the layers below each stitch were run as well.
+    The default study took 98 s.
     """
     slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
-    return len(spec.models) ** 2 * (5 + 1.3 * len(spec.methods) + 30 * slow) / 2 * max(1.0, spec.sentences / 250)
+    return len(spec.models) ** 2 * (5 + 1.3 * len(spec.methods) + 33 * slow) / 2 * max(1.0, spec.sentences / 250)
 
 
 def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
