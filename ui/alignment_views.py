@@ -22,15 +22,15 @@ from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from core.results.names import short_names
 from core.results.panels import Panels
+from core.runs.price import length
 from ui import lessons
 from ui.controls import KEPT
 from ui.downloads import show_downloads
-from ui.experiments import started
+from ui.experiments import result_of
 from ui.forms import Form
 from ui.layers import Picking, layer_slider, played
 from ui.links import Address
 from ui.results import show_charts, show_headline, show_method, show_notes, show_sentence, show_table
-from ui.run_panel import is_stored, run_panel
 from ui.studies import contents
 from ui.text import plain
 
@@ -262,7 +262,7 @@ def _experiment(
     shared = {"corpus": spec.corpus, "genres": spec.genres, "sentences": spec.sentences, "seed": spec.seed}
     own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
     asked = _spec_of(study.Spec, shared | given | own_values)
-    takes = _length(study.seconds(asked)) if asked is not None else "some time"
+    takes = f"about {length(study.seconds(asked))}" if asked is not None else "some time"
     texts = form.texts
 
     refs = (*(getattr(asked, "models", None) or (getattr(asked, "model", ""),)), *getattr(asked, "tuned", ()))
@@ -271,13 +271,10 @@ def _experiment(
     def run(progress: Any, cancel: Any) -> Any:
         return study.run_study(asked, texts, progress=progress, cancel=cancel)
 
-    pressed = started(form, view, OWN[view], asked, takes, lambda asked: is_stored(name, asked, run, identity=identity))
-    if asked is None:
-        return
-    if pressed is None:
-        st.info(f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button.")
-        return
-    result = run_panel(name, asked, run, identity=identity, again=pressed, told=aside)
+    waiting = f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button."
+    result = result_of(
+        form, view, OWN[view], asked, run, takes=takes, name=name, identity=identity, waiting=waiting, aside=aside
+    )
     if result is None:
         return
     show_headline(result, bar=form.bar)
@@ -300,13 +297,6 @@ def _spec_of(kind: Callable[..., Spec], values: dict[str, Any]) -> Spec | None:
     except PalimpsestError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return None
-
-
-def _length(seconds: float) -> str:
-    """About how long something takes, in words."""
-    if seconds < 90:
-        return f"about {max(10, 10 * round(seconds / 10))} seconds"
-    return f"about {round(seconds / 60)} minutes"
 
 
 def _of_subwords(view: str, spec: AlignSpec) -> bool:

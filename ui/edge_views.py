@@ -17,10 +17,9 @@ from core.probes.spec import ProbeSpec
 from core.results.export import Result
 from core.results.panels import Panels
 from ui.downloads import show_downloads
-from ui.experiments import started
+from ui.experiments import result_of
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.run_panel import is_stored, run_panel
 from ui.studies import contents
 from ui.text import plain
 
@@ -84,13 +83,10 @@ def edge_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> 
     def run(progress: Any, cancel: Any) -> Any:
         return run_study(asked, texts, progress=progress, cancel=cancel) if asked is not None else None
 
-    pressed = started(form, EDGES, OWN, asked, takes, lambda asked: is_stored(STUDY, asked, run, identity=identity))
-    if asked is None:
-        return
-    if pressed is None:
-        st.info(f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button.")
-        return
-    result = run_panel(STUDY, asked, run, identity=identity, again=pressed, told=aside)
+    waiting = f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button."
+    result = result_of(
+        form, EDGES, OWN, asked, run, takes=takes, name=STUDY, identity=identity, waiting=waiting, aside=aside
+    )
     if result is None:
         return
     show_headline(result, bar=form.bar)

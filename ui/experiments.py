@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.options import Spec
 from ui.forms import Form
+from ui.run_panel import is_stored, run_panel
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from core.results.export import Result
+    from ui.jobs import Work
 
 
 def started(
@@ -53,3 +60,34 @@ def started(
             args=(pressed_key, True),
         )
     return pressed if asked in known else None
+
+
+def result_of(
+    form: Form[Any],
+    view: str,
+    own: Iterable[str],
+    asked: Spec | None,
+    run: Work,
+    *,
+    takes: str,
+    name: str,
+    identity: Hashable,
+    waiting: str,
+    aside: DeltaGenerator,
+    icon: str | None = None,
+) -> Result | None:
+    """The experiment's controls, and its result where it has been started or everything is there already.
+
+    Args:
+        form, view, own, asked, takes: As for `started`.
+        run, name, identity: As for `run_panel`.
+        waiting: What stands below the controls until it has been started, with this `icon`.
+        aside: Where the line about the numbers' origin stands.
+    """
+    pressed = started(form, view, own, asked, takes, lambda asked: is_stored(name, asked, run, identity=identity))
+    if asked is None:
+        return None
+    if pressed is None:
+        st.info(waiting, icon=icon)
+        return None
+    return run_panel(name, asked, run, identity=identity, again=pressed, told=aside)

@@ -66,7 +66,7 @@ def run_panel(
         run: Called in the worker as run(progress, cancel); returns the Result and never calls streamlit.
         identity: What makes the study another one although the spec is the same (fingerprints, an uploaded text).
         again: The user pressed the button: a study that failed is tried again.
-        quiet: Leave out the line that says how long it took (the home page's figure).
+        quiet: Leave out the line that says how long it took (for what is not a study of the page).
         told: Where that line stands; here, where it is left out.
 
     Returns:

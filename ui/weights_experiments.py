@@ -14,10 +14,9 @@ from core.weights.experiments import intruders
 from core.weights.experiments.intruder_charts import intruder_panels
 from core.weights.spec import WeightsSpec
 from ui.downloads import show_downloads
-from ui.experiments import started
+from ui.experiments import result_of
 from ui.forms import Form
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.run_panel import is_stored, run_panel
 from ui.text import plain
 
 if TYPE_CHECKING:
@@ -64,18 +63,19 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
     def run(progress: Any, cancel: Any) -> Any:
         return intruders.run_study(asked, progress=progress, cancel=cancel)
 
-    pressed = started(
+    result = result_of(
         form,
         INTRUDERS,
         OWN,
         asked,
-        f"about {max(10, seconds)} seconds for models of the box",
-        lambda asked: is_stored("intruders", asked, run, identity=identity),
+        run,
+        takes=f"about {max(10, seconds)} seconds for models of the box",
+        name="intruders",
+        identity=identity,
+        waiting="Leading directions that resemble none of the base's: starts with its button.",
+        aside=aside,
+        icon=":material/info:",
     )
-    if pressed is None:
-        st.info("Leading directions that resemble none of the base's: starts with its button.", icon=":material/info:")
-        return
-    result = run_panel("intruders", asked, run, identity=identity, again=pressed, told=aside)
     if result is None:
         return
     show_headline(result, bar=form.bar)
