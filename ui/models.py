@@ -48,15 +48,17 @@ def _find_fine_tunes(base_key: str) -> None:
     from core.models.hub_listing import list_fine_tunes
 
     st.session_state[NOT_FOUND] = ""
+    lacks: list[str] = []
     try:
         base = parse_ref(str(st.session_state.get(base_key, "")))
         if base.kind != "hub":
             st.session_state[NOT_FOUND] = "Only hub models have fine-tunes there: choose one such as hub:roberta-base."
             return
-        found = [one for one in list_fine_tunes(base.name, MOST_FOUND) if not one.gated]
+        found = [one for one in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append) if not one.gated]
     except PalimpsestError as error:
         st.session_state[NOT_FOUND] = str(error)
         return
     st.session_state[FOUND] = found
+    st.session_state[NOT_FOUND] = " ".join(lacks)
     if not found:
         st.session_state[NOT_FOUND] = f"No card on the hub names {base.name} as its base."

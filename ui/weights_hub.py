@@ -41,12 +41,15 @@ def hub_panel(address: Address) -> None:
         if pressed:
             try:
                 with st.spinner("Asking the hub …"):
-                    found = list_fine_tunes(parse_ref(base).name, most, adapters=kind == ADAPTERS)
-                    st.session_state["weights/listed"] = ((base, kind), found)
+                    lacks: list[str] = []
+                    listed = list_fine_tunes(parse_ref(base).name, most, adapters=kind == ADAPTERS, say=lacks.append)
+                    st.session_state["weights/listed"] = ((base, kind), listed, lacks)
             except PalimpsestError as error:
                 st.error(plain(str(error)), icon=":material/error:")
-        known, listed = st.session_state.get("weights/listed", ((), []))
+        known, listed, lacks = st.session_state.get("weights/listed", ((), [], []))
         if known == (base, kind):
+            for text in lacks:
+                st.warning(plain(text), icon=":material/warning:")
             _choose(address, listed, kind)
 
 

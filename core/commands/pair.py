@@ -56,7 +56,7 @@ class Check:
     def sentence(self) -> str:
         """What the pair is, with the numbers that say so."""
         base, model = short_name(self.base), short_name(self.model)
-        if self.found["adapter"]:
+        if self.found["adapter"] and self.related:
             return f"{model} is a LoRA adapter, which changes {base} by the product of its factors."
         if self.found["reason"]:
             return f"{model} does not fit {base}: {self.found['reason']}; what needs one shape is left out."
@@ -104,10 +104,11 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     """
     other = _unrelated(base)
     pairs = {"pair": (base, model)} | ({"others": (base, other)} if other and other != model else {})
+    known = {ref: identify(ref) for pair in pairs.values() for ref in pair}
     tasks = [
         Task.of(
             f"{short_name(first)} and {short_name(second)}", measure_relation, role=role,
-            base=first, other=second, base_identity=identify(first), other_identity=identify(second),
+            base=first, other=second, base_identity=known[first], other_identity=known[second],
         )
         for role, (first, second) in pairs.items()
     ]  # fmt: skip

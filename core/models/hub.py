@@ -14,18 +14,18 @@ import os
 import re
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+from urllib.parse import quote
 
 import core.models.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.hub_asking import ask, ask_json
 from core.models.hub_cache import trim_downloads
 from core.models.hub_errors import BOX, TIMEOUT, explain, failures, is_unreachable
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
 
 RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the hub is asked again
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -104,20 +104,65 @@ def _download(name: str, revision: str | None) -> Path:
     return folder
 
 
-def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
-    """(commit, sizes of the files in bytes) of a model; a commit that was downloaded is not asked about again."""
+@dataclass(frozen=True)
+class Repository:
+    """What the hub says of a model at one commit.
+
+    Attributes:
+        commit: Forty hex digits.
+        files: Size in bytes by path.
+        tags: The hub's, many of them made from the card.
+        card: What the card says in its header.
+    """
+
+    commit: str
+    files: dict[str, int]
+    tags: tuple[str, ...]
+    card: Mapping[str, Any]
+
+
+def ask_about(name: str, revision: str | None) -> Repository:
+    """What the hub says of a model; asked once in ten minutes.
+
+    Raises:
+        Exception: See `hub_errors.failures`.
+        ModelError: If the hub names no commit.
+    """
+    from huggingface_hub.utils import validate_repo_id
+
     key = (endpoint(), name, revision)
     with _resolved_lock:
-        known = _resolved.get(key)
-    if known and time.monotonic() - known[0] < RESOLVED_FOR:
-        return known[1], known[2]
-    info = api().model_info(name, revision=revision, timeout=TIMEOUT, files_metadata=True)
-    files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
-    if info.sha is None or not COMMIT.fullmatch(info.sha):
-        raise ModelError(f"The hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
+        when, known = _resolved.get(key, (0.0, None))
+    if known is not None and time.monotonic() - when < RESOLVED_FOR:
+        return known
+    validate_repo_id(name)
+    at = f"/revision/{quote(revision, safe='')}" if revision else ""
+    answer, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
+    known = _read_answer(answer, name)
     with _resolved_lock:
-        _resolved[key] = (time.monotonic(), info.sha, files)
-    return info.sha, files
+        _resolved[key] = _resolved[endpoint(), name, known.commit] = (time.monotonic(), known)
+    return known
+
+
+def _read_answer(answer: object, name: str) -> Repository:
+    if not isinstance(answer, dict):
+        raise ValueError("it does not describe a model")
+    commit, card, tags = answer.get("sha"), answer.get("cardData"), answer.get("tags")
+    if not isinstance(commit, str) or not COMMIT.fullmatch(commit):
+        raise ModelError(f"The hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
+    siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
+    files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
+    return Repository(commit, files, tuple(map(str, tags or ())), card if isinstance(card, dict) else {})
+
+
+def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
+    """(commit, sizes of the files in bytes) of a model.
+
+    Raises:
+        Exception: As `ask_about`.
+    """
+    said = ask_about(name, revision)
+    return said.commit, said.files
 
 
 def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
@@ -159,17 +204,13 @@ def fetch(name: str, commit: str, file: str) -> Path:
     """One file at one commit, from the cache where it is there already."""
     from huggingface_hub import hf_hub_download
 
-    path = hf_hub_download(
-        name, file, revision=commit, endpoint=endpoint(), cache_dir=cache_folder(), token=login(), etag_timeout=TIMEOUT
+    where, cache = endpoint(), cache_folder()
+    path = ask(
+        lambda: hf_hub_download(
+            name, file, revision=commit, endpoint=where, cache_dir=cache, token=login(), etag_timeout=TIMEOUT
+        )
     )
     return Path(path)
-
-
-def api() -> HfApi:
-    """The hub's API, asked as this process may ask."""
-    from huggingface_hub import HfApi
-
-    return HfApi(endpoint=endpoint(), token=login())
 
 
 def endpoint() -> str:
@@ -235,5 +276,5 @@ def refusal(error: Exception | None, name: str, revision: str | None) -> ModelEr
     return ModelError(explain(error, name, revision, endpoint(), cache_folder()))
 
 
-_resolved: dict[tuple[str, str, str | None], tuple[float, str, dict[str, int]]] = {}
+_resolved: dict[tuple[str, str, str | None], tuple[float, Repository]] = {}
 _resolved_lock = threading.Lock()

@@ -11,6 +11,7 @@ from pathlib import Path
 import core.models.checkpoints as checkpoints
 
 TIMEOUT = 5.0  # seconds that the hub has to answer a question
+BUSY = (429, 500, 502, 503, 504)  # answers of a hub that may give another one soon
 BOX = "use a model from the box such as zoo:seed-0"
 
 
@@ -27,7 +28,7 @@ def _network_errors() -> tuple[type[Exception], ...]:
     return (httpx2.TransportError,)
 
 
-def _chain(error: BaseException | None) -> list[BaseException]:
+def causes(error: BaseException | None) -> list[BaseException]:
     """The error and what led to it: the client library wraps the reason in "not in the cache"."""
     chain: list[BaseException] = []
     while error is not None and error not in chain:
@@ -38,13 +39,21 @@ def _chain(error: BaseException | None) -> list[BaseException]:
 
 def is_unreachable(error: Exception) -> bool:
     """No answer at all, or the hub's own failure: what was downloaded earlier may be used instead."""
-    return any(
-        isinstance(cause, _network_errors()) or _status(cause) in (429, 500, 502, 503, 504) for cause in _chain(error)
-    )
+    return status_of(error) in BUSY or any(isinstance(cause, _network_errors()) for cause in causes(error))
 
 
-def _status(error: BaseException) -> int | None:
-    return getattr(getattr(error, "response", None), "status_code", None)
+def is_silence(error: Exception) -> bool:
+    """Whether the hub was there and said nothing, or not all of it."""
+    import httpx2
+
+    silence = (httpx2.TimeoutException, httpx2.ReadError, httpx2.RemoteProtocolError)
+    return any(isinstance(cause, silence) for cause in causes(error))
+
+
+def status_of(error: BaseException) -> int | None:
+    """The status of the answer that led to an error; None where there was no answer."""
+    statuses = (getattr(getattr(cause, "response", None), "status_code", None) for cause in causes(error))
+    return next((status for status in statuses if status), None)
 
 
 def explain(error: Exception | None, name: str, revision: str | None, endpoint: str, cache: Path) -> str:
@@ -54,8 +63,7 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
 
     if error is None:
         return f"{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): turn it off, or {BOX}."
-    chain = _chain(error)
-    status = next((code for code in map(_status, chain) if code), None)
+    chain, status = causes(error), status_of(error)
 
     def among(*kinds: type[BaseException]) -> bool:
         return any(isinstance(cause, kinds) for cause in chain)

@@ -6,9 +6,9 @@ seen from its weights, later. One `look_up` names the commit and the files of a 
 
 from __future__ import annotations
 
-import threading
+import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,14 @@ import core.models.hub as hub
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.adapters import ADAPTER_WEIGHTS
-from core.models.hub_errors import TIMEOUT, failures
+from core.models.hub_asking import ask_json
+from core.models.hub_errors import failures
 from core.models.hub_names import data_in_name
+from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
 PAGE = 100  # models the hub is asked for at once
+LISTING_SECONDS = 60.0  # for all pages; what came until then is kept
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
 FILES = "siblings"  # asked for where safetensors of an adapter, which the hub does not count, must be seen by name
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
@@ -99,22 +102,24 @@ def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
     return told, "name" if told else ""
 
 
-def list_fine_tunes(base: str, most: int = 100, *, adapters: bool = False) -> list[Listed]:
+def list_fine_tunes(
+    base: str, most: int = 100, *, adapters: bool = False, say: Callable[[str], None] = lambda text: None
+) -> list[Listed]:
     """Models whose card says that they are fine-tunes of `base`, the most downloaded first.
 
     Args:
         base: Name on the hub ("bert-base-uncased", "owner/name").
         most: How many to list; further pages are not asked for.
         adapters: List adapters to the base instead.
+        say: Told in a sentence what the list lacks: pages that could not be had, entries that name no model.
 
     Raises:
-        ModelError: If the hub cannot be asked, or `most` is out of range.
+        ModelError: If the hub cannot be asked for its first page, or `most` is out of range.
     """
     if not 1 <= most <= MOST_LISTED:
         raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} models at once, got {most:,}.")
     if hub.is_offline():
         raise hub.refusal(None, base, None)
-    listed: list[Listed] = []
     url = f"{hub.endpoint()}/api/models"
     question: dict[str, Any] | None = {
         "filter": f"base_model:{'adapter' if adapters else 'finetune'}:{base}",
@@ -122,14 +127,29 @@ def list_fine_tunes(base: str, most: int = 100, *, adapters: bool = False) -> li
         "limit": min(most, PAGE),
         "expand": [*FIELDS, *([FILES] if adapters else [])],
     }
-    try:
-        while url and len(listed) < most:
-            page, url = _ask_page(url, question)
-            listed += [_read(model, adapters) for model in page]
-            question = None  # the next page's address holds it
-    except failures() as error:
-        raise hub.refusal(error, base, None) from error
-    return listed[:most]
+    listed: dict[str, Listed] = {}
+    unread, asked, until = 0, set[str](), time.monotonic() + LISTING_SECONDS
+    while url and url not in asked and len(listed) < most:
+        asked.add(url)
+        try:
+            if time.monotonic() > until:
+                raise ModelError(f"The hub took more than {LISTING_SECONDS:g} seconds.")
+            page, url = _ask_page(url, question, base)
+        except ModelError as error:
+            if not listed:
+                raise
+            say(f"The hub's list of what was made of {base} ends after {len(listed):,} models. {error}")
+            break
+        question = None  # the next page's address holds it
+        models = [model for model in (_read(entry, adapters) for entry in page) if model is not None]
+        unread += len(page) - len(models)
+        if not {model.ref for model in models} - listed.keys():
+            break  # pages that bring nothing new may go on for ever
+        for model in models:
+            listed.setdefault(model.ref, model)
+    if unread:
+        say(f"{unread:,} entries of the hub's list of what was made of {base} name no model and are left out.")
+    return list(listed.values())[:most]
 
 
 def choose_listed(
@@ -173,13 +193,7 @@ def look_up(name: str, revision: str | None = None) -> Found:
     Raises:
         ModelError: If the hub cannot be asked or refuses, or the model is too large for this instance.
     """
-    key = (hub.endpoint(), name, revision)
-    with _lock:
-        when, known = _known.get(key, (0.0, None))
-    if known is None or time.monotonic() - when > hub.RESOLVED_FOR:
-        known = _ask(name, revision)
-        with _lock:
-            _known[key] = (time.monotonic(), known)
+    known = _ask(name, revision)
     limits = current_limits()
     numbers = sum(size for path, size in known.files.items() if path.endswith(".safetensors")) // 4
     if numbers > limits.max_parameters:
@@ -213,59 +227,52 @@ def _ask(name: str, revision: str | None) -> Found:
     if hub.is_offline():
         raise hub.refusal(None, name, revision)
     try:
-        info = hub.api().model_info(name, revision=revision, timeout=TIMEOUT, files_metadata=True)
+        said = hub.ask_about(name, revision)
     except failures() as error:
         raise hub.refusal(error, name, revision) from error
-    if info.sha is None or not hub.COMMIT.fullmatch(info.sha):
-        raise ModelError(f"The hub did not name a commit for {name}: check HF_ENDPOINT.")
-    files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
-    if checkpoints.CONFIG not in files and not is_adapter(files):
+    if checkpoints.CONFIG not in said.files and not is_adapter(said.files):
         raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
-    card = info.card_data.to_dict() if info.card_data else {}
-    return Found(name, info.sha, files, _data(info.tags or (), card))
+    return Found(name, said.commit, said.files, _data(said.tags, said.card))
 
 
-def _ask_page(url: str, question: dict[str, Any] | None) -> tuple[list[dict[str, Any]], str]:
-    """One page of a listing, and the address of the next one, or "".
-
-    Not HfApi.list_models: it tries a hub that does not answer six times, half a minute in all.
-    """
-    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
-
-    headers = build_hf_headers(token=hub.login())
-    response = get_session().get(url, params=question, headers=headers, timeout=TIMEOUT)
-    hf_raise_for_status(response)
+def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
+    """One page of a listing, and the address of the next one, or ""."""
     try:
-        page = response.json()
-    except ValueError as error:
+        page, following = ask_json(url, question, hub.login())
+    except json.JSONDecodeError as error:
         raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.") from error
+    except failures() as error:
+        raise hub.refusal(error, base, None) from error
     if not isinstance(page, list):
         raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
-    following = str(response.links.get("next", {}).get("url", ""))
     if following and not following.startswith(hub.endpoint()):
         return page, ""  # a hub does not send its reader, and the reader's token, elsewhere
     return page, following
 
 
-def _read(model: dict[str, Any], adapter: bool) -> Listed:
-    tags = model.get("tags") or ()
-    given = model.get("cardData")
-    card: dict[str, Any] = given if isinstance(given, dict) else {}
-    weights = model.get("safetensors") or {}
-    counts = weights.get("parameters") or {}
-    files = {str(file.get("rfilename")) for file in model.get(FILES) or () if isinstance(file, dict)}
-    licence = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
-    return Listed(
-        ref=f"hub:{model['id']}",
-        data=_data(tags, card),
-        downloads=int(model.get("downloads") or 0),
-        parameters=weights.get("total"),
-        bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items()) if weights else None,
-        licence=licence or str(card.get("license") or ""),
-        gated=bool(model.get("gated")),
-        adapter=adapter,
-        factors=adapter and {checkpoints.ADAPTER, ADAPTER_WEIGHTS} <= files,
-    )
+def _read(entry: Any, adapter: bool) -> Listed | None:
+    """A model of a page; None where the entry does not name or describe one."""
+    try:
+        tags = [str(tag) for tag in entry.get("tags") or ()]
+        given = entry.get("cardData")
+        card: dict[str, Any] = given if isinstance(given, dict) else {}
+        weights = entry.get("safetensors") or {}
+        counts = weights.get("parameters") or {}
+        files = {str(file.get("rfilename")) for file in entry.get(FILES) or () if isinstance(file, dict)}
+        licence = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
+        return Listed(
+            ref=str(parse_ref(f"hub:{entry['id']}")),
+            data=_data(tags, card),
+            downloads=int(entry.get("downloads") or 0),
+            parameters=weights.get("total"),
+            bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items()) if weights else None,
+            licence=licence or str(card.get("license") or ""),
+            gated=bool(entry.get("gated")),
+            adapter=adapter,
+            factors=adapter and {checkpoints.ADAPTER, ADAPTER_WEIGHTS} <= files,
+        )
+    except (ModelError, LookupError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
@@ -275,7 +282,3 @@ def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
     if tagged or not named:
         return tagged
     return (named,) if isinstance(named, str) else tuple(str(name) for name in named)
-
-
-_known: dict[tuple[str, str, str | None], tuple[float, Found]] = {}
-_lock = threading.Lock()

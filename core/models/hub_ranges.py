@@ -7,7 +7,6 @@ ranges would send the whole file each time: it is then fetched once, as a downlo
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,10 @@ from typing import Any
 import core.models.hub as hub
 import core.models.hub_cache as hub_cache
 from core.errors import ModelError
-from core.models.hub_errors import failures, is_unreachable
-from core.runs.tasks import tick
+from core.models.hub_asking import ask
+from core.models.hub_errors import failures
 
-ATTEMPTS = 4
-FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the hub says how long
-LONGEST_WAIT = 30.0  # seconds; a hub that asks for more is asked again another day
 READ_TIMEOUT = 60.0  # seconds without a byte
-AGAIN = (429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True)
@@ -56,30 +51,13 @@ class RangeFile:
 
     def _ask(self, start: int, stop: int) -> bytes | None:
         """The range, or None if the server ignores ranges."""
-        wait = FIRST_WAIT
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                answer = self._request(start, stop)
-                if isinstance(answer, bytes | None):
-                    return answer
-                status, asked = answer
-            except failures() as error:
-                if attempt == ATTEMPTS or not is_unreachable(error):
-                    raise hub.refusal(error, self.repository, self.commit) from error
-                asked = None
-            else:
-                if attempt == ATTEMPTS or (asked or 0) > LONGEST_WAIT:
-                    busy = "is limiting how often this address may ask" if status == 429 else f"answers {status}"
-                    raise ModelError(
-                        f"The hub {busy}, after {attempt} attempts to read {self.name}: run again later, "
-                        "what was read is kept."
-                    )
-            _pause(asked if asked is not None else wait)
-            wait *= 2
-        raise AssertionError("the last attempt returns or raises")
+        try:
+            return ask(lambda: self._request(start, stop))
+        except failures() as error:
+            raise hub.refusal(error, self.repository, self.commit) from error
 
-    def _request(self, start: int, stop: int) -> bytes | tuple[int, float | None] | None:
-        """One request: bytes, None where ranges are ignored, or (status, seconds to wait) where the hub is busy."""
+    def _request(self, start: int, stop: int) -> bytes | None:
+        """One request: bytes, or None where ranges are ignored."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
@@ -90,8 +68,6 @@ class RangeFile:
             "Accept-Encoding": "identity",
         }
         with get_session().stream("GET", url, headers=headers, follow_redirects=True, timeout=READ_TIMEOUT) as response:
-            if response.status_code in AGAIN:
-                return response.status_code, _seconds(response.headers.get("Retry-After"))
             if response.status_code == 416:
                 return b""
             if response.status_code == 206:
@@ -122,18 +98,6 @@ def _body(response: Any, size: int) -> bytes:
         if left <= 0:
             break
     return b"".join(parts)
-
-
-def _pause(seconds: float) -> None:
-    """Wait, but not past a cancellation."""
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        tick(0.0, "the hub asks us to wait")
-        time.sleep(min(left, 0.2))
-
-
-def _seconds(header: str | None) -> float | None:
-    return float(header) if header is not None and header.isdecimal() else None
 
 
 _fetched: dict[tuple[str, str, str], Path] = {}

@@ -39,7 +39,7 @@ def compare_models(
     Args:
         base: Reference of the base model.
         other: Reference of the other model.
-        base_identity: See `pairs.identity`; part of the key.
+        base_identity: See `models.identity`; part of the key.
         other_identity: The same for the other model.
         sentences: Words of each sentence.
         kept: Positions of the sampled words of each sentence; empty where items are whole sentences.

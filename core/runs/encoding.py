@@ -37,6 +37,18 @@ def key_of(*parts: object) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+def identified(identity: str) -> str:
+    """The identity itself, where a key may be made of it.
+
+    Raises:
+        ValueError: If it is empty: all that could not be identified would share what is stored. That is a bug in the
+            caller, who leaves out a model that could not be identified, with the reason.
+    """
+    if not isinstance(identity, str) or not identity.strip():
+        raise ValueError("nothing is stored or looked up under an empty identity")
+    return identity
+
+
 def encode(value: Value) -> bytes:
     """A value as safetensors bytes.
 

@@ -27,11 +27,11 @@ from core.errors import StoreError
 from core.runs import books, files
 from core.runs.answers import Answers, default_answers
 from core.runs.books import StoreInfo
-from core.runs.encoding import Value, decode, decode_sound, encode, key_of
+from core.runs.encoding import Value, decode, decode_sound, encode, identified, key_of
 from core.runs.flight import Flight, SingleFlight
 
 __all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "current_store", "default_store", "using"]
-__all__ += ["decode", "encode", "key_of"]
+__all__ += ["decode", "encode", "identified", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it

@@ -12,7 +12,7 @@ import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,10 +20,11 @@ from typing import Any, TypeVar
 
 from core.errors import CancelledError, PalimpsestError
 from core.runs.checkpoints import Checkpoint, checkpoint_key
-from core.runs.store import Store, current_store, default_store, encode, key_of, using
+from core.runs.store import Store, current_store, default_store, encode, identified, key_of, using
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK = "__palimpsest_identity__"
+IDENTITY = "identity"  # how the names of arguments end that say what a model or a parser is known by
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -101,9 +102,13 @@ class Task:
 
         Raises:
             TypeError: If an argument is not a plain value.
+            ValueError: If an argument whose name ends in "identity" is empty.
         """
         if self.fleeting:
             return key_of("fleeting", repr(self.role))
+        for name, value in self.arguments:
+            if name.endswith(IDENTITY):
+                identified(value)  # type: ignore[arg-type]  # which looks at what it is given
         return key_of("task", *getattr(self.function, _MARK), self.arguments)
 
     def compute(self) -> Any:
@@ -167,6 +172,7 @@ class _Place:
     low: float = 0.0
     high: float = 1.0
     checkpoints: list[str] = field(default_factory=list)  # keys, in the order in which the task asked for them
+    pieces: list[str] = field(default_factory=list)  # keys of what its value is made of
 
     def check(self) -> None:
         """Raise if the run was cancelled."""
@@ -233,6 +239,13 @@ def checkpoint(form: str) -> Checkpoint:
     return Checkpoint(current_store(), place.checkpoints[-1])
 
 
+def drop_with_value(keys: Iterable[str]) -> None:
+    """Have these keys forgotten when the current task has its value; outside a run they stay."""
+    place = _PLACE.get()
+    if place is not None:
+        place.pieces.extend(keys)
+
+
 def perform(task: Task, identifier: str) -> Outcome:
     """Carry out one task of the run `identifier`, in whatever thread or process this is.
 
@@ -250,7 +263,7 @@ def perform(task: Task, identifier: str) -> Outcome:
             if task.fleeting:
                 return Outcome(task.compute())
             value, stored = store.get_or_compute(task.key, task.compute, waiting=place.check)
-            store.drop(place.checkpoints)
+            store.drop([*place.checkpoints, *place.pieces])
         return Outcome(value if ledger else encode(value), stored)
     except CancelledError:
         return Outcome()

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ModelError, ShapeError
-from core.models import fingerprint, tokenizer_fingerprint
+from core.errors import ShapeError
 from core.runs.runner import span
 from core.vectors.activations import Activations, extract
 
@@ -34,17 +33,6 @@ class Paired:
     sentence: NDArray[np.int64]
     word: NDArray[np.int64]
     notices: tuple[str, ...]
-
-
-def identity(ref: str) -> str:
-    """What a model's vectors depend on, for a task's key: weights and tokenizer; "" where it cannot be found.
-
-    A model that cannot be found gets a task all the same, and the task fails with the reason.
-    """
-    try:
-        return f"{fingerprint(ref)} {tokenizer_fingerprint(ref)}"
-    except ModelError:
-        return ""
 
 
 def sample_words(
@@ -91,7 +79,7 @@ def extract_pair(
 
     Args:
         base, other: References.
-        base_identity, other_identity: See `identity`.
+        base_identity, other_identity: See `models.identity`; for the key.
         sentences: Words of each sentence.
         kept: Positions of the sampled words of each sentence; empty for all words, or where items are sentences.
         items: "words", "cls" or "mean".
@@ -102,11 +90,6 @@ def extract_pair(
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than `LEAST_ITEMS` items are left.
     """
-    for ref, known in ((base, base_identity), (other, other_identity)):
-        if not known:
-            fingerprint(ref)  # raises the reason that `identity` met
-            tokenizer_fingerprint(ref)
-            raise ModelError(f"{ref} could not be found at first and can be now: run again.")
     keep = kept if items == "words" and kept else None
     with span(0.0, 0.35):
         first = extract(base, sentences, items=items, keep=keep)

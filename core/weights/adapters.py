@@ -22,7 +22,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.models.adapters import AdapterConfig
-from core.weights.deltas import Delta, Pair
+from core.weights.deltas import Delta, Pair, check_related, relative_size
 from core.weights.families import Slot, find_slots, match_names
 from core.weights.tensors import Checkpoint
 
@@ -110,30 +110,40 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
 
 
 def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """The delta's matrices, one at a time, each with the factors that it is the product of.
+    """The delta's matrices, one at a time, each with its factors; a fused tensor is read once for all it holds.
 
     Args:
         skip: Indices of matrices that are known already.
 
     Raises:
-        ModelError: If a tensor cannot be read.
+        ModelError: If a tensor cannot be read, or the first one is changed by more than a fine-tune's would be.
     """
+    by_tensor: dict[str, list[tuple[int, Slot]]] = {}
     for index, (slot, _) in enumerate(pair.slots):
-        if index in skip:
-            continue
-        weight = slot.cut(pair.base.read(slot.tensor).astype(np.float64))
-        left, right = _read(pair, slot, weight.shape)
-        yield Delta(index, left @ right.T, float(np.linalg.norm(weight)), 0.0, weight, (left, right))
+        if index not in skip:
+            by_tensor.setdefault(slot.tensor, []).append((index, slot))
+    first = not skip  # what is known already has passed the check
+    for tensor, slots in by_tensor.items():
+        base = pair.base.read(tensor).astype(np.float64)
+        factors = _read(pair, tensor)
+        if first:
+            change = np.zeros(()) if factors is None else factors[0] @ factors[1].T
+            check_related(pair, relative_size(base, change))
+            first = False
+        for index, slot in slots:
+            weight = slot.cut(base)
+            rows, columns = weight.shape
+            left, right = (np.zeros((rows, 0)), np.zeros((columns, 0))) if factors is None else factors
+            left = slot.cut_rows(left) if factors is not None else left
+            yield Delta(index, left @ right.T, float(np.linalg.norm(weight)), 0.0, weight, (left, right))
 
 
-def _read(
-    pair: AdapterPair, slot: Slot, shape: tuple[int, ...]
-) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]]:
-    """The factors of one matrix, the scaling in the first; of rank 0 where the adapter leaves it alone."""
-    target = pair.targets.get(slot.tensor)
+def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:
+    """The factors of one tensor of the base, the scaling in the first; None where the adapter leaves it alone."""
+    target = pair.targets.get(tensor)
     if target is None:
-        return np.zeros((shape[0], 0)), np.zeros((shape[1], 0))
-    upper = slot.cut_rows(pair.tuned.read(target.upper).astype(np.float64))
+        return None
+    upper = pair.tuned.read(target.upper).astype(np.float64)
     return target.scaling * upper, pair.tuned.read(target.lower).astype(np.float64).T
 
 

@@ -117,12 +117,12 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         if place[ours] in skip:
             continue
         by_tensor.setdefault(ours.tensor, []).append((ours, theirs))
-    first = True
+    first = not skip  # what is known already has passed the check
     for tensor, slots in by_tensor.items():
         base = pair.base.read(tensor).astype(np.float64)
         tuned = pair.tuned.read(slots[0][1].tensor)
         if first:
-            _check_related(pair, base, tuned)
+            check_related(pair, relative_delta(base, tuned))
             first = False
         floor = _rounding(pair, *slots[0])
         for ours, theirs in slots:
@@ -132,12 +132,21 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
 
 def relative_delta(base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> float:
     """Frobenius norm of the difference over that of the base; infinite where the base is zero and the other is not."""
-    size, change = float(np.linalg.norm(base)), float(np.linalg.norm(tuned - base))
-    return change / size if size else (np.inf if change else 0.0)
+    return relative_size(base, tuned - base)
 
 
-def _check_related(pair: Pair, base: ndarray, tuned: ndarray) -> None:
-    change = relative_delta(base, tuned)
+def relative_size(base: ndarray, change: ndarray) -> float:
+    """Frobenius norm of a change, in whatever orientation, over that of the base; infinite where the base is zero."""
+    size, moved = float(np.linalg.norm(base)), float(np.linalg.norm(change))
+    return moved / size if size else (np.inf if moved else 0.0)
+
+
+def check_related(pair: Pair, change: float) -> None:
+    """Refuse what was not made of the base, a model or an adapter, by the relative delta of the first matrix.
+
+    Raises:
+        ModelError: If that is as large as between unrelated weights.
+    """
     if change >= UNRELATED:
         text = f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta {change:.2g}"
         raise ModelError(f"{text} (unrelated weights: about 1.4). Choose the base that it started from.")

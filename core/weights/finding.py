@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import SpecError
+from core.errors import SpecError, TaskError
 from core.limits import current_limits
 from core.runs.runner import span, tick
 from core.runs.tasks import pure
 from core.weights.members import Member, add_listed, find_members, read_label_table
-from core.weights.opening import identify
+from core.weights.opening import identify_all
 from core.weights.spec import UPLOAD
 
 
@@ -24,14 +24,16 @@ class Found:
     """The models of a study.
 
     Attributes:
-        members: Its fine-tunes.
-        identities: What weights are known by, of every fine-tune and base; "" where a model cannot be found.
+        members: Its fine-tunes that could be identified, and their bases too.
+        identities: What the weights of these are known by.
         notices: What was left out.
+        failures: The reason by fine-tune, of those that could not be identified, or whose base could not.
     """
 
     members: tuple[Member, ...]
     identities: Mapping[str, str]
     notices: tuple[str, ...]
+    failures: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,20 @@ def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int
     Raises:
         SpecError: If nothing is found.
         ModelError: If something is no reference, or the hub cannot be asked for its list.
+        TaskError: If no model can be identified.
     """
     tick(0.0, "the hub's list" if tree else "")
+    lacks: list[str] = []
     with span(0.1, 0.3):
-        found = find_members(base, add_listed(base, patterns, tree) if tree else patterns, own_bases)
-    refs = list(dict.fromkeys(ref for member in found.members for ref in (member.base, member.ref)))
-    identities = {}
-    for place, ref in enumerate(refs):
-        tick(0.3 + 0.7 * place / len(refs), ref)
-        identities[ref] = identify(ref)
-    return Found(found.members, identities, found.notices)
+        found = find_members(base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases)
+    with span(0.3, 1.0):
+        identities, reasons = identify_all(ref for member in found.members for ref in (member.base, member.ref))
+    why = {member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in found.members}
+    failures = {ref: f"{ref} failed: {reason}" for ref, reason in why.items() if reason}
+    members = tuple(member for member in found.members if member.ref not in failures)
+    if not members:
+        raise TaskError(f"No model could be compared. {next(iter(failures.values()))}")
+    return Found(members, identities, (*lacks, *found.notices), failures)
 
 
 @pure("weights.labels")

@@ -1,8 +1,8 @@
 """The study's tasks: all that is kept of one fine-tune's delta, the spectra of one model's weights, a map of models.
 
 A task reads one matrix of base and fine-tune at a time and keeps a few small arrays of it, so that memory grows
-with the largest matrix, not with the model or the zoo. What comes over the network is also kept matrix by matrix:
-a run that is cut short goes on where it stopped.
+with the largest matrix, not with the model or the zoo. While it runs, what it has is kept matrix by matrix: a run that
+is cut short goes on where it stopped. Of a model on the hub the matrices stay, for another choice of families.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.runs.pieces import keep_pieces
 from core.runs.runner import span, tick
-from core.runs.store import Value, current_store, key_of
+from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
 from core.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.weights.deltas import ROUNDED, Delta, Pair, match, read_deltas
@@ -62,41 +63,42 @@ def measure_delta(
     Raises:
         ModelError: If a model cannot be read or is no fine-tune of the base.
     """
-    pair = open_pair(base, model, families)
+    pair = open_pair(base, model, base_identity, model_identity, families)
     shapes = [pair.shape(index) for index in range(len(pair.slots))]
     exact = sum(rows * columns for rows, columns in shapes) <= EXACT
-    records: dict[int, dict[str, Any]] = {}
-    remote = is_remote(base) or is_remote(model)
     places = [[slot.family, slot.layer] for slot, _ in pair.slots]
+    identities = identified(base_identity), identified(model_identity)
     keys = {
-        index: key_of("weights matrix", VERSION, base_identity, model_identity, place, kept, exact, seed)
+        index: key_of("weights matrix", VERSION, *identities, place, kept, exact, seed)
         for index, place in enumerate(places)
     }
-    if remote:
-        stored = current_store().get_many(keys.values())
-        records = {index: stored[key] for index, key in keys.items() if key in stored}
-    for delta in _with_progress(pair, records):
-        # The place, not the index: a matrix is sketched alike whatever other families are read.
-        place_seed = zlib.crc32(f"{seed} {places[delta.index]}".encode())
-        records[delta.index] = _measure_matrix(delta, kept, None if exact else place_seed)
-        if remote:
-            current_store().put(keys[delta.index], records[delta.index])
-    ordered = [records[index] for index in range(len(pair.slots))]
+    remote = is_remote(base, base_identity) or is_remote(model, model_identity)
+    with keep_pieces(keys, lasting=remote) as pieces:
+        for delta in deltas_with_progress(pair, pieces.values):
+            # The place, not the index: a matrix is sketched alike whatever other families are read.
+            place_seed = zlib.crc32(f"{seed} {places[delta.index]}".encode())
+            pieces.add(delta.index, _measure_matrix(delta, kept, None if exact else place_seed))
+    ordered = [pieces.values[index] for index in range(len(pair.slots))]
     _check_changed(model, base, ordered)
     notices = [*pair.notices, *_check_rounding(model, ordered)]
     return {"places": places, "shapes": [list(shape) for shape in shapes], "notices": notices, **_pack(ordered)}
 
 
-def open_pair(base: str, model: str, families: Sequence[str] = ()) -> Pair:
+def open_pair(base: str, model: str, base_identity: str, model_identity: str, families: Sequence[str] = ()) -> Pair:
     """A base and what was made of it, a model or an adapter, matrix by matrix.
+
+    Args:
+        base, model: References.
+        base_identity, model_identity: See `opening.identify`: hub models are read at the commits in them.
+        families: Only these; all when empty.
 
     Raises:
         ModelError: If one cannot be read, or they do not belong together.
     """
-    adapter = open_adapter(model)
+    adapter = open_adapter(model, model_identity)
     if adapter is not None:
-        return match_adapter(open_model(base), adapter, families)
-    return match(open_model(base), open_model(model), families)
+        return match_adapter(open_model(base, base_identity), adapter, families)
+    return match(open_model(base, base_identity), open_model(model, model_identity), families)
 
 
 def deltas_of(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
@@ -106,6 +108,17 @@ def deltas_of(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         ModelError: If a tensor cannot be read, or the two models are unrelated.
     """
     return read_factors(pair, skip) if isinstance(pair, AdapterPair) else read_deltas(pair, skip)
+
+
+def deltas_with_progress(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
+    """As `deltas_of`, each with a step of the current task's progress, at which it can be cancelled."""
+    total = len(pair.slots)
+    deltas = deltas_of(pair, set(skip))  # as they are now: more are known from matrix to matrix
+    for done in range(len(skip), total):
+        with span(done / total, (done + 1) / total):
+            tick(0.0, f"matrix {done + 1} of {total}")
+            delta = next(deltas)
+        yield delta
 
 
 @pure("weights.model")
@@ -118,21 +131,28 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
     Raises:
         ModelError: If the model cannot be read.
     """
-    checkpoint = open_model(model)
+    checkpoint = open_model(model, model_identity)
     slots = [
         slot
         for slot in find_slots(checkpoint.model_type, checkpoint.entries, checkpoint.config)
         if not families or slot.family in families
     ]
-    spectra = []
-    for index, slot in enumerate(slots):
-        with span(index / len(slots), (index + 1) / len(slots)):
-            tick(0.0, f"{slot.family}, layer {slot.layer + 1}")
-            spectra.append(singular_values(slot.cut(checkpoint.read(slot.tensor))))
+    places = [[slot.family, slot.layer] for slot in slots]
+    keys = {
+        index: key_of("weights spectrum", VERSION, identified(model_identity), place)
+        for index, place in enumerate(places)
+    }
+    with keep_pieces(keys, lasting=is_remote(model, model_identity)) as pieces:
+        for index, slot in enumerate(slots):
+            if index in pieces.values:
+                continue
+            with span(index / len(slots), (index + 1) / len(slots)):
+                tick(0.0, f"{slot.family}, layer {slot.layer + 1}")
+                pieces.add(index, {"values": singular_values(slot.cut(checkpoint.read(slot.tensor)))})
     return {
-        "places": [[slot.family, slot.layer] for slot in slots],
+        "places": places,
         "shapes": [list(slot.shape(checkpoint.entries[slot.tensor].shape)) for slot in slots],
-        "values": _stack(spectra),
+        "values": _stack([pieces.values[index]["values"] for index in range(len(slots))]),
     }
 
 
@@ -172,16 +192,6 @@ def unpack_features(value: Value) -> Features:
         right=tuple(_cut(value["right"], [(columns, kept) for _, columns in shapes])) if whole else (),
         sketches=tuple(_cut(value["sketch"], [(length,) for length in value["sketch_lengths"]])) if whole else (),
     )
-
-
-def _with_progress(pair: Pair, known: dict[int, Any]) -> Iterator[Delta]:
-    total = len(pair.slots)
-    deltas = deltas_of(pair, known.keys())
-    for done in range(len(known), total):
-        with span(done / total, (done + 1) / total):
-            tick(0.0, f"matrix {done + 1} of {total}")
-            delta = next(deltas)
-        yield delta
 
 
 def _measure_matrix(delta: Delta, kept: int, seed: int | None) -> dict[str, Any]:

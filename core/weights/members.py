@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -115,15 +115,22 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
     return Members(tuple(found.values()), tuple(notices))
 
 
-def add_listed(base: str, patterns: Sequence[str], count: int) -> tuple[str, ...]:
+def add_listed(
+    base: str, patterns: Sequence[str], count: int, say: Callable[[str], None] = lambda text: None
+) -> tuple[str, ...]:
     """The models named, and the first `count` fine-tunes that the hub lists of the base, in place of the box's.
+
+    Args:
+        base, patterns: As for `find_members`.
+        count: How many of the hub's.
+        say: Told what the hub's list lacks.
 
     Raises:
         ModelError: If the hub cannot be asked.
     """
     named = [pattern for pattern in patterns if pattern != EVERY]
     most = min(max(LISTED, PER_MODEL * count), hub_listing.MOST_LISTED)
-    listed = hub_listing.choose_listed(hub_listing.list_fine_tunes(parse_ref(base).name, most), first=count)
+    listed = hub_listing.choose_listed(hub_listing.list_fine_tunes(parse_ref(base).name, most, say=say), first=count)
     return (*named, *(model.ref for model in listed if model.ref not in named))
 
 
@@ -193,7 +200,7 @@ def _describe(ref: str, base: str) -> Member:
     try:
         found = hub_listing.look_up(parsed.name, parsed.revision)
     except ModelError:
-        return Member(ref, base)  # its task will fail and say why; the others go on
+        return Member(ref, base)  # who identifies it says why; the others go on
     data, where = hub_listing.label_of(parsed.name, found.data)
     return Member(ref, base, data=data, data_from=where)
 

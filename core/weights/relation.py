@@ -13,6 +13,7 @@ import numpy as np
 from core.errors import ModelError
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.weights.families import find_slots
 from core.weights.opening import open_adapter, open_model
 
@@ -34,8 +35,8 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
     Raises:
         ModelError: If a model cannot be read.
     """
-    ours, adapter = open_model(base), open_adapter(other)
-    theirs = ours if adapter is not None else open_model(other)
+    ours, adapter = open_model(base, base_identity), open_adapter(other, other_identity)
+    theirs = ours if adapter is not None else open_model(other, other_identity)
     value: Value = {
         "distance": float("nan"), "unrelated": float("nan"), "reason": "", "adapter": adapter is not None,
         "parameters": sum(int(np.prod(entry.shape)) for entry in ours.entries.values()),
@@ -50,7 +51,7 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
     ]
     value |= {"depths": depths, "widest": max(min(shape) for shape in shapes[0].values())}
     if adapter is not None:
-        return value
+        return value | _change_of(match_adapter(ours, adapter), depths[0] // 2)
     if ours.model_type != theirs.model_type:
         return {**value, "reason": f"one is a {ours.model_type}, the other a {theirs.model_type}"}
     if shapes[0] != shapes[1]:
@@ -69,6 +70,19 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
     return value
 
 
+def _change_of(pair: AdapterPair, layer: int) -> Value:
+    """ "distance" and "unrelated" of a base and what an adapter makes of it, by the matrices of one layer."""
+    elsewhere = {index for index, (slot, _) in enumerate(pair.slots) if slot.layer != layer}
+    squares = np.zeros(3)
+    for delta in read_factors(pair, elsewhere):
+        parts = (delta.matrix, delta.weight, delta.weight + delta.matrix)
+        squares += [float((part**2).sum()) for part in parts]
+    moved, ours, theirs = squares / squares[1]
+    return {"distance": float(np.sqrt(moved)), "unrelated": float(np.sqrt(ours + theirs))}
+
+
 def is_related(value: Value) -> bool:
-    """Whether one may have been made of the other, as far as these distances tell; an adapter cannot be told."""
-    return bool(value["adapter"]) or bool(value["distance"] <= RELATED * value["unrelated"])
+    """Whether one may have been made of the other, as far as these distances tell."""
+    if value["adapter"] and np.isnan(value["distance"]):
+        return True  # stored before an adapter's change was measured
+    return bool(value["distance"] <= RELATED * value["unrelated"])

@@ -90,6 +90,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
         )
         for member in members
     ]
+    compared = {ref for member in members for ref in (member.base, member.ref)}
     if spec.of != "delta":
         tasks += [
             Task.of(
@@ -102,6 +103,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
                 families=spec.families,
             )
             for ref, identity in found.identities.items()
+            if ref in compared
         ]
     return tasks
 
@@ -157,7 +159,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
             "spectra": spectra.values,
         },
         notices=tuple(dict.fromkeys(filter(None, notices))),
-        failures={**ready.failures, **outputs.failures},
+        failures={**ready.failures, **found.failures, **outputs.failures},
         provenance=_provenance(found, present),
         methods=f"{headline.make_methods(spec, present, scored, spectra)} {spec.settings()}",
         citations=headline.CITATIONS,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.models import hub, hub_listing, hub_ranges
+from core.models import hub, hub_ranges
 from core.models.hub_listing import Listed
 from core.weights import measuring
 from core.weights.maps import ModelMap
@@ -173,7 +173,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        for module, name in ((hub, "_resolved"), (hub_listing, "_known"), (hub_ranges, "_fetched")):
+        for module, name in ((hub, "_resolved"), (hub_ranges, "_fetched")):
             monkeypatch.setattr(module, name, {})
         running.add("org/base", as_files(base_tensors(), CONFIG))
         for place, data in enumerate(("mnli", "squad")):

@@ -43,7 +43,7 @@ def test_fine_tunes_of_a_hub_model_become_choices(monkeypatch: pytest.MonkeyPatc
         Listed("hub:a/gated", ("squad",), gated=True, **about),
     ]
     known = {"roberta-base": listed}
-    monkeypatch.setattr("core.models.hub_listing.list_fine_tunes", lambda base, most: known.get(base, []))
+    monkeypatch.setattr("core.models.hub_listing.list_fine_tunes", lambda base, most, say: known.get(base, []))
     app = ask_the_hub("hub:roberta-base")
     assert "hub:a/tuned" in app.multiselect(key="rsa/compare").options
     assert "hub:a/gated" not in app.multiselect(key="rsa/compare").options
@@ -54,7 +54,7 @@ def test_fine_tunes_of_a_hub_model_become_choices(monkeypatch: pytest.MonkeyPatc
     ("base", "said"), [("zoo:seed-0", "Only hub models"), ("hub:t5-base", "No card"), ("hub:gpt2-medium", "offline")]
 )
 def test_no_fine_tunes_is_said(base: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def list_fine_tunes(name: str, most: int) -> list[Listed]:
+    def list_fine_tunes(name: str, most: int, say: object) -> list[Listed]:
         if name == "gpt2-medium":
             raise ModelError("The hub is offline.")
         return []

@@ -93,7 +93,7 @@ def published_pair(
 
     Args:
         one, other: References.
-        one_identity, other_identity: See `pairs.identity`.
+        one_identity, other_identity: See `models.identity`.
         sentences: Words of each sentence.
         fitted: Of `FITTED`.
         length: Subwords that sentences are padded to.

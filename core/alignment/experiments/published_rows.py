@@ -23,7 +23,7 @@ from jaxtyping import Float
 from core.models import checkpoints, locate
 from core.models.making import seeded
 from core.models.residence import borrow_model
-from core.runs.encoding import key_of
+from core.runs.encoding import identified, key_of
 from core.runs.runner import tick
 from core.runs.store import Value, current_store
 from core.vectors.pairs import Words
@@ -63,7 +63,9 @@ def sentence_rows(ref: str, identity: str, sentences: Words, length: int, dropou
     Raises:
         ModelError: If the model cannot be loaded, or keeps its layers where they are not found.
     """
-    key = key_of("alignment.sentence_rows", VERSION, identity, sentences, length, dropout, seed if dropout else 0)
+    key = key_of(
+        "alignment.sentence_rows", VERSION, identified(identity), sentences, length, dropout, seed if dropout else 0
+    )
 
     def compute() -> Value:
         return _read(ref, identity, sentences, length, dropout, seed)

@@ -88,7 +88,7 @@ def stitch_pair(
 
     Args:
         source, target: References of two models with a sequence-classification head for one task.
-        source_identity, target_identity: For the key, see `pairs.identity`.
+        source_identity, target_identity: For the key, see `models.identity`.
         sentences: Unlabelled sentences that the maps are fitted on.
         labelled: (text, label) pairs; labels as in the target's config.
         methods: Names in the registry.

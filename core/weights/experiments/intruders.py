@@ -1,6 +1,7 @@
 """The intruder experiment: which leading directions of a fine-tune's matrices resemble none of the base's.
 
 Each fine-tune is one task: every matrix of it is held against the base's, and against Gaussian changes of equal norm.
+While a task runs, what it has is kept matrix by matrix, so a run that is cut short goes on where it stopped.
 What the threshold makes of it is read off afterwards, so another threshold computes nothing.
 
 Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see `core.weights.intruders`.
@@ -20,18 +21,21 @@ from core.errors import TaskError
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.results.numbers import probability, text_of
+from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, run_stages, span, tick
-from core.runs.store import Value
+from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
+from core.weights.deltas import Delta
 from core.weights.experiments.intruder_charts import figures
 from core.weights.finding import Found, find_models
 from core.weights.intruders import compare_directions, count_p_value, direction_p_values
-from core.weights.measuring import deltas_of, open_pair
+from core.weights.measuring import deltas_with_progress, open_pair
 from core.weights.members import MOST_MODELS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+VERSION = 1  # raised when what is kept of a matrix changes
 ALL = "all"
 RARE = 0.01  # p-value below which a direction is more than a Gaussian change makes
 CITATION = "Shuttleworth et al. 2024. LoRA vs Full Fine-tuning: An Illusion of Equivalence. arXiv 2410.21228."
@@ -94,31 +98,43 @@ def measure_intruders(
     Raises:
         ModelError: If a model cannot be read or is no fine-tune of the base.
     """
-    pair = open_pair(base, model, families)
+    pair = open_pair(base, model, base_identity, model_identity, families)
     count = len(pair.slots)
     places = [[slot.family, slot.layer] for slot, _ in pair.slots]
-    relative = np.zeros(count)
+    identities = identified(base_identity), identified(model_identity)
+    keys = {
+        index: key_of("intruders matrix", VERSION, *identities, place, leading, draws, seed)
+        for index, place in enumerate(places)
+    }
+    with keep_pieces(keys) as pieces:
+        for done, delta in enumerate(deltas_with_progress(pair, pieces.values), start=len(pieces.values)):
+            rng = np.random.default_rng(zlib.crc32(f"intruders {seed} {places[delta.index]}".encode()))
+            with span(done / count, (done + 1) / count):
+                pieces.add(delta.index, _measure_matrix(delta, leading, draws, rng))
+    ordered = [pieces.values[index] for index in range(count)]
+    relative = np.array([piece["relative"] for piece in ordered])
     values, cosines = np.full((2, count, leading), np.nan)
     null = np.full((count, draws, leading), np.nan, np.float32)
-    deltas = deltas_of(pair)
-    for done in range(count):
-        with span(done / count, (done + 1) / count):
-            tick(0.0, f"matrix {done + 1} of {count}")
-            delta = next(deltas)
-            place = delta.index
-            size = float(np.linalg.norm(delta.matrix))
-            relative[place] = size / delta.weight_norm if delta.weight_norm else 0.0
-            if not size:
-                continue
-            rng = np.random.default_rng(zlib.crc32(f"intruders {seed} {places[place]}".encode()))
-            found = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
-            kept = len(found.values)
-            values[place, :kept], cosines[place, :kept] = found.values, found.cosines
-            null[place, :, :kept] = found.null
+    for place, piece in enumerate(ordered):
+        kept = len(piece["values"])
+        values[place, :kept], cosines[place, :kept] = piece["values"], piece["cosines"]
+        null[place, :, :kept] = piece["null"]
     return {
         "places": places, "relative": relative, "values": values, "cosines": cosines, "null": null,
         "notices": list(pair.notices),
     }  # fmt: skip
+
+
+def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Generator) -> Value:
+    """What is kept of one matrix; no directions of one that did not move."""
+    size = float(np.linalg.norm(delta.matrix))
+    relative = size / delta.weight_norm if delta.weight_norm else 0.0
+    if not size:
+        none = np.zeros(0)
+        return {"relative": relative, "values": none, "cosines": none, "null": np.zeros((draws, 0), np.float32)}
+    found = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
+    null = found.null.astype(np.float32)
+    return {"relative": relative, "values": found.values, "cosines": found.cosines, "null": null}
 
 
 def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
@@ -182,16 +198,14 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         "intruders": pd.DataFrame(matrices),
         "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
     }
-    refs = dict.fromkeys(
-        ref for member in found.members for ref in (member.base, member.ref) if ref in found.identities
-    )
+    refs = dict.fromkeys(ref for member in found.members for ref in (member.base, member.ref))
     return Result(
         study="weights intruders",
         spec=spec.plain(),
         headline=make_headline(spec, tables["families"]),
         tables=tables,
         notices=tuple(dict.fromkeys(notices)),
-        failures={**ready.failures, **outputs.failures},
+        failures={**ready.failures, **found.failures, **outputs.failures},
         provenance=provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}},
         methods=f"{make_methods(spec)} {spec.settings()}",
         citations=(CITATION,),

@@ -14,7 +14,7 @@ from core.alignment.spec import AlignSpec
 from core.commands.study import agree
 from core.errors import SpecError
 from core.limits import MODE
-from core.models import hub, hub_errors
+from core.models import hub, hub_asking, hub_errors
 from core.models.hub import ALL_MULTIBERTS
 from core.models.sizes import MULTIBERT, download_of, size_of
 from core.runs.price import LARGE, LONG, Price, speed
@@ -33,6 +33,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
         monkeypatch.setattr(hub, "_resolved", {})
         monkeypatch.setattr(hub, "TIMEOUT", 0.5)
         monkeypatch.setattr(hub_errors, "TIMEOUT", 0.5)
+        monkeypatch.setattr(hub_asking, "FIRST_WAIT", 0.01)
         yield running
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from core.errors import ModelError, StoreError
 from core.limits import LOCAL, SHARED, UNLIMITED
-from core.models import describe, fingerprint, hub, hub_cache, hub_errors, load_model, parse_ref
+from core.models import describe, fingerprint, hub, hub_asking, hub_cache, hub_errors, load_model, parse_ref
 from core.models.hub import PRESETS, download
 from core.vectors.activations import extract
 from tests.core.hub_server import HubServer
@@ -37,6 +37,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
         monkeypatch.setattr(hub, "_resolved", {})
         monkeypatch.setattr(hub, "TIMEOUT", 0.5)
         monkeypatch.setattr(hub_errors, "TIMEOUT", 0.5)
+        monkeypatch.setattr(hub_asking, "FIRST_WAIT", 0.01)
         yield running
 
 

@@ -78,9 +78,9 @@ def test_deltas_equal_merged_minus_base(tmp_path: Path, model_type: str, root: b
     model.double().load_state_dict(state)
     model.save_pretrained(tmp_path / "merged")
     base, whole, adapter = (f"path:{tmp_path / name}" for name in ("base", "merged", folder.name))
-    plain = open_pair(base, whole)
+    plain = open_pair(base, whole, identify(base), identify(whole))
     expected = {plain.slots[delta.index][0]: delta.matrix for delta in deltas_of(plain)}
-    pair = open_pair(base, adapter)
+    pair = open_pair(base, adapter, identify(base), identify(adapter))
     found = {pair.slots[delta.index][0]: delta for delta in deltas_of(pair)}
     assert found.keys() == expected.keys()
     moved = 0
@@ -98,11 +98,12 @@ def test_deltas_equal_merged_minus_base(tmp_path: Path, model_type: str, root: b
 
 @pytest.fixture
 def base(tmp_path: Path) -> Checkpoint:
-    return open_model(f"path:{write_model(tmp_path / 'base', base_tensors())}")
+    ref = f"path:{write_model(tmp_path / 'base', base_tensors())}"
+    return open_model(ref, identify(ref))
 
 
 def opened(folder: Path) -> Any:
-    adapter = open_adapter(f"path:{folder}")
+    adapter = open_adapter(f"path:{folder}", "of a folder")
     assert adapter is not None
     return adapter
 
@@ -208,8 +209,8 @@ def test_files_are_held_to_the_policy_of_all_models(tmp_path: Path, base: Checkp
     with pytest.raises(ModelError, match="not JSON"):
         opened(folder)
     with pytest.raises(ModelError, match="a change and no weights of its own"):
-        open_model(f"path:{folder}")
-    assert open_adapter(base.ref) is None
+        open_model(f"path:{folder}", "of a folder")
+    assert open_adapter(base.ref, identify(base.ref)) is None
     assert CONFIG["model_type"] == base.model_type
 
 

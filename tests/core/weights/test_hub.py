@@ -12,7 +12,7 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import ModelError
-from core.models import hub, hub_errors, hub_listing, hub_ranges
+from core.models import hub, hub_asking, hub_errors, hub_ranges
 from core.models.hub_listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub_ranges import RangeFile
 from core.runs.runner import Outputs, run_stages
@@ -38,10 +38,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
         for module, name, value in (
             (hub, "_resolved", {}),
-            (hub_listing, "_known", {}),
             (hub_ranges, "_fetched", {}),
-            (hub_ranges, "FIRST_WAIT", 0.01),
-            (hub_listing, "TIMEOUT", 2.0),
+            (hub_asking, "FIRST_WAIT", 0.01),
             (hub_errors, "TIMEOUT", 2.0),
         ):
             monkeypatch.setattr(module, name, value)
@@ -50,8 +48,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
 
 
 def measured(spec: WeightsSpec) -> Outputs:
-    """What the study's tasks brought."""
-    return run_stages(prepare(spec), lambda ready: plan(spec, ready))[1]
+    """What the study's tasks brought, and the models that were left out before there were any."""
+    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready))
+    return replace(outputs, failures={**ready.values["models"].failures, **outputs.failures})
 
 
 def add_tree(server: TreeServer) -> None:
@@ -182,7 +181,7 @@ def test_shards_are_read_from_their_files(server: TreeServer) -> None:
     index = {"weight_map": {name: shard for shard, half in halves.items() for name in half}}
     files = {shard: as_files(half, CONFIG)["model.safetensors"] for shard, half in halves.items()}
     server.add("org/shards", {"config.json": json.dumps(CONFIG).encode(), INDEX: json.dumps(index).encode(), **files})
-    checkpoint = open_model("hub:org/shards")
+    checkpoint = open_model("hub:org/shards", identify("hub:org/shards"))
     for name in names:
         np.testing.assert_array_equal(checkpoint.read(name), tensors[name])
 
@@ -196,19 +195,22 @@ def test_a_busy_hub_is_waited_for(server: TreeServer) -> None:
 def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer) -> None:
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0",))
-    checkpoint = open_model("hub:org/mnli-0")
+    checkpoint = open_model("hub:org/mnli-0", identify("hub:org/mnli-0"))
     size = sum(entry.stop - entry.start for name, entry in checkpoint.entries.items() if "encoder" in name)
     original = RangeFile._request
     left = [20]
 
     def failing(self: RangeFile, start: int, stop: int):
         left[0] -= 1
-        return original(self, start, stop) if left[0] > 0 else (429, 0.0)
+        if left[0] <= 0:
+            server.busy = {"org/mnli-0/model.safetensors": 99}
+        return original(self, start, stop)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RangeFile, "_request", failing)
         first = measured(spec)
     assert "limiting how often" in first.failures["hub:org/mnli-0"]
+    server.busy = {}
     server.sent.clear()
     assert not measured(spec).failures
     again = sum(count for path, count in server.sent.items() if "mnli-0" in path)
@@ -219,7 +221,8 @@ def test_a_hub_that_asks_for_too_long_a_wait_is_not_waited_for(server: TreeServe
     add_tree(server)
     server.busy, server.retry_after = {"": 99}, "240"
     outputs = measured(replace(SPEC, models=("hub:org/mnli-0",)))
-    assert "after 1 attempts" in outputs.failures["hub:org/mnli-0"]
+    assert "limiting how often" in outputs.failures["hub:org/mnli-0"]
+    assert server.busy[""] in (97, 98)  # base and fine-tune once each at most
 
 
 def test_a_server_that_ignores_ranges_is_asked_once(server: TreeServer) -> None:
@@ -238,9 +241,10 @@ def test_remote_and_local_numbers_are_the_same(server: TreeServer, tmp_path: Pat
     write_model(tmp_path / "mnli-0", tuned_tensors(base_tensors(), 0, 0))
     here, there = f"path:{tmp_path}/base", f"path:{tmp_path}/mnli-0"
     local = measure_delta(here, there, identify(here), identify(there), (), 8, 0)
-    remote = measure_delta(SPEC.base, "hub:org/mnli-0", "a", "b", (), 8, 0)
-    assert is_remote("hub:org/mnli-0")
-    assert not is_remote(there)
+    base, model = SPEC.base, "hub:org/mnli-0"
+    remote = measure_delta(base, model, identify(base), identify(model), (), 8, 0)
+    assert is_remote(model, identify(model))
+    assert not is_remote(there, identify(there))
     for name in ("values", "left", "right", "sketch", "delta_norms"):
         np.testing.assert_array_equal(local[name], remote[name])
 
@@ -250,16 +254,16 @@ def test_a_downloaded_model_is_read_from_the_disk(server: TreeServer, tmp_path: 
 
     server.add("org/tiny", save_tiny(tmp_path / "tiny"))
     hub.download("org/tiny")
-    assert not is_remote("hub:org/tiny")
+    assert not is_remote("hub:org/tiny", identify("hub:org/tiny"))
     server.sent.clear()
-    checkpoint = open_model("hub:org/tiny")
+    checkpoint = open_model("hub:org/tiny", identify("hub:org/tiny"))
     checkpoint.read(next(iter(checkpoint.entries)))
     assert not server.sent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.setattr(hub_listing, "_known", {})
+        patch.setattr(hub, "_resolved", {})
         assert identify("hub:org/tiny").startswith("org/tiny ")
-        assert open_model("hub:org/tiny").model_type == "bert"
+        assert open_model("hub:org/tiny", identify("hub:org/tiny")).model_type == "bert"
 
 
 def test_offline_is_said_to_be_so(server: TreeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +272,8 @@ def test_offline_is_said_to_be_so(server: TreeServer, monkeypatch: pytest.Monkey
         list_fine_tunes(BASE)
     with pytest.raises(ModelError, match="offline mode"):
         look_up(BASE)
-    assert identify("hub:org/base") == ""
+    with pytest.raises(ModelError, match="offline mode"):
+        identify("hub:org/base")
 
 
 def test_a_model_too_large_for_a_shared_instance_is_refused(
@@ -299,7 +304,7 @@ def test_a_page_that_is_no_list_is_said_to_be_so(server: TreeServer, monkeypatch
 
 def test_a_random_control_has_no_delta(server: TreeServer) -> None:
     with pytest.raises(ModelError, match="drawn afresh"):
-        open_model("random:hub:org/base")
+        open_model("random:hub:org/base", identify("random:hub:org/base"))
 
 
 def test_the_command_line_takes_the_tree(

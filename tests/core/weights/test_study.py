@@ -344,7 +344,7 @@ def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.Monk
         cancel.set()
         return ""
 
-    monkeypatch.setattr(finding, "identify", identify)
+    monkeypatch.setattr(opening, "identify", identify)
     with pytest.raises(CancelledError):
         run_study(SPEC, cancel=cancel)
     assert len(asked) == 1

@@ -1,0 +1,76 @@
+"""The pieces of a long task's value, stored while it runs: who stops it loses seconds, and the next run goes on there.
+
+Small pieces are written together, so that a task of a second writes none and a store has no file for each. What a
+stopped task had not written yet is written when it stops. Once the task has its value the pieces are dropped, but for
+those that are dear to get again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+from core.runs.encoding import Value
+from core.runs.store import Store, current_store
+from core.runs.tasks import drop_with_value
+
+SECONDS = 2.0  # between two times of writing
+BYTES = 2**24  # of pieces that wait to be written
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+class Pieces(Generic[Name]):
+    """The pieces of one value by name, those that an earlier run left among them."""
+
+    def __init__(self, store: Store, keys: Mapping[Name, str], lasting: bool) -> None:
+        """Find what there is.
+
+        Args:
+            store: Where they lie.
+            keys: The key of each piece.
+            lasting: Whether pieces stay in the store when the value is there.
+        """
+        self._store, self._keys, self._lasting = store, keys, lasting
+        stored = store.get_many(keys.values())
+        self.values: dict[Name, Value] = {name: stored[key] for name, key in keys.items() if key in stored}
+        self._waiting: dict[str, Value] = {}
+        self._bytes, self._written_at = 0, time.monotonic()
+        if not lasting:
+            drop_with_value(stored)
+
+    def add(self, name: Name, value: Value) -> None:
+        """Take a piece; it is written now or with some of the next."""
+        self.values[name] = value
+        self._waiting[self._keys[name]] = value
+        self._bytes += sum(getattr(part, "nbytes", 8) for part in value.values())
+        if self._bytes >= BYTES or time.monotonic() - self._written_at >= SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Store what waits."""
+        if self._waiting:
+            self._store.put_many(self._waiting)
+            if not self._lasting:
+                drop_with_value(self._waiting)
+        self._waiting, self._bytes, self._written_at = {}, 0, time.monotonic()
+
+
+@contextmanager
+def keep_pieces(keys: Mapping[Name, str], *, lasting: bool = False) -> Iterator[Pieces[Name]]:
+    """The pieces of the current task's value, for the length of the block; however it ends, what was made is kept.
+
+    Args:
+        keys: The key of each piece by its name.
+        lasting: Whether the pieces stay when the task has its value, such as what came over the network.
+    """
+    pieces = Pieces(current_store(), keys, lasting)
+    try:
+        yield pieces
+    except BaseException:
+        pieces.write()
+        raise
+    if lasting:
+        pieces.write()
