@@ -34,6 +34,7 @@ class HubRepository:
         sizes: Sizes to claim instead of the true ones, by path.
         state: One of STATES.
         extra: Merged into the answer to questions about the model: tags, downloads, safetensors.
+        stumbles: Answers 429 that are still to be given before any other.
     """
 
     name: str
@@ -42,6 +43,7 @@ class HubRepository:
     state: str = "fine"
     sizes: dict[str, int] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    stumbles: int = 0
 
     @property
     def commit(self) -> str:
@@ -165,6 +167,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _fails(self, repository: HubRepository, action: str) -> bool:
         """Whether the repository's state has been answered already. Gated ones still say what they are."""
+        if repository.stumbles:
+            repository.stumbles -= 1
+            self._send(429, {"error": "Too many requests"}, {"Retry-After": "0"})
+            return True
         if repository.state == "silent":
             self.hub.stopping.wait(SILENCE)
             return True

@@ -13,7 +13,7 @@ from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
 from core.results.columns import meaning
 from core.runs.runner import Outputs, Progress, run, run_stages
 from core.runs.store import Store
-from core.weights import finding, study
+from core.weights import opening, study
 from core.weights.measuring import kept_rank
 from core.weights.rank_tables import RANK_COLUMNS
 from core.weights.spec import WeightsSpec
@@ -342,7 +342,7 @@ def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.Monk
     def identify(ref: str) -> str:
         asked.append(ref)
         cancel.set()
-        return ""
+        return "a content"
 
     monkeypatch.setattr(opening, "identify", identify)
     with pytest.raises(CancelledError):
