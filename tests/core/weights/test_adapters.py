@@ -15,6 +15,7 @@ from core.models.adapters import check_adapter
 from core.weights.adapters import match_adapter
 from core.weights.measuring import deltas_of, measure_delta, open_pair, unpack_features
 from core.weights.opening import identify, open_adapter, open_model
+from core.weights.relation import is_related, measure_relation
 from core.weights.spectra import decompose, decompose_factors, energy_rank
 from core.weights.tensors import Checkpoint
 from tests.core.tiny_models import tiny_config
@@ -220,3 +221,33 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, base: Checkpoin
     pair = match_adapter(base, opened(write_adapter(tmp_path / "lora", factors)))
     with pytest.raises(ModelError, match="1 of the 128 numbers"):
         list(deltas_of(pair))
+
+
+@pytest.mark.parametrize("scale", [0.1, 50.0])
+def test_an_adapter_is_refused_where_its_merged_model_would_be(tmp_path: Path, base: Checkpoint, scale: float) -> None:
+    factors = factors_of(QUERY, (32, 32), 4, 0)
+    factors = {name: (np.float32(scale) * part).astype(np.float32) for name, part in factors.items()}
+    adapter = f"path:{write_adapter(tmp_path / 'lora', factors)}"
+    product = 2.0 * factors[f"{QUERY}.lora_B.weight"] @ factors[f"{QUERY}.lora_A.weight"]
+    tensors = base_tensors()
+    tensors[f"{QUERY}.weight"] = tensors[f"{QUERY}.weight"] + product.astype(np.float32)
+    merged = f"path:{write_model(tmp_path / 'merged', tensors)}"
+
+    def is_accepted(model: str) -> bool:
+        try:
+            return bool(measure_delta(base.ref, model, identify(base.ref), identify(model), (), 8, 0))
+        except ModelError as error:
+            assert "does not look like a fine-tune" in str(error)
+            return False
+
+    assert is_accepted(adapter) == is_accepted(merged) == (scale < 1)
+
+
+def test_a_pair_with_an_adapter_is_judged_by_what_it_changes(tmp_path: Path, base: Checkpoint) -> None:
+    middle = QUERY.replace("layer.0", "layer.1")
+    related = {}
+    for scale in (0.1, 50.0):
+        factors = {name: np.float32(scale) * part for name, part in factors_of(middle, (32, 32), 4, 0).items()}
+        model = f"path:{write_adapter(tmp_path / f'lora-{scale}', factors)}"
+        related[scale] = is_related(measure_relation(base.ref, model, identify(base.ref), identify(model)))
+    assert related == {0.1: True, 50.0: False}

@@ -94,7 +94,7 @@ def test_a_hub_that_stumbles_gives_the_numbers_of_a_healthy_one(
     renewed = study(Store(tmp_path / "renewed"))
     stumble(server, 3)
     same(study(store), renewed)
-    assert not renewed.tables[next(iter(renewed.tables))].equals(healthy.tables[next(iter(healthy.tables))])
+    assert any(not table.equals(healthy.tables[name]) for name, table in renewed.tables.items())
 
 
 @pytest.mark.parametrize("study", STUDIES_OF_WEIGHTS, ids=["weights", "intruders"])
@@ -139,38 +139,33 @@ def test_a_hub_that_stays_busy_is_asked_a_few_times_and_then_once(server: TreeSe
 
 
 def hub_refs(spec: Any) -> dict[str, Any]:
-    """The models of a study's spec, as two of the hub."""
+    """The models of a study's spec, as models of the hub."""
     changes: dict[str, Any] = {}
     for option in options_of(type(spec)):
         value = getattr(spec, option.name)
         if isinstance(value, str) and value.startswith("zoo:"):
             changes[option.name] = "hub:org/tiny-0"
         elif isinstance(value, tuple) and value and all(str(ref).startswith(("zoo:", "random:")) for ref in value):
-            changes[option.name] = ("hub:org/tiny-1",)
-    if set(changes) == {"models"}:
-        changes["models"] = ("hub:org/tiny-0", "hub:org/tiny-1")
+            changes[option.name] = ("hub:org/tiny-1", "hub:org/tiny-2")
     return changes
 
 
 @pytest.mark.parametrize("stumbles", [3, 99])
 @pytest.mark.parametrize("command", STUDIES)
 def test_no_key_of_any_study_holds_an_empty_identity(
-    command: str, stumbles: int, server: TreeServer, tmp_path: Path, tmp_path_factory: Any
+    command: str, stumbles: int, server: TreeServer, tmp_path: Path
 ) -> None:
-    for number in range(2):
+    for number in range(3):
         server.add(f"org/tiny-{number}", save_tiny(tmp_path / f"tiny-{number}", head=True, seed=number))
     study = import_module(STUDIES[command][0])
     default = study.Spec()
-    try:
-        spec = replace(default, **hub_refs(default))
-    except PalimpsestError:
-        pytest.skip("a study of models of the box alone")
+    spec = replace(default, **hub_refs(default))
     stumble(server, stumbles)
     with using(Store(tmp_path / "store")):
         try:
-            tasks = study.plan(spec, run(study.prepare(spec, {})))
+            tasks = study.plan(spec, run(study.prepare(spec)))
         except PalimpsestError as error:
-            assert str(error)  # left out, with the reason
+            assert stumbles == 99 or "rate limit" not in str(error)  # a patient question has its answer
             tasks = []
     for task in tasks:
         assert task.key
