@@ -68,9 +68,7 @@ def rows_apart(source: HubText) -> Iterator[Row]:
     except RefusedError as error:
         raise CorpusError(str(error)) from None
     except ApartTimeoutError:
-        raise CorpusError(
-            f"Reading {source.name} takes too long: choose another data set, or upload a file."
-        ) from None
+        raise CorpusError(f"Reading {source.name} takes too long: choose another data set, or upload a file.") from None
     except ApartError:
         raise CorpusError(too_much(source.name)) from None
     finally:
