@@ -35,6 +35,8 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
     try:
         reader = import_transformers().AutoTokenizer
         tokenizer = reader.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    except MemoryError:
+        raise
     except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
         raise ModelError(
             f"The tokenizer of {ref} cannot be read ({first_line(error)}): save it again beside the model."
@@ -77,6 +79,8 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
         _open[folder] = read_tokenizer(folder, ref)
     try:
         yield from replies(_open[folder], request)
+    except MemoryError:  # ends the process, which says enough
+        raise
     except Exception as error:
         raise ModelError(
             f"The tokenizer of {ref} cannot cut text ({first_line(error)}): save it again beside the model."
