@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import random
 import resource
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from core.models.tokenizers import Encoding, OutsideTokenizer, Tokenizer, open_t
 from core.runs import apart
 from core.vectors.activations import extract
 from core.vectors.forward import cut_pair, cut_sentences
+from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, plain_tokenizer, save_tiny
 
 pytestmark = pytest.mark.tokenizers_apart
@@ -275,6 +278,32 @@ def test_a_process_that_was_ended_is_started_again(saved: dict[str, Path], start
         tokenizer.encode(["a dog"])
     assert tokenizer.encode(["a dog"])[0].subwords > 1
     assert len(started) == 2
+
+
+def test_settings_of_any_size_are_not_read(folder: Path) -> None:
+    (folder / "tokenizer_config.json").write_text('{"x": [' + "[]," * 3_000_000 + "0]}")
+    with pytest.raises(ModelError, match="too large for a file of settings"):
+        load_tokenizer(f"path:{folder}")
+
+
+def test_a_shared_server_says_a_sentence_and_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command reads a model of a hub whose tokenizer would abort it; it leaves with a sentence, and lives."""
+    edited(folder, "tokenizer.json", lambda settings: settings.update(normalizer=grown(4)))
+    with HubServer() as server:
+        server.add("org/evil", folder)
+        done = subprocess.run(
+            [sys.executable, "-m", "core", "rsa", "--base", "hub:org/evil", "--compare", "zoo:seed-1", "--sentences",
+             "20", "--no-references", "--out", str(tmp_path / "out")],
+            env=os.environ | {"PALIMPSEST_MODE": "shared", "HF_ENDPOINT": server.url,
+                              "HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"},
+            capture_output=True, text=True, timeout=240, check=False, cwd=Path(__file__).parents[3],
+        )  # fmt: skip
+    assert done.returncode in (1, 2), done
+    said = done.stdout + done.stderr
+    assert "The tokenizer of hub:org/evil crashed or took more memory than a tokenizer should (512 MB)" in said
+    assert "Traceback" not in said
 
 
 def test_cancelling_ends_the_process(
