@@ -24,6 +24,7 @@ from core.models.tokenizers import Encoding, OutsideTokenizer, Tokenizer, open_t
 from core.runs import apart
 from core.vectors.activations import extract
 from core.vectors.forward import cut_pair, cut_sentences
+from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, plain_tokenizer, save_tiny
 
@@ -153,12 +154,6 @@ def edited(folder: Path, file: str, change: Callable[[Settings], None]) -> str:
     change(settings)
     path.write_text(json.dumps(settings))
     return f"path:{folder}"
-
-
-def grown(times: int) -> Settings:
-    """Normalizers that make a letter a hundred, so many times over."""
-    replace = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
-    return {"type": "Sequence", "normalizers": [replace] * times}
 
 
 def nested(settings: Settings) -> None:
