@@ -31,6 +31,13 @@ def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 
 @pytest.fixture(autouse=True)
+def tokenizers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokenizers run in the test's process, where a test does not ask for their own: each start is a second or two."""
+    if request.node.get_closest_marker("tokenizers_apart") is None:
+        monkeypatch.setattr("core.models.tokenizers.is_included", lambda ref, folder: True)
+
+
+@pytest.fixture(autouse=True)
 def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that a test runs becomes `__main__`, which processes that are started later would run again."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

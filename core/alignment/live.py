@@ -16,21 +16,23 @@ from core.alignment.linear import Aligner
 from core.alignment.protocol import rows_for
 from core.errors import ModelError
 from core.models.running import Batch, answers_in_tuples, enter, first_of, layer_list, states
+from core.models.tokenizers import Tokenizer
 from core.runs.tasks import tick
 
 BATCH = 64
 
 
-def batches(tokenizer: Any, texts: Sequence[Any], split: bool) -> Iterator[Batch]:
-    """Texts (strings, or lists of words where `split`) in batches of about one length, longest first."""
-    encoded = tokenizer(list(texts), is_split_into_words=split, truncation=True, return_attention_mask=False)[
-        "input_ids"
-    ]
+def batches(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]) -> Iterator[Batch]:
+    """Texts (strings, or lists of words) in batches of about one length, longest first.
+
+    What is beyond the longest text that the models read is cut off.
+    """
+    encoded = [encoding.ids for encoding in tokenizer.encode(texts, longest=tokenizer.longest)]
     order = sorted(range(len(texts)), key=lambda number: -len(encoded[number]))
     for start in range(0, len(order), BATCH):
         chosen = order[start : start + BATCH]
         width = len(encoded[chosen[0]])
-        ids = torch.full((len(chosen), width), tokenizer.pad_token_id or 0)
+        ids = torch.full((len(chosen), width), tokenizer.pad or 0)
         mask = torch.zeros(len(chosen), width, dtype=torch.long)
         for row, number in enumerate(chosen):
             ids[row, : len(encoded[number])] = torch.tensor(encoded[number])
@@ -39,7 +41,7 @@ def batches(tokenizer: Any, texts: Sequence[Any], split: bool) -> Iterator[Batch
 
 
 def subword_rows(
-    model: nn.Module, tokenizer: Any, sentences: Sequence[Sequence[str]]
+    model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States of every real subword, float64 (layer, row, d_model), and the sentence and the subword of each row.
 
@@ -47,7 +49,7 @@ def subword_rows(
     tokenizer give rows that pair up.
     """
     vectors, owners, subwords = [], [], []
-    for batch in batches(tokenizer, [list(words) for words in sentences], split=True):
+    for batch in batches(tokenizer, sentences):
         real = batch.mask.bool()
         vectors.append(states(model, batch)[:, real].double().numpy())
         owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
@@ -87,10 +89,10 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     return torch.stack(result.attentions), torch.stack(captured)
 
 
-def predict_labels(model: Any, tokenizer: Any, texts: Sequence[str]) -> np.ndarray:
+def predict_labels(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
     """Number of the class that a model with a head gives each text, (text,)."""
     predicted = np.zeros(len(texts), dtype=np.int64)
-    for batch in batches(tokenizer, texts, split=False):
+    for batch in batches(tokenizer, texts):
         with torch.inference_mode():
             output = model(input_ids=batch.ids, attention_mask=batch.mask)
         predicted[batch.sentences] = output.logits.argmax(-1).numpy()
@@ -98,7 +100,11 @@ def predict_labels(model: Any, tokenizer: Any, texts: Sequence[str]) -> np.ndarr
 
 
 def stitched_labels(
-    lower: Any, upper: Any, tokenizer: Any, labelled: Sequence[tuple[str, str]], aligners: Mapping[str, Aligner]
+    lower: Any,
+    upper: Any,
+    tokenizer: Tokenizer,
+    labelled: Sequence[tuple[str, str]],
+    aligners: Mapping[str, Aligner],
 ) -> dict[str, np.ndarray]:
     """Number of the class that each stitch gives each text, (layer, text) by method.
 
@@ -110,7 +116,7 @@ def stitched_labels(
     """
     shape = (1 + len(layer_list(upper)), len(labelled))
     predicted = {name: np.zeros(shape, dtype=np.int64) for name in aligners}
-    done, parts = 0, list(batches(tokenizer, [text for text, _ in labelled], split=False))
+    done, parts = 0, list(batches(tokenizer, [text for text, _ in labelled]))
     in_tuple = bool(parts) and answers_in_tuples(upper, parts[0])
     for batch in parts:
         hidden, real = states(lower, batch), batch.mask.bool()

@@ -39,6 +39,7 @@ TOKENIZER_FILES = (
 )
 BESIDE_TOKENIZER = 4  # the first so many are read even where tokenizer.json is there
 SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")
+MOST_JSON = 8 * 2**20  # bytes of a file of settings, which takes twenty times as much memory to read
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
 
 # Keys that say nothing about what the model computes, and change when the same weights are saved again.
@@ -292,9 +293,11 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a model's folder.
 
     Raises:
-        ModelError: If it is missing, cannot be read, or is no JSON object.
+        ModelError: If it is missing, too large, cannot be read, or is no JSON object.
     """
-    _present(path)
+    size = _present(path).stat().st_size
+    if size > MOST_JSON:
+        raise ModelError(f"{path} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another model.")
     try:
         return parse_json(path.read_bytes(), path)
     except OSError as error:

@@ -27,6 +27,7 @@ from core.models.hub_asking import ask, ask_json
 from core.models.hub_cache import trim_downloads
 from core.models.hub_errors import BOX, TIMEOUT, explain, failures, is_unreachable
 
+MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
 RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the hub is asked again
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -192,7 +193,11 @@ def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
             f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this instance allows "
             f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
         )
-    return weights + [file for file in checkpoints.TOKENIZER_FILES if file in files]
+    beside = [file for file in checkpoints.TOKENIZER_FILES if file in files]
+    size = sum(files[file] for file in beside)
+    if size > MOST_TOKENIZER:
+        raise ModelError(f"The tokenizer of {name} is too large ({size / 2**20:,.0f} MB): choose another model.")
+    return weights + beside
 
 
 def _shards(name: str, commit: str, index: str) -> list[str]:

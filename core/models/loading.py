@@ -17,9 +17,11 @@ from core.limits import current_limits
 from core.models.describing import RANDOM_SEED, ModelInfo, Restoring, describe, how_to_restore, locate, too_large
 from core.models.making import MAKING_A_MODEL, implied_numbers, import_transformers, maker, seeded
 from core.models.references import ModelRef, parse_ref
+from core.models.tokenizers import Tokenizer, open_tokenizer
+from core.models.tokenizing import first_line
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel
 
 DTYPES = ("float32", "bfloat16")
 UNEXPLAINED = 4  # a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
@@ -36,7 +38,7 @@ class LoadedModel:
 
     info: ModelInfo
     model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerFast
+    tokenizer: Tokenizer
     device: str
 
 
@@ -82,27 +84,21 @@ def load_with_head(
     return _load(parse_ref(ref), getattr(transformers, name), device, attentions, dtype, EXPECTED_MISSING)
 
 
-def load_tokenizer(ref: str | ModelRef) -> PreTrainedTokenizerFast:
-    """The model's fast tokenizer.
+def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
+    """The model's tokenizer; an included model's runs here, every other in a process of its own.
+
+    Args:
+        beside: Models that read the same subwords; its longest text is what all of them read.
 
     Raises:
-        ModelError: If it cannot be read or is not a fast one.
+        ModelError: If it cannot be read, is not a fast one, or takes too much memory or time.
     """
-    tokenizers = import_transformers().AutoTokenizer
     ref = parse_ref(ref)
     folder = locate(ref)
     with Restoring(ref):
-        checkpoints.read_config(folder)
-    _be_quiet()
-    try:
-        tokenizer = tokenizers.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
-        raise ModelError(
-            f"The tokenizer of {ref} cannot be read ({_first_line(error)}): save it again beside the model."
-        ) from error
-    if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
-        raise ModelError(f"The tokenizer of {ref} is not a fast one, so words cannot be found: save a tokenizer.json.")
-    return cast("PreTrainedTokenizerFast", tokenizer)
+        config = checkpoints.read_config(folder)
+    configs = [config, *(checkpoints.read_config(locate(model)) for model in beside)]
+    return open_tokenizer(ref, folder, min(map(checkpoints.longest_input, configs)))
 
 
 def _load(
@@ -174,16 +170,4 @@ def _check_complete(ref: ModelRef, report: dict[str, Any], expected: re.Pattern[
 
 def _unreadable(ref: ModelRef, error: Exception) -> ModelError:
     restore = how_to_restore(ref) or "get it again, or choose another"
-    return ModelError(f"The weights of {ref} cannot be loaded ({_first_line(error)}): {restore}.")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-
-
-def _be_quiet() -> None:
-    """No bars and no advice on the terminal: what the user must know is an error or a notice of ours."""
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    return ModelError(f"The weights of {ref} cannot be loaded ({first_line(error)}): {restore}.")

@@ -19,12 +19,18 @@ has tied weights or fresh ones. The draw of a random control also needs torch's 
 
 
 def import_transformers() -> Any:
-    """The transformers module. Its lazy import breaks when two threads need it first at once, so one goes in."""
+    """The transformers module. Its lazy import breaks when two threads need it first at once, so one goes in.
+
+    No bars and no advice on the terminal: what the user must know is an error or a notice of ours.
+    """
     with _IMPORTING:
         import transformers
+        from transformers.utils import logging
 
         for name in ("AutoConfig", "AutoModel", "AutoTokenizer"):
             getattr(transformers, name)
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
     return transformers
 
 

@@ -6,13 +6,14 @@ Three kinds of heads are known: one label per sentence, one label per word, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from core.errors import ModelError
 from core.models.checkpoints import read_config
 from core.models.describing import describe, locate
 from core.models.loading import load_tokenizer, load_with_head
 from core.models.references import parse_ref
+from core.models.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -42,7 +43,7 @@ class TaskModel:
     ref: str
     head: Head
     model: nn.Module
-    tokenizer: Any
+    tokenizer: Tokenizer
 
 
 def describe_head(ref: str) -> Head:

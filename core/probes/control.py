@@ -19,7 +19,7 @@ is skipped when counting words.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool
@@ -35,18 +35,13 @@ def control_rule(word: str, seed: int = 0, draw: int = 0) -> int:
     return int.from_bytes(digest[:8], "big") % len(RULES)
 
 
-def as_read(words: Sequence[str], normalise: Callable[[str], str] | None) -> tuple[str, ...]:
-    """Words as a model tells them apart: an uncased one reads The and the as one type, so they draw one rule."""
-    return tuple(words) if normalise is None else tuple(normalise(word) for word in words)
-
-
 def control_heads(
     words: Sequence[str], keep: Bool[np.ndarray, " word"], seed: int = 0, draw: int = 0
 ) -> tuple[int, ...]:
     """The control tree of a sentence: 1-based heads, 0 for the root.
 
     Args:
-        words: The sentence; types are told apart as written (see `as_read`).
+        words: The sentence; types are told apart as written (see `Tokenizer.forms`).
         keep: Words that are not punctuation; without any, all words count.
         seed: Of the study.
         draw: Another draw, another language of rules.

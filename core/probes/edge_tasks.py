@@ -9,7 +9,6 @@ import numpy as np
 
 from core.models import describe, load_tokenizer
 from core.probes.codelength import block_ends, online_code
-from core.probes.control import as_read
 from core.probes.edge_items import Items, Tags, Words, control_labels, edge_items, numbered, unseen
 from core.probes.edge_rivals import Contexts, Counts, place_features, word_contexts
 from core.probes.tasks import read_vectors
@@ -74,8 +73,7 @@ def probe_edges(
 
     items = edge_items(target, heads, keep, tags)
     frame = _Frame(items, words, sizes)
-    normaliser = load_tokenizer(model).backend_tokenizer.normalizer
-    read = [as_read(sentence, None if normaliser is None else normaliser.normalize_str) for sentence in words]
+    read = load_tokenizer(model).forms(words)
     types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
     shares = np.bincount(frame.labels[: frame.training], minlength=len(frame.classes)) / frame.training
     drawn = [control_labels(types, shares.tolist(), target, seed, draw) for draw in range(controls)]

@@ -17,7 +17,7 @@ import numpy as np
 
 from core.models import choose_device, describe, load_tokenizer
 from core.probes.baselines import linear_chain
-from core.probes.control import as_read, control_heads
+from core.probes.control import control_heads
 from core.probes.data import Tree, gold_of
 from core.probes.positions import beside_positions, measure_vectors
 from core.probes.predict import predict_depths, predict_distances, predicted_trees
@@ -231,8 +231,7 @@ def _score(kind: str, predicted: Sequence[np.ndarray], golds: Sequence[Gold], ta
 
 def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> list[Gold]:
     """Control trees over words as the model's tokenizer tells them apart, one set a draw."""
-    normaliser = load_tokenizer(model).backend_tokenizer.normalizer
-    words = [as_read(tree.words, None if normaliser is None else normaliser.normalize_str) for tree in trees]
+    words = load_tokenizer(model).forms([tree.words for tree in trees])
     keep = [np.array(tree.keep) for tree in trees]
     return [
         gold_of(trees, [control_heads(*row, seed, draw) for row in zip(words, keep, strict=True)])

@@ -90,7 +90,7 @@ def read_question(model: str, model_identity: str, question: tuple[str, ...], wo
     headed = info.architecture.endswith(SPAN_HEAD) and info.family != "encoder-decoder"
     cut, types = cut_pair(load_tokenizer(model), question, words)
     if len(cut.ids) > longest_input(read_config(locate(model))):
-        raise CorpusError(f"Question and passage are too long for {model} ({len(cut.ids)} subwords): shorten them.")
+        raise CorpusError(f"Question and passage are too long for {model} ({cut.subwords:,} subwords): shorten them.")
     inputs = {"input_ids": torch.tensor([cut.ids]), "attention_mask": torch.ones(1, len(cut.ids), dtype=torch.long)}
     borrowed = nullcontext(load_with_head(model, device="cpu")) if headed else borrow_model(model, device="cpu")
     with borrowed as loaded, torch.inference_mode():

@@ -1,28 +1,19 @@
 """A hub data set read by a process of its own, which has a limit of memory and can be ended at any time.
 
 The library that streams data sets reads a line without end into memory, and a file of nothing but line ends for hours;
-neither can be interrupted from within. `python -m core.text.hub_rows` reads, and writes a line of JSON per row; the
-files that a data set's card names must be its own, so that no card reaches addresses or files of the host.
+neither can be interrupted from within. The files that a data set's card names must be its own, so that no card reaches
+addresses or files of the host.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import queue
 import re
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from core.errors import CorpusError
-from core.runs.tasks import tick
+from core.runs.apart import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
 from core.text.datasets import HubText, Row, read_rows, too_much
 
 MOST_ROWS = 2_000_000  # rows looked at
@@ -31,8 +22,6 @@ MOST_CHARACTERS = 200_000_000  # of all rows
 MEMORY = 2 * 2**30  # bytes that reading may take
 DEADLINE = 300.0  # seconds for a whole data set
 SILENCE = 120.0  # seconds without a row
-LOOK_UP_SECONDS = 0.2
-WAITING_LINES = 256  # rows that wait to be taken; the reader waits for room
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|~")
 
 
@@ -72,60 +61,18 @@ def rows_apart(source: HubText) -> Iterator[Row]:
         CorpusError: As `datasets.read_rows`; also if it takes too long or too much memory.
         CancelledError: If the run is cancelled.
     """
-    root = str(Path(__file__).resolve().parents[2])
-    paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    with subprocess.Popen(
-        [sys.executable, "-m", "core.text.hub_rows", json.dumps(asdict(source))],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": paths}, text=True, encoding="utf8",
-    ) as reader:  # fmt: skip
-        try:
-            yield from _rows(source, reader)
-        finally:
-            reader.kill()
-
-
-def _rows(source: HubText, reader: subprocess.Popen[str]) -> Iterator[Row]:
-    lines: queue.Queue[str | None] = queue.Queue(WAITING_LINES)
-    done = threading.Event()
-    assert reader.stdout is not None
-    threading.Thread(target=_pump, args=(reader.stdout, lines, done), daemon=True).start()
-    began = heard = time.monotonic()
+    reader = Apart("core.text.hub_rows", MEMORY)
     try:
-        while True:
-            tick(0.0, f"reading {source.name}")
-            if time.monotonic() - began > DEADLINE or time.monotonic() - heard > SILENCE:
-                raise CorpusError(f"Reading {source.name} takes too long: choose another data set, or upload a file.")
-            try:
-                line = lines.get(timeout=LOOK_UP_SECONDS)
-            except queue.Empty:
-                continue
-            heard = time.monotonic()
-            if line is None:
-                raise CorpusError(too_much(source.name))
-            said = json.loads(line)
-            if isinstance(said, dict):
-                if said["error"]:
-                    raise CorpusError(said["error"])
-                return
-            yield tuple(said) if isinstance(said, list) else said
+        for row in reader.ask(asdict(source), Patience(SILENCE, DEADLINE), f"reading {source.name}"):
+            yield tuple(row) if isinstance(row, list) else row
+    except RefusedError as error:
+        raise CorpusError(str(error)) from None
+    except ApartTimeoutError:
+        raise CorpusError(f"Reading {source.name} takes too long: choose another data set, or upload a file.") from None
+    except ApartError:
+        raise CorpusError(too_much(source.name)) from None
     finally:
-        done.set()
-
-
-def _pump(output: IO[str], lines: queue.Queue[str | None], done: threading.Event) -> None:
-    """Hand on what the reader writes, then None, until nobody takes it."""
-
-    def hand_on(line: str | None) -> None:
-        while not done.is_set():
-            with contextlib.suppress(queue.Full):
-                lines.put(line, timeout=LOOK_UP_SECONDS)
-                return
-
-    with contextlib.suppress(ValueError, OSError):  # closed under it
-        for line in output:
-            hand_on(line)
-    hand_on(None)
+        reader.close()
 
 
 def guard_card(name: str) -> None:
@@ -150,28 +97,12 @@ def guard_card(name: str) -> None:
     data_files.resolve_pattern = resolve_own
 
 
-def _say(said: Row | dict[str, str]) -> None:
-    sys.stdout.write(json.dumps(said) + "\n")
-    sys.stdout.flush()
+def answer(request: dict[str, str]) -> Iterator[Row]:
+    """Rows of the data set that the request describes: what the process of its own does.
 
-
-def main() -> None:
-    """Read the data set that the first argument describes; a line of JSON per row, and one at the end."""
-    source = HubText(**json.loads(sys.argv[1]))
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; elsewhere perhaps not allowed
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    try:
-        guard_card(source.name)
-        for row in read_rows(source):
-            _say(row)
-        end = ""
-    except CorpusError as error:
-        end = str(error)
-    _say({"error": end})
-    os._exit(0)  # the library's threads may hold the end up
-
-
-if __name__ == "__main__":
-    main()
+    Raises:
+        CorpusError: As `datasets.read_rows`.
+    """
+    source = HubText(**request)
+    guard_card(source.name)
+    yield from read_rows(source)

@@ -162,7 +162,7 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
         there = [place for place, words in enumerate(texts) if words]
         subwords = np.zeros(len(texts), dtype=np.int32)
         cut = cut_sentences(load_tokenizer(ref), [texts[place] for place in there]) if there else []
-        subwords[there] = [len(one.ids) if max(one.words, default=-1) >= 0 else 0 for one in cut]
+        subwords[there] = [one.subwords if max(one.words, default=-1) >= 0 else 0 for one in cut]
         return {"subwords": subwords}
 
     # Kept for all together: what is stored needs no tokenizer, whose import takes longer than its work.
@@ -297,7 +297,7 @@ def _compute(
         made: dict[str, dict[str, Value]] = {"words": {}, "summary": {}}
         for index in sorted(set(range(len(cut))) - set(fit)):
             for one, values in made.items():
-                values[reading.key(missing[absent[index]], one)] = {"too_long": len(cut[index].ids)}
+                values[reading.key(missing[absent[index]], one)] = {"too_long": cut[index].subwords}
         done = 0
         for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side):
             for index, vectors in batch:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from core.models import LoadedModel
+    from core.models.tokenizers import Tokenizer
 
 CPU_BUDGET = 256 * 768  # numbers in one layer's output: 256 tokens at BERT-base width
 CPU_MOST = 2048  # tokens: beyond it narrow models gain nothing
@@ -33,14 +34,16 @@ class Subwords:
     """A sentence as a tokenizer cuts it.
 
     Attributes:
-        ids: Token ids, special tokens included.
+        ids: Token ids, special tokens included; of a sentence longer than any model reads, the first.
         words: Index of the word that each token belongs to; -1 for special tokens.
         length: Words in the sentence.
+        subwords: Tokens of the whole sentence.
     """
 
     ids: list[int]
     words: list[int]
     length: int
+    subwords: int
 
 
 @dataclass(frozen=True)
@@ -60,37 +63,39 @@ class SentenceVectors:
     mean: np.ndarray
 
 
-def cut_sentences(tokenizer: Any, sentences: Sequence[Sequence[str]]) -> list[Subwords]:
-    """Each sentence's subwords and the words they belong to; nothing is cut off or padded.
+def cut_sentences(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[Subwords]:
+    """Each sentence's subwords and the words they belong to; nothing is padded, and nothing that a model reads cut off.
 
     Args:
-        tokenizer: A fast tokenizer.
-        sentences: Words of each sentence, at least one sentence.
+        tokenizer: The model's.
+        sentences: Words of each sentence.
+
+    Raises:
+        ModelError: If the tokenizer fails, or takes too much memory or time.
     """
-    space = " " if _needs_space(tokenizer) else ""
-    batch = [[space + word if word else "" for word in words] for words in sentences]
-    encoded = tokenizer(batch, is_split_into_words=True, add_special_tokens=True, return_attention_mask=False)
+    encodings = tokenizer.encode(sentences, spaced=True)
     return [
-        Subwords(ids, [-1 if word is None else word for word in encoded.word_ids(index)], len(sentences[index]))
-        for index, ids in enumerate(encoded["input_ids"])
+        Subwords(encoding.ids, encoding.words, len(words), encoding.subwords)
+        for encoding, words in zip(encodings, sentences, strict=True)
     ]
 
 
-def cut_pair(tokenizer: Any, first: Sequence[str], second: Sequence[str]) -> tuple[Subwords, list[int] | None]:
+def cut_pair(tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str]) -> tuple[Subwords, list[int] | None]:
     """Two texts as one sequence, the way the tokenizer joins a pair; the second's words are counted on from the first.
 
     Returns:
         The subwords, and the segment of each, 0 or 1; None where the tokenizer knows no segments.
+
+    Raises:
+        ModelError: As `cut_sentences`.
     """
-    space = " " if _needs_space(tokenizer) else ""
-    texts = [[space + word if word else "" for word in words] for words in (first, second)]
-    encoded = tokenizer(*texts, is_split_into_words=True, add_special_tokens=True, return_attention_mask=False)
+    (encoding,) = tokenizer.encode([first], [second], spaced=True)
     shift = {0: 0, 1: len(first)}
     words = [
-        -1 if word is None or side is None else word + shift[side]
-        for word, side in zip(encoded.word_ids(), encoded.sequence_ids(), strict=True)
+        -1 if word < 0 or side < 0 else word + shift[side]
+        for word, side in zip(encoding.words, encoding.sides, strict=True)
     ]
-    return Subwords(encoded["input_ids"], words, len(first) + len(second)), encoded.get("token_type_ids")
+    return Subwords(encoding.ids, words, len(first) + len(second), encoding.subwords), encoding.segments
 
 
 def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
@@ -202,18 +207,9 @@ def _cls_vectors(
 ) -> list[np.ndarray | None]:
     import torch
 
-    token = loaded.tokenizer.cls_token_id
+    token = loaded.tokenizer.cls
     first = torch.stack([states[:, 0].float() for states in hidden], 1).cpu().numpy()  # sentence layer d_model
     return [
         first[row] if token is not None and sentence.ids[0] == token and sentence.words[0] < 0 else None
         for row, sentence in enumerate(batch)
     ]
-
-
-def _needs_space(tokenizer: Any) -> bool:
-    """Whether this tokenizer marks the beginning of a word by the space before it, and does not add one itself."""
-    before = tokenizer.backend_tokenizer.pre_tokenizer
-    if before is None:
-        return False
-    alone, spaced = before.pre_tokenize_str("a"), before.pre_tokenize_str(" a")
-    return bool(spaced and spaced[0][0].startswith("Ġ") and not alone[0][0].startswith("Ġ"))

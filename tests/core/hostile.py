@@ -108,3 +108,9 @@ def read_or_refuse(reader: Callable[[], object], longest: int = 1_500) -> bool:
         return True
     assert 10 < len(message) < longest, message[:500]
     return False
+
+
+def grown(times: int) -> dict[str, Any]:
+    """Normalizers of a tokenizer that make a letter a hundred, so many times over."""
+    replace = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
+    return {"type": "Sequence", "normalizers": [replace] * times}

@@ -67,6 +67,13 @@ def tiny_tokenizer(model_type: str) -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
 
 
+def plain_tokenizer(ref: str) -> Any:
+    """The tokenizer of a `path:` reference as the transformers library reads it, for comparison."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(ref.removeprefix("path:"))
+
+
 def tiny_config(model_type: str, vocabulary: int, **changes: Any) -> Any:
     """A configuration of this type: three layers of 32 dimensions and four heads."""
     from transformers import AutoConfig

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.rsa.spec import RsaSpec
 from core.rsa.study import run_study
+from tests.core.hostile import grown
+from tests.core.hub_server import HubServer
+from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import SMALL, headline, open_page, sentences, settle
 
 PAGE = "pages/rsa.py"
@@ -112,6 +116,24 @@ def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(monkeypatc
     app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "hub:nobody/nothing"]})
     assert not app.exception
     assert "was left out" in app.warning[0].value
+    assert set(app.dataframe[0].value["model"]) == {"zoo:parse-0"}
+
+
+@pytest.mark.tokenizers_apart
+def test_a_hostile_tokenizer_is_named_on_a_shared_server_and_the_others_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = save_tiny(tmp_path / "evil")
+    settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf8"))
+    (folder / "tokenizer.json").write_text(json.dumps(settings | {"normalizer": grown(4)}), encoding="utf8")
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    with HubServer() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        server.add("org/evil", folder)
+        app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "hub:org/evil"]})
+    assert not app.exception
+    assert "crashed or took more memory than a tokenizer should" in app.warning[0].value
     assert set(app.dataframe[0].value["model"]) == {"zoo:parse-0"}
 
 

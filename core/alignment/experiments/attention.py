@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import nn
 
+    from core.models.tokenizers import Tokenizer
+
 HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
 MATRIX_COLUMNS = ("source", "target", "source_layer", "source_head", "target_layer", "target_head", "correlation")
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
@@ -92,7 +94,7 @@ def align_attention(
     """
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(f"{source} and {target} cut words differently, so their attention cannot be compared.")
-    tokenizer = load_tokenizer(target)
+    tokenizer = load_tokenizer(target, source)
     where = np.array([part_of(words, seed) for words in sentences])
     if min((where == part).sum() for part in ("train", "validation", "test")) < 1:
         raise ShapeError("Too few sentences to split into training, validation and test; use more.")
@@ -148,14 +150,14 @@ def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _read(
-    model: nn.Module, tokenizer: Any, sentences: Words, is_test: np.ndarray
+    model: nn.Module, tokenizer: Tokenizer, sentences: Words, is_test: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
     """Probabilities (train, test; layer, head, entry), outputs (layer, row, d_model), their sentences and subwords."""
     from core.alignment.live import attend, batches
 
     entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     outputs, owners, subwords, done = [], [], [], 0
-    for batch in batches(tokenizer, [list(words) for words in sentences], split=True):
+    for batch in batches(tokenizer, sentences):
         probabilities, vectors = attend(model, batch)
         for row, number in enumerate(batch.sentences):
             length = int(batch.mask[row].sum())

@@ -31,6 +31,8 @@ from core.vectors.pairs import Words
 if TYPE_CHECKING:
     from torch import nn
 
+    from core.models.tokenizers import Tokenizer
+
 RATE = 0.1  # of dropout in a BERT
 BATCH = 64  # sentences of one pass, as in the code
 VERSION = 1  # raised when the same arguments give other rows
@@ -96,16 +98,10 @@ def _read(ref: str, identity: str, sentences: Words, length: int, dropout: bool,
     return {"padded": np.concatenate(padded, axis=1), "real": np.concatenate(real, axis=1)}
 
 
-def _encoded(tokenizer: object, sentences: Sequence[Sequence[str]], length: int) -> tuple[np.ndarray, np.ndarray]:
+def _encoded(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], length: int) -> tuple[np.ndarray, np.ndarray]:
     """Padded ids and mask, (sentence, length)."""
-    encoded = tokenizer(  # type: ignore[operator]
-        [list(words) for words in sentences],
-        is_split_into_words=True,
-        truncation=True,
-        max_length=length,
-        return_attention_mask=False,
-    )["input_ids"]
-    ids = np.full((len(encoded), length), getattr(tokenizer, "pad_token_id", None) or 0, dtype=np.int64)
+    encoded = [encoding.ids for encoding in tokenizer.encode(sentences, longest=length)]
+    ids = np.full((len(encoded), length), tokenizer.pad or 0, dtype=np.int64)
     mask = np.zeros_like(ids)
     for row, one in enumerate(encoded):
         ids[row, : len(one)], mask[row, : len(one)] = one, 1

@@ -106,7 +106,7 @@ def stitch_pair(
 
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(f"{source} and {target} cut words differently, so one cannot go on where the other stops.")
-    tokenizer = load_tokenizer(target)
+    tokenizer = load_tokenizer(target, source)
     lower, upper = (load_with_head(ref, device="cpu").model for ref in (source, target))
     names = _labels(target, upper.config)
     unknown = sorted({label for _, label in labelled} - set(names))

@@ -23,6 +23,7 @@ from core.text.reading import Text, read_text
 
 if TYPE_CHECKING:
     from core.models.running import Batch
+    from core.models.tokenizers import Tokenizer
 
 BATCH = 32  # sentences; in larger batches more of the work is padding
 IGNORED = -100
@@ -143,7 +144,7 @@ class Encoded:
     kind: str
 
 
-def encode(tokenizer: Any, head: Head, pairs: Pairs, longest: int) -> Encoded:
+def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Encoded:
     """Examples as ids, places of words, and answers as numbers.
 
     Args:
@@ -160,10 +161,10 @@ def encode(tokenizer: Any, head: Head, pairs: Pairs, longest: int) -> Encoded:
     if not pairs:
         raise CorpusError("There is no example to score: use more text.")
     numbers = {label: number for number, label in enumerate(head.labels)}
-    pad = tokenizer.pad_token_id or 0
+    pad = tokenizer.pad or 0
     if head.kind == "sentence":
         texts = [text for text, _ in pairs]
-        ids = tokenizer(texts, truncation=True, max_length=longest, return_attention_mask=False)["input_ids"]
+        ids = [encoding.ids for encoding in tokenizer.encode(texts, longest=longest)]
         answers = [[numbers.get(label, IGNORED)] for _, label in pairs]
         return Encoded(ids, [[] for _ in pairs], answers, np.ones(len(pairs), dtype=np.int64), pad, head.kind)
     cut = cut_sentences(tokenizer, [words for words, _ in pairs])

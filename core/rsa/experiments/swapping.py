@@ -61,7 +61,7 @@ def swap_layers(
     """
     task = load_task(model)
     origin = load_model(base, device="cpu").model
-    if load_tokenizer(base).get_vocab() != task.tokenizer.get_vocab():
+    if load_tokenizer(base).vocabulary != task.tokenizer.vocabulary:
         raise ModelError(
             f"{base} and {model} have other vocabularies, so layers cannot be exchanged; name its own base."
         )

@@ -14,10 +14,11 @@ from core.alignment.experiments.published_maps import FITTED, METHODS, VARIANTS,
 from core.alignment.experiments.published_rows import RATE, dropping, sentence_rows
 from core.alignment.experiments.published_training import DECAY, LEARNING_RATE, apply, draw, train
 from core.errors import SpecError
-from core.models import load_model, load_tokenizer
+from core.models import load_model
 from core.models.residence import borrow_model
 from core.runs.store import Store, using
 from tests.core.alignment.conftest import WORDS, hurry
+from tests.core.tiny_models import plain_tokenizer
 
 LENGTH = 24
 
@@ -29,7 +30,7 @@ def rows_of(ref: str, sentences, tmp_path: Path, dropout: bool = False, seed: in
 
 def test_padding_is_averaged_in_and_left_out_as_a_slow_loop_does(models, sentences, tmp_path) -> None:
     found = rows_of(models[0], sentences[:3], tmp_path)
-    loaded, tokenizer = load_model(models[0], device="cpu"), load_tokenizer(models[0])
+    loaded, tokenizer = load_model(models[0], device="cpu"), plain_tokenizer(models[0])
     for number, words in enumerate(sentences[:3]):
         ids = tokenizer(list(words), is_split_into_words=True)["input_ids"]
         padded = torch.tensor([ids + [tokenizer.pad_token_id] * (LENGTH - len(ids))])

@@ -20,7 +20,7 @@ def test_entering_a_model_with_its_own_states_changes_nothing(models) -> None:
     from core.models import load_tokenizer, load_with_head
 
     model, tokenizer = load_with_head(models[0], device="cpu").model, load_tokenizer(models[0])
-    for batch in batches(tokenizer, [text for text, _ in LABELLED], split=False):
+    for batch in batches(tokenizer, [text for text, _ in LABELLED]):
         with torch.inference_mode():
             expected = model(input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True)
         hidden = states(model, batch)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.probes.control import RULES, as_read, control_heads, control_rule
+from core.models import load_tokenizer
+from core.probes.control import RULES, control_heads, control_rule
 from core.text.trees import validate_heads
 
 
@@ -42,10 +43,9 @@ def test_rules_are_drawn_evenly_and_anew_for_another_seed() -> None:
 
 def test_an_uncased_model_tells_fewer_types_apart() -> None:
     words, keep = tuple(f"Word{i}" for i in range(30)), np.ones(30, dtype=bool)
-    lower = tuple(word.lower() for word in words)
-    assert as_read(words, None) == words
-    assert as_read(words, str.lower) == lower
-    assert control_heads(as_read(words, str.lower), keep) == control_heads(lower, keep) != control_heads(words, keep)
+    assert load_tokenizer("zoo:seed-0").forms([words]) == [tuple(word.lower() for word in words)]
+    (lower,) = load_tokenizer("zoo:seed-0").forms([words])
+    assert control_heads(lower, keep) != control_heads(words, keep)
 
 
 def test_punctuation_is_skipped_and_never_a_head() -> None:

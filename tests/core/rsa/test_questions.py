@@ -28,7 +28,7 @@ from core.rsa.questions import (
 from core.rsa.tokens import TokenMapSpec
 from core.vectors.forward import cut_pair
 from tests.core.hub_server import HubServer
-from tests.core.tiny_models import LAYERS, save_tiny, tiny_config, tiny_tokenizer
+from tests.core.tiny_models import LAYERS, plain_tokenizer, save_tiny, tiny_config, tiny_tokenizer
 
 ASKED = "the old man went out"
 TEXT = "the dog opened the door . the man went to a quiet room . things and things"
@@ -61,7 +61,7 @@ def test_answers_by_layer_end_with_the_models_own(box: dict[str, Path]) -> None:
     assert value["spans"].shape == (LAYERS + 1, 2)
     assert value["why"] == ""
     # The same by hand, a layer at a time, every pair of subwords tried.
-    loaded, tokenizer = load_with_head(ref, device="cpu"), load_tokenizer(ref)
+    loaded, tokenizer = load_with_head(ref, device="cpu"), plain_tokenizer(ref)
     encoded = tokenizer(list(question), list(words), is_split_into_words=True, return_tensors="pt")
     output = loaded.model(**encoded, output_hidden_states=True)
     inside = [place for place, side in enumerate(encoded.sequence_ids()) if side == 1]

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from core.errors import ModelError
-from core.models import load_tokenizer
 from core.rsa.experiments import exchanging, pairing, swapping
 from core.rsa.experiments.examples import chance, read_examples
 from core.rsa.experiments.pairing import turned
@@ -19,6 +18,7 @@ from core.rsa.experiments.swap import SwapSpec, figures, frozen_siblings, run_st
 from core.rsa.experiments.swapping import swap_layers
 from core.rsa.experiments.swapping_scores import exchange_rows
 from tests.core.alignment.conftest import WORDS, save_classifier
+from tests.core.tiny_models import plain_tokenizer
 
 LAYERS = 3
 _DRAWN = np.random.default_rng(0)
@@ -43,7 +43,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         for name, weight in model.named_parameters():
             if "layer.0." in name or "layer.1." in name:
                 weight += 0.5 * torch.randn(weight.shape, generator=drawn)
-        inputs = load_tokenizer(f"path:{folder}")([text for text, _ in LABELLED], return_tensors="pt", padding=True)
+        inputs = plain_tokenizer(f"path:{folder}")([text for text, _ in LABELLED], return_tensors="pt", padding=True)
         logits = model.eval()(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits
         model.classifier.out_proj.bias[1] -= (logits[:, 1] - logits[:, 0]).median()  # it says both labels
     model.save_pretrained(folder)
@@ -66,7 +66,7 @@ def built_by_hand(pair: tuple[str, str], from_base: Callable[[int], bool]) -> np
         if name.startswith("roformer.") and from_base(layer):
             weights[name] = weight
     tuned.load_state_dict(weights)
-    inputs = load_tokenizer(pair[1])([text for text, _ in LABELLED], return_tensors="pt", padding=True)
+    inputs = plain_tokenizer(pair[1])([text for text, _ in LABELLED], return_tensors="pt", padding=True)
     with torch.inference_mode():
         said = tuned(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits.argmax(-1)
     return (said.numpy() == [("bad", "good").index(label) for _, label in LABELLED]).astype(int)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.errors import CancelledError, CorpusError
+from core.runs import apart
 from core.text import hub_rows
 from core.text.corpora import read_corpus
 from core.text.datasets import HubText, read_rows
@@ -63,7 +64,7 @@ def test_reading_is_cancelled_within_a_second_and_the_reader_is_gone(
     write(folder / "train.txt.gz", b"x" * 2**20, 500)
     began: list[float] = []
     readers: list[Any] = []
-    start = hub_rows.subprocess.Popen
+    start = apart.subprocess.Popen
 
     def popen(*arguments: Any, **named: Any) -> Any:
         readers.append(start(*arguments, **named))
@@ -74,8 +75,8 @@ def test_reading_is_cancelled_within_a_second_and_the_reader_is_gone(
         if len(began) > 5:
             raise CancelledError
 
-    monkeypatch.setattr(hub_rows.subprocess, "Popen", popen)
-    monkeypatch.setattr(hub_rows, "tick", tick)
+    monkeypatch.setattr(apart.subprocess, "Popen", popen)
+    monkeypatch.setattr(apart, "tick", tick)
     with pytest.raises(CancelledError):
         list(stream_rows(HubText(str(folder))))
     assert time.monotonic() - began[-1] < 1

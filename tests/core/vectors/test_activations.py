@@ -16,7 +16,7 @@ from core.runs.store import default_store
 from core.vectors import activations, forward
 from core.vectors.activations import extract, fitting
 from core.vectors.pairs import in_common
-from tests.core.tiny_models import D_MODEL, LAYERS, SENTENCES, save_tiny, tiny_tokenizer
+from tests.core.tiny_models import D_MODEL, LAYERS, SENTENCES, plain_tokenizer, save_tiny, tiny_tokenizer
 
 LONG = ("dog",) * 80  # more than the tiny models' 64 positions
 
@@ -112,7 +112,7 @@ def test_cls_and_mean_are_one_a_sentence(tiny) -> None:
     import torch
 
     loaded = load_model(tiny["bert"], device="cpu")
-    inputs = loaded.tokenizer(list(SENTENCES[2]), is_split_into_words=True, return_tensors="pt")
+    inputs = plain_tokenizer(tiny["bert"])(list(SENTENCES[2]), is_split_into_words=True, return_tensors="pt")
     with torch.no_grad():
         states = loaded.model(input_ids=inputs["input_ids"], output_hidden_states=True).hidden_states
     first = np.stack([state[0, 0].numpy() for state in states])
