@@ -48,7 +48,7 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
     if asked:
         swept.add(key)
     if not wanted or key not in swept:
-        st.caption("One probe of each rank, 1 to full, is trained on one layer; all ranks of a model train together.")
+        st.info("One probe of each rank, 1 to full, is trained on one layer; all ranks of a model train together.")
         return
     sweep = run_panel(
         "rank sweep",

@@ -92,7 +92,7 @@ def test_what_axe_finds_grave_is_seen(page: Page, app_url: str) -> None:
 
 def views_of(page: Page, *, several: bool) -> Iterator[str]:
     """Every view of the page, one after the other, as a reader clicks through them; the name of what is shown."""
-    selectors = page.locator("[class*='st-key-'][class*='-bar']").get_by_test_id("stButtonGroup")
+    selectors = page.locator(".st-key-views").get_by_test_id("stButtonGroup")
     if several:
         expect(selectors.last.get_by_role("radio").last).to_be_visible()
     for group in range(selectors.first.get_by_role("radio").count() if selectors.count() > 1 else 1):
@@ -102,7 +102,7 @@ def views_of(page: Page, *, several: bool) -> Iterator[str]:
         for number in range(views.count() if selectors.count() else 1):
             if selectors.count():
                 choose(views.nth(number), page)
-            row = page.locator("[class*='st-key-'][class*='-bar']").bounding_box() if selectors.count() else None
+            row = page.locator(".st-key-views").bounding_box() if selectors.count() else None
             assert row is None or row["height"] < ROW, views.nth(number).inner_text()
             yield views.nth(number).inner_text() if selectors.count() else "the page"
 
