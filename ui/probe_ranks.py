@@ -67,4 +67,4 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
 
     show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)
     show_downloads(sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep")
-    show_table(sweep.table)
+    show_table(sweep.table, "sweep")

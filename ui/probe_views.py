@@ -144,10 +144,8 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     rows = result.table[result.table["metric"] == metric]
     margins = result.tables["margins"]
     with st.expander(f"Table: {metric_label(metric)}", icon=":material/table:"):
-        show_table(rows)
-        if (margins["metric"] == metric).any():
-            st.caption("Less what knows positions alone:")
-            show_table(margins[margins["metric"] == metric])
+        show_table(rows, "scores")
+        show_table(margins[margins["metric"] == metric], "margins")
 
 
 def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:

@@ -107,7 +107,8 @@ def run_panel(
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
-            note_study(spec)
+            if any(len(table) for table in job.result.tables.values()):  # else every task failed
+                note_study(spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
         return _with_failures(job.result)
