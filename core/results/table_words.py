@@ -23,7 +23,7 @@ TITLES: Mapping[str, str] = {
     "frozen": "Frozen layers",
     "truth": "How well each measure finds changed layers",
     "training": "Similarity through training",
-    "peaks": "Layer that differs most at each step",
+    "peaks": "Layer closest to the final model at each step",
     "loss": "Held-out loss through training",
     "others": "Similarity of the other runs",
     # probes

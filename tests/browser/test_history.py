@@ -40,9 +40,7 @@ def test_a_change_of_view_is_one_entry(page: Page, app_url: str, name: str) -> N
         expect(page).to_have_url(address)
 
 
-def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(
-    page: Page, app_url: str
-) -> None:
+def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/rsa?view=By+layer&draws=200")
     expect(page.locator(DRAWN).first).to_be_visible()
     before, address = entries(page), page.url

@@ -190,3 +190,20 @@ def test_a_term_of_the_headline_is_explained_to_the_keyboard(page: Page, app_url
     term.focus()
     expect(meaning).to_be_visible()
     expect(meaning).to_contain_text("Representational similarity analysis")
+
+
+def test_a_combobox_has_one_ring_round_all_of_it(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/rsa")
+    unfold(page)
+    field = page.get_by_role("combobox", name="Compared with")
+    field.focus()
+    page.keyboard.type("p")
+    ring = "node => getComputedStyle(node).outlineStyle"
+    assert field.evaluate(ring) == "none"
+    box = page.locator(".react-aria-ComboBox > div").filter(has=field)
+    assert box.evaluate(ring) == "solid"
+    outer, tags = box.bounding_box(), page.locator(".st-key-rsa-compare [data-tag]").last.bounding_box()
+    assert outer is not None
+    assert tags is not None
+    assert outer["x"] < tags["x"]  # the ring lies round the chosen models too
+    assert outer["x"] + outer["width"] > tags["x"] + tags["width"]
