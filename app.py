@@ -11,6 +11,7 @@ from ui.errors import errors_shown
 from ui.heavy import freeze_heavy_imports
 from ui.recent import show_links
 from ui.shell import WIDTH, entry_of, navigation, show_logo, show_sidebar
+from ui.uploads import limit_uploads
 
 
 @st.cache_resource(show_spinner=False)
@@ -25,6 +26,7 @@ def _start() -> None:
 
 share_beyond_loopback(st.get_option("server.address"))
 st.set_option("client.showErrorDetails", "none" if current_limits().shared else "full")
+limit_uploads()
 _start()
 
 page = navigation()

@@ -148,7 +148,7 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
         elif view == GRID:
             st.caption("Click a cell: the space of its target's layer opens.")
         show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view)
-    show_table(result.tables[table])
+    show_table(result.tables[table], table)
 
 
 def view_charts(result: Result, view: str) -> tuple[str, list[Callable[[], Any]]]:
@@ -285,8 +285,8 @@ def _experiment(
     if not show_charts(drawn, key=name, alt_text=result.headline, result=result):
         return
     show_downloads(result, drawn, lambda: study.figures(result), view=name)
-    for table in result.tables.values():
-        show_table(table)
+    for table_name, table in result.tables.items():
+        show_table(table, table_name)
     show_method(result, CAVEATS, FORMULAS)
 
 

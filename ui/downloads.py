@@ -23,6 +23,7 @@ from core.errors import PalimpsestError
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.paper import INCHES, Paper, bibtex, caption, one_chart, paper_file
 from core.results.report import report_html
+from ui.presenting import presenting
 from ui.shared import made_once
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def show_downloads(
 ) -> None:
     """A row of buttons: the table as CSV and Parquet, the figure as SVG and PNG and for a paper, the report.
 
+    Nothing in presentation mode.
+
     Args:
         result: What the study returned.
         draw: Draws what the page shows: a chart, several, or `Panels`; a file has all of them as one figure.
@@ -58,6 +61,8 @@ def show_downloads(
             and shared by all sessions, as the report is.
         name: What files are called after the study; made from the view without it.
     """
+    if presenting():
+        return
     data = result.tables.get(table, result.table)
     stem = "-".join(filter(None, ("palimpsest", slug(result.study), slug(name or view))))
     link, command = _link(), command_of(result)

@@ -115,13 +115,11 @@ def _draw(form: Form[ProbeSpec], result: Result) -> None:
     rows = result.table[(result.table["metric"] == metric) & (result.table["labels"] == labels)]
     margins = result.tables["edge_margins"]
     with st.expander(f"Table: {edge_charts.VIEWS[view]}", icon=":material/table:"):
-        show_table(rows)
+        show_table(rows, "edges")
         if (margins["metric"] == metric).any() and labels == "real":
-            st.caption("Less what explains the labels more plainly:")
-            show_table(margins[margins["metric"] == metric])
+            show_table(margins[margins["metric"] == metric], "edge_margins")
         if view == "bits":
-            st.caption("Whole code lengths, in kilobits:")
-            show_table(result.tables["codes"])
+            show_table(result.tables["codes"], "codes")
 
 
 def _asked(form: Form[ProbeSpec], spec: ProbeSpec) -> EdgeSpec | None:

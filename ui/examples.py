@@ -17,7 +17,7 @@ from core.commands.examples import EXAMPLES, Example
 from core.results.charts import GREY
 from core.results.numbers import label_expr
 from ui import shell
-from ui.figures import page_theme, paired_colours, themed
+from ui.figures import draw_spec, page_theme, paired_colours, themed
 from ui.shared import made_once
 from ui.text import plain
 
@@ -59,7 +59,7 @@ def _show_finding(example: Example, card: Mapping[str, Any]) -> None:
 
     spec = made_once().get(example, ("card", card["sentence"], theme), drawn)
     st.caption(plain(str(card["axis"])[:1].upper() + str(card["axis"])[1:]))
-    st.vega_lite_chart(spec, key=f"card_{example.name}", alt=f"{card['axis']}. {card['sentence']}")
+    draw_spec(spec, key=f"card_{example.name}", alt_text=f"{card['axis']}. {card['sentence']}")
     st.markdown(f":small[{plain(str(card['sentence']))}]")
 
 

@@ -96,8 +96,28 @@ def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: 
         lines = [f"**{plain(title)}**" if title else "", f":gray[:small[{plain(below)}]]" if below else ""]
         inline = spec.get("usermeta", {}).get("inline")
         st.markdown(("  " if inline else "  \n").join(filter(None, lines)))
-    shown = {name: part for name, part in spec.items() if name not in ("title", "usermeta", "description")}
-    return st.vega_lite_chart(shown, key=key, alt=words_of(dict(spec)) or alt_text or None, **more)
+    return draw_spec(
+        {name: part for name, part in spec.items() if name not in ("title", "usermeta")},
+        key=key,
+        alt_text=alt_text,
+        **more,
+    )
+
+
+def draw_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: Any) -> Any:
+    """A specification as it is, with its words for who does not see it: the one place that draws a chart.
+
+    Streamlit writes both texts of a chart that has two into the server's log, and those may hold what a user typed.
+
+    Args:
+        spec: The specification; it is not changed.
+        key: Unique on the page.
+        alt_text: What the chart shows, where it does not say it itself.
+        more: As `st.vega_lite_chart` takes it; what it returns is returned.
+    """
+    wordless = {name: part for name, part in spec.items() if name != "description"}
+    words = words_of(dict(spec)).strip() or alt_text.strip()
+    return st.vega_lite_chart(wordless, key=key, alt=words or None, **more)
 
 
 def page_specs(

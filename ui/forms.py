@@ -19,7 +19,6 @@ from typing import Any, Generic, NoReturn, TypeVar
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.limits import MEGABYTE, current_limits
 from core.options import Option, Spec, flag, options_of
 from core.options.summary import summary
 from ui import lessons, presenting
@@ -33,7 +32,6 @@ WRONG = ":material/error:"
 ACROSS = 3  # controls beside each other among the options
 # A browser that hears "closed" twice leaves open what was opened between; it obeys when the label is another one.
 WORD_JOINER = "\u2060"
-UPLOAD_MEGABYTES = 20  # as in .streamlit/config.toml
 S = TypeVar("S", bound=Spec)
 
 
@@ -238,7 +236,12 @@ class Form(Generic[S]):
         option = self.address.options["view"]
         offered = list(option.known)
         self.address.tell("view")
-        self.bar = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=self.address.key("bar"))
+        self.bar = st.container(
+            horizontal=True,
+            vertical_alignment="center",
+            gap="xsmall",
+            key=presenting.VIEWS_ROW,
+        )
         with self.bar:
             if groups:
                 offered = self._group(groups)
@@ -299,7 +302,6 @@ class Form(Generic[S]):
                 "A .txt file of running text, or .conllu with words and trees.",
                 type=["txt", "conllu", "gz"],
                 key=key,
-                max_upload_size=min(UPLOAD_MEGABYTES, current_limits().max_upload_bytes // MEGABYTE),
                 help="The file itself is kept for this session only; its words and results are in the store.",
             )
 

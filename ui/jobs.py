@@ -213,11 +213,15 @@ class Jobs:
                 self._end(job, State.CANCELLED)
 
     def _make_room(self, watcher: str, most: int) -> None:
-        """Refuse one more job where there are enough; what this watcher no longer looks at goes first."""
+        """Refuse one more job where there are enough.
+
+        Waiting jobs that nobody looks at give way: this watcher's own, and anybody's where the queue is full, those
+        that were asked for first before the others.
+        """
         theirs = [job for job in self._jobs.values() if not job.over and job.owner == watcher]
         each = max(2, most // 4)
         for job in theirs:
-            if len(theirs) >= each and job in self._queue and not self._watched(job):
+            if len(theirs) >= each and self._abandoned(job):
                 self._stop(job)
         theirs = [job for job in theirs if not job.over]
         if watcher and len(theirs) >= each:
@@ -225,6 +229,10 @@ class Jobs:
                 f"{len(theirs)} studies of yours are waiting or running, which is as many as may; "
                 "cancel one, or wait for the first to end."
             )
+        waiting = [job for job in (*self._looks, *self._queue) if self._abandoned(job)]
+        count = sum(not job.over for job in self._jobs.values())
+        for job in waiting[: max(0, count + 1 - most)]:
+            self._stop(job)
         count = sum(not job.over for job in self._jobs.values())
         if count >= most:
             raise QueueFullError(
@@ -234,6 +242,10 @@ class Jobs:
 
     def _watched(self, job: Job) -> bool:
         return any(self._clock() - seen < WATCHING for seen in job.watchers.values())
+
+    def _abandoned(self, job: Job) -> bool:
+        """Whether the job waits, and nobody looks at it."""
+        return (job in self._queue or job in self._looks) and not self._watched(job)
 
     def _running(self) -> Job | None:
         return next((job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking), None)

@@ -87,7 +87,7 @@ def _show(form: Form[S], kept: Kept, this: Kept, figures: Figures) -> None:
                 "This less the kept one. Bands are made of the two values' own bands as if those were independent, and "
                 "hold for all rows together; where both read the same sentences they are wider than they need be."
             )
-            show_table(table)
+            show_table(table, "differences", title="Differences")
 
 
 def _first_figure(result: Result, figures: Figures) -> list[alt.TopLevelMixin]:

@@ -35,10 +35,12 @@ def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = 
     Returns:
         The layer to show.
     """
-    state, auto = st.session_state, address.key("layer auto")
-    if address["layer"] not in layers or address["layer"] == state.get(auto):
-        address.set("layer", own)
-        state[auto] = own
+    state = st.session_state
+    proposed = address["layer"] == address.proposed("layer")
+    if address["layer"] not in layers and not proposed:
+        address.announce_missing("layer")
+    if address["layer"] not in layers or proposed:
+        address.propose("layer", own)
     if len(layers) < 2:
         return own
     _advance(address, layers)
@@ -46,7 +48,7 @@ def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = 
     row.markdown("Layer", help=help or "0 is the embedding output.", width="content")
     chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT)
     if chosen != own:
-        state.pop(auto, None)
+        address.chosen("layer")
     plays = bool(state.get(_playing(address)))
     if row.button(
         "Stop" if plays else "Play",
@@ -120,8 +122,7 @@ class Picking:
     def _take(self, key: str) -> None:
         points = st.session_state[key].selection.get(PICKED) or []
         if points:
-            for name, value in self.values(points[0]).items():
-                self.address.set(name, value)
+            self.address.take(self.values(points[0]))
 
 
 def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] | None:

@@ -45,6 +45,7 @@ class Address:
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if entered or given != state.get(self._own("address")):
             values, state[self._own("refused")] = self._read(given)
+            state[self._own("proposed")] = {}
         else:
             kept = state[self._own("values")]
             values = {name: state.get(self.key(name), kept[name]) for name in self.options}
@@ -66,8 +67,30 @@ class Address:
 
     def set(self, name: str, value: Any) -> None:
         """Give an option another value, before its widget is drawn."""
-        st.session_state[self.key(name)] = value
+        self.take({name: value})
+
+    def take(self, values: Mapping[str, Any]) -> None:
+        """Give several options other values by one act, which is one step of the browser's back button."""
+        for name, value in values.items():
+            st.session_state[self.key(name)] = value
+            self.chosen(name)
         self.update()
+
+    def propose(self, name: str, value: Any) -> None:
+        """Give an option the page's own choice, before its widget is drawn; the address does not say it.
+
+        What nobody chose is no step of the browser's back button.
+        """
+        st.session_state[self.key(name)] = value
+        st.session_state[self._own("proposed")][name] = value
+
+    def proposed(self, name: str) -> Any:
+        """The page's own choice for the option; None where it made none, or somebody has chosen since."""
+        return st.session_state[self._own("proposed")].get(name)
+
+    def chosen(self, name: str) -> None:
+        """Somebody has chosen the option's value: from here on the address says it."""
+        st.session_state[self._own("proposed")].pop(name, None)
 
     def among(self, name: str, known: Collection[Any], otherwise: Any) -> Any:
         """The option's value where what is shown has it; else another one, with a sentence if it was asked for.
@@ -77,13 +100,18 @@ class Address:
         value = self[name]
         if value in known or value == otherwise:
             return value
+        self.announce_missing(name)
+        self.set(name, otherwise)
+        return otherwise
+
+    def announce_missing(self, name: str) -> None:
+        """Say that what is shown has not the option's value, if it was asked for."""
+        value = self[name]
         if value != self.options[name].default:
             st.warning(
                 f"{quote(str(value))} is asked for, which this study does not have: it is left out.",
                 icon=":material/link_off:",
             )
-        self.set(name, otherwise)
-        return otherwise
 
     def forget_refused(self) -> None:
         """The user has chosen for themselves: what the link said no longer matters."""
@@ -116,7 +144,8 @@ class Address:
 
     def _write(self, values: dict[str, Any], always: bool = False) -> None:
         st.session_state[self._own("values")] = values
-        wanted = self.query(values)
+        proposed = st.session_state[self._own("proposed")]
+        wanted = self.query({name: value for name, value in values.items() if proposed.get(name) != value})
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if always or wanted != given:
             # Also where nothing seems to differ: what another page's last run sent may still be on its way.

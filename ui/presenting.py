@@ -22,20 +22,21 @@ HIDDEN = (
     *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
     *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover", "stButtonGroup", "stTooltipIcon"),
 )
-HIDDEN_KEYS = ("afresh_", "downloads_", "figure_")
+VIEWS_ROW, KEYS_ROW = "views", "hall-keys"  # keys of the row of views and of the arrow keys' buttons
 _STYLE = (
     "<style>"
-    + ", ".join([*(f'[data-testid="{name}"]' for name in HIDDEN), *(f'[class*="st-key-{key}"]' for key in HIDDEN_KEYS)])
+    + ", ".join([*(f'[data-testid="{name}"]' for name in HIDDEN), f".st-key-{VIEWS_ROW}"])
     + " { display: none !important; }"
     + "[data-testid='stMain'] h1 { font-size: 20px !important; }"
     + "[data-testid='stMain'] .headline { font-size: 28px !important; line-height: 1.3; }"
     + "[data-testid='stMain'] [data-testid='stMarkdownContainer'] :is(p, span) "
     + f"{{ font-size: {LETTERS:.0f}px !important; }}"
     + "[data-testid='stMainBlockContainer'] { padding-top: 1rem; }"
-    + "[data-testid='stMain'] [class*='-keys'] [data-testid='stMarkdownContainer'] p { font-size: 14px !important; }"
-    + "[class*='-keys'] { position: fixed; top: .75rem; right: 1rem; width: auto !important; z-index: 10; }"
-    + "@media (max-width: 640px) { [class*='-keys'] { position: static; } }"
-    + "[data-testid='stMain'] [class*='-bar'] { display: none; }"
+    + f"[data-testid='stMain'] .st-key-{KEYS_ROW} [data-testid='stMarkdownContainer'] p "
+    + "{ font-size: 14px !important; }"
+    + f".st-key-{KEYS_ROW} {{ position: fixed; top: .75rem; right: 1rem; "
+    + "width: auto !important; z-index: 10; }"
+    + f"@media (max-width: 640px) {{ .st-key-{KEYS_ROW} {{ position: static; }} }}"
     + "</style>"
 )
 
@@ -82,7 +83,7 @@ def show_keys(address: Address, *, leave_only: bool = False) -> None:
     """
     if not presenting():
         return
-    with st.container(horizontal=True, key=address.key("keys")):
+    with st.container(horizontal=True, key=KEYS_ROW):
         for name, less, more in (("view", "Left", "Right"), ("layer", "Down", "Up")):
             if name in address.options and not leave_only:
                 for key, by in ((less, -1), (more, 1)):

@@ -48,7 +48,7 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
     if asked:
         swept.add(key)
     if not wanted or key not in swept:
-        st.caption("One probe of each rank, 1 to full, is trained on one layer; all ranks of a model train together.")
+        st.info("One probe of each rank, 1 to full, is trained on one layer; all ranks of a model train together.")
         return
     sweep = run_panel(
         "rank sweep",
@@ -67,4 +67,4 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
 
     show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)
     show_downloads(sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep")
-    show_table(sweep.table)
+    show_table(sweep.table, "sweep")

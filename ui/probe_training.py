@@ -111,7 +111,7 @@ def _draw(form: Form[ProbeSpec], result: Result) -> None:
     show_downloads(result, drawn, lambda: training_charts.figures(result), view=("training", metric))
     with st.expander(f"Table: {NAMES[metric]} through training", icon=":material/table:"):
         for name, table in result.tables.items():
-            show_table(table[table["metric"] == metric] if "metric" in table.columns else table)
+            show_table(table[table["metric"] == metric] if "metric" in table.columns else table, name)
             if name == "scores":
                 st.caption("The best layer of each step, and its lead over the end's best layer:")
 

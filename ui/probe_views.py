@@ -28,7 +28,7 @@ from core.results.names import short_name
 from ui import lessons
 from ui.controls import KEPT
 from ui.downloads import held, show_downloads
-from ui.figures import page_specs, show_charts
+from ui.figures import draw_spec, page_specs, show_charts
 from ui.layers import Picking, layer_slider, played
 from ui.links import Address
 from ui.results import show_headline, show_notes, show_sentence, show_table
@@ -144,10 +144,8 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     rows = result.table[result.table["metric"] == metric]
     margins = result.tables["margins"]
     with st.expander(f"Table: {metric_label(metric)}", icon=":material/table:"):
-        show_table(rows)
-        if (margins["metric"] == metric).any():
-            st.caption("Less what knows positions alone:")
-            show_table(margins[margins["metric"] == metric])
+        show_table(rows, "scores")
+        show_table(margins[margins["metric"] == metric], "margins")
 
 
 def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
@@ -297,7 +295,7 @@ def _draw_arcs(view: SentenceView, alt_text: str) -> None:
     spec = {name: part for name, part in shared.items() if name != "autosize"}  # which is for charts that stretch
     height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
     with st.container(key="arcs", height=round(height), border=False):  # what has a height has scroll bars
-        st.vega_lite_chart(spec, width="content", key="arcs_chart", alt=alt_text)
+        draw_spec(spec, width="content", key="arcs_chart", alt_text=alt_text)
         st.html(ARCS_SHOWN)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
+from core.results.columns import meaning
 from core.results.glossary import explained
 from core.results.headlines import lead_of
+from core.results.table_words import label_of, title_of_table
 from ui.figures import show_charts
 from ui.text import plain
 
@@ -71,11 +74,42 @@ def with_terms(sentence: str) -> str:
     )
 
 
-def show_table(table: pd.DataFrame, digits: int = 3) -> None:
-    """A table to sort and search, numbers with the digits that the sample supports."""
-    decimals = st.column_config.NumberColumn(format=f"%.{digits}f")
-    columns = {name: decimals for name in table.columns if table[name].dtype.kind == "f"}
-    st.dataframe(table, hide_index=True, column_config=columns, height=min(36 * (len(table) + 1) + 2, 360))
+def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "") -> None:
+    """A table under its title, to sort and search; an empty one is left out.
+
+    Columns are headed by words, and say what they mean where they are pointed at; files keep the raw names.
+
+    Args:
+        table: What is shown.
+        name: The table's name in the result, by which the data dictionary knows it.
+        digits: Of numbers: as many as the sample supports.
+        title: What stands above it, where the rows are not all of the table's.
+    """
+    if table.empty:
+        return
+    st.markdown(f"**{plain(title or title_of_table(name))}**")
+    st.dataframe(
+        in_words(table),
+        hide_index=True,
+        column_config={str(column): _column(table[column], name, digits) for column in table.columns},
+        height=min(36 * (len(table) + 1) + 2, 360),
+        placeholder="",
+    )
+
+
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with "yes" and "no" for truth values, which would be drawn as boxes to tick."""
+    flags = [column for column in table.columns if set(table[column].dropna().map(type)) & {bool, np.bool_}]
+    return table.assign(**{column: table[column].map({True: "yes", False: "no"}) for column in flags})
+
+
+def _column(values: pd.Series, name: str, digits: int) -> Any:
+    """A column's label and meaning; decimals of its numbers."""
+    column = str(values.name)
+    about = {"label": label_of(name, column), "help": meaning(name, column)}
+    if values.dtype.kind == "f":
+        return st.column_config.NumberColumn(**about, format=f"%.{digits}f")
+    return st.column_config.Column(**about)
 
 
 def show_method(result: Result, caveats: str, formulas: dict[str, str] | None = None) -> None:

@@ -158,8 +158,8 @@ def _experiment(
         return
     show_charts(lambda: drawn(result), key=study.__name__, alt_text=result.headline, result=result, view=name)
     show_downloads(result, lambda: drawn(result), lambda: study.figures(result), view=name)
-    for table in result.tables.values():
-        show_table(table)
+    for table_name, table in result.tables.items():
+        show_table(table, table_name)
     show_method(result, caveats)
 
 

@@ -70,7 +70,7 @@ CAVEATS = """
 def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
     """Controls of the text to show beside the first; the spec with it."""
     if not (form.address["against"] or form.address["against_genres"]):
-        form.address.set("against_genres", list(OTHER_GENRES))
+        form.address.propose("against_genres", list(OTHER_GENRES))
     with (
         form.bar,
         st.popover("Text", icon=":material/text_compare:", help="Choose what stands beside the first text."),
@@ -123,8 +123,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
     if len(result.table):
         played(form.address, _draw_layer)(form.address, result)
         if len(result.tables.get("spans", ())):
-            st.caption("What each model with a head for spans answers, layer by layer:")
-            show_table(result.tables["spans"])
+            show_table(result.tables["spans"], "spans")
     show_method(result, "Distances in two dimensions are not the distances of the whole space: see the shares above.")
 
 
@@ -163,7 +162,7 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     )
     st.caption("Click a point or a cell: the token map opens at its layer.")
     show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view, name=called)
-    show_table(result.tables[table])
+    show_table(result.tables[table], table)
 
 
 def _draw_layer(address: Address, result: Result) -> None:

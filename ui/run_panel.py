@@ -22,6 +22,7 @@ from core.limits import current_limits
 from core.runs.store import default_store, key_of, using
 from ui.errors import show_error
 from ui.jobs import Job, Jobs, QueueFullError, State, Work
+from ui.presenting import presenting
 from ui.recent import note_study
 from ui.studylog import logged
 from ui.text import plain
@@ -106,7 +107,8 @@ def run_panel(
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
-            note_study(spec)
+            if any(len(table) for table in job.result.tables.values()):  # else every task failed
+                note_study(spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
         return _with_failures(job.result)
@@ -160,7 +162,9 @@ def without_answers(run: Work) -> Work:
 
 
 def _show_origin(job: Job, waited: bool) -> None:
-    """Where the numbers are from; what came with the box can be computed here too."""
+    """Where the numbers are from; what came with the box can be computed here too. A hall need not know."""
+    if presenting():
+        return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(describe_done(job, waited), width="content")
         if job.from_box:

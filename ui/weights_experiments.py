@@ -85,6 +85,6 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
 
     show_charts(drawn, key="intruders", result=result)
     show_downloads(result, drawn, lambda: intruders.figures(result), view="intruders")
-    for table in result.tables.values():
-        show_table(table)
+    for table_name, table in result.tables.items():
+        show_table(table, table_name)
     show_method(result, CAVEATS)

@@ -181,10 +181,9 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
     show_downloads(shown, drawn, lambda: charts.figures(shown), view=by, name=f"{drawing} by {by}")
     _one_model(address, result, models)
     with st.expander("Table: models", icon=":material/table:"):
-        show_table(shown.table)
+        show_table(shown.table, "models")
     if len(result.tables["doses"]):
-        st.markdown("**Trained faster or slower**: do they lie with their task, or with what moved as far?")
-        show_table(result.tables["doses"])
+        show_table(result.tables["doses"], "doses")
 
 
 def neighbours_view(result: Result) -> None:
@@ -198,10 +197,9 @@ def neighbours_view(result: Result) -> None:
     show_downloads(result, drawing, lambda: charts.figures(result), table="neighbours", view="neighbours")
     vectors = result.tables["vectors"]
     used = int(result.arrays["k"])
-    st.markdown(f"**Every vector, k = {used}**, with the clusters' agreement with the labels (ARI, NMI)")
-    show_table(vectors[vectors["k"] == used].drop(columns="k"), digits=4)
-    st.markdown("**Leave one out**: what a model's neighbours say it was fine-tuned on")
-    show_table(result.tables["predictions"])
+    at_k = vectors[vectors["k"] == used].drop(columns="k")
+    show_table(at_k, "vectors", digits=4, title=f"Vectors compared, k = {used}")
+    show_table(result.tables["predictions"], "predictions")
 
 
 def distances_view(result: Result) -> None:
@@ -214,7 +212,7 @@ def distances_view(result: Result) -> None:
     show_charts(lambda: [drawing()], key="distances", alt_text=shown, result=result)
     show_downloads(result, drawing, lambda: charts.figures(result), table="distances", view="distances")
     with st.expander("Table: distances", icon=":material/table:"):
-        show_table(result.tables["distances"])
+        show_table(result.tables["distances"], "distances")
 
 
 def depth_view(form: Form[WeightsSpec], result: Result) -> None:
@@ -253,7 +251,7 @@ def depth_view(form: Form[WeightsSpec], result: Result) -> None:
     st.caption("Click a point: the spectra of its model open at its layer.")
     show_downloads(result, drawn, lambda: charts.figures(result), table="ranks", view=view)
     with st.expander("Table: trends", icon=":material/table:"):
-        show_table(result.tables["trends"].drop(columns="coefficients"))
+        show_table(result.tables["trends"].drop(columns="coefficients"), "trends")
 
 
 POINT = ("model", "layer")  # what a point of ranks by depth stands for
@@ -283,8 +281,7 @@ def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
         left.selectbox("Spectra of", models, key=SHOWN, format_func=names.__getitem__, help="Or click it on the map.")
     )
     layers = [0, *rank_charts.layers_of(result)]
-    if address["layer"] not in layers:
-        address.set("layer", 0)
+    address.among("layer", layers, 0)
     address.tell("layer")
     layer = middle.selectbox(
         "Layer",

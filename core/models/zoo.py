@@ -49,14 +49,13 @@ def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
 
 
 def not_in_the_box(name: str, folder: Path) -> str:
-    """What to say of a name that the folder of models does not have: the nearest that it has, or how to restore it."""
+    """What to say of a name that the folder of models does not have: one spelt alike, or how to restore it."""
     there = sorted(path.name for path in folder.glob("*") if path.is_dir())
     if not there:
         return f"The box has no model {name!r}: restore it with `git checkout -- zoo`."
-    near = difflib.get_close_matches(name, there, n=1, cutoff=0.0)[0]
-    return (
-        f"The box has no model {name!r}; the nearest name is {near}. `python -m core zoo list` shows all {len(there)}."
-    )
+    near = difflib.get_close_matches(name, there, n=1)
+    hint = f"; the nearest name is {near[0]}" if near else ""
+    return f"The box has no model {name!r}{hint}. `python -m core zoo list` shows all {len(there)}."
 
 
 def find_problems(

@@ -92,7 +92,7 @@ def test_what_axe_finds_grave_is_seen(page: Page, app_url: str) -> None:
 
 def views_of(page: Page, *, several: bool) -> Iterator[str]:
     """Every view of the page, one after the other, as a reader clicks through them; the name of what is shown."""
-    selectors = page.locator("[class*='st-key-'][class*='-bar']").get_by_test_id("stButtonGroup")
+    selectors = page.locator(".st-key-views").get_by_test_id("stButtonGroup")
     if several:
         expect(selectors.last.get_by_role("radio").last).to_be_visible()
     for group in range(selectors.first.get_by_role("radio").count() if selectors.count() > 1 else 1):
@@ -102,7 +102,7 @@ def views_of(page: Page, *, several: bool) -> Iterator[str]:
         for number in range(views.count() if selectors.count() else 1):
             if selectors.count():
                 choose(views.nth(number), page)
-            row = page.locator("[class*='st-key-'][class*='-bar']").bounding_box() if selectors.count() else None
+            row = page.locator(".st-key-views").bounding_box() if selectors.count() else None
             assert row is None or row["height"] < ROW, views.nth(number).inner_text()
             yield views.nth(number).inner_text() if selectors.count() else "the page"
 
@@ -190,3 +190,20 @@ def test_a_term_of_the_headline_is_explained_to_the_keyboard(page: Page, app_url
     term.focus()
     expect(meaning).to_be_visible()
     expect(meaning).to_contain_text("Representational similarity analysis")
+
+
+def test_a_combobox_has_one_ring_round_all_of_it(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/rsa")
+    unfold(page)
+    field = page.get_by_role("combobox", name="Compared with")
+    field.focus()
+    page.keyboard.type("p")
+    ring = "node => getComputedStyle(node).outlineStyle"
+    assert field.evaluate(ring) == "none"
+    box = page.locator(".react-aria-ComboBox > div").filter(has=field)
+    assert box.evaluate(ring) == "solid"
+    outer, tags = box.bounding_box(), page.locator(".st-key-rsa-compare [data-tag]").last.bounding_box()
+    assert outer is not None
+    assert tags is not None
+    assert outer["x"] < tags["x"]  # the ring lies round the chosen models too
+    assert outer["x"] + outer["width"] > tags["x"] + tags["width"]

@@ -95,6 +95,17 @@ def test_the_slider_redraws_the_token_map_without_a_study() -> None:
     assert all(title in sentences(app) for title in ("seed\\-0, layer 2", "parse\\-0, layer 2"))
 
 
+def test_a_layer_that_no_model_has_is_announced_and_the_pages_own_is_not_in_the_link() -> None:
+    app = open_page(PAGE, **SMALL, view="Token map", layer="99")
+    assert not app.exception
+    assert any("`99`" in warning.value for warning in app.warning)
+    assert app.select_slider(key="rsa/layer").value == 6
+    assert "layer" not in app.query_params
+    app.select_slider(key="rsa/layer").set_value(2).run()
+    assert "2" in app.query_params["layer"]
+    assert not app.warning
+
+
 def test_a_changed_measure_is_another_study() -> None:
     app = open_page(PAGE, **SMALL)
     raw = app.dataframe[0].value["similarity"].tolist()

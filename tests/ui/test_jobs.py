@@ -337,6 +337,28 @@ def test_one_session_does_not_fill_the_queue() -> None:
     finish(more)
 
 
+def test_closed_tabs_do_not_block_the_queue_for_others() -> None:
+    clock = Clock()
+    jobs, gate = Jobs(clock=clock), Gate()
+    asked = [
+        jobs.ask(f"{tab} {number}", "", gate, watcher=f"tab {tab}", most=16) for tab in range(4) for number in range(4)
+    ]
+    assert gate.begun.wait(LONG)
+    jobs.watch(asked[2], "tab 0")
+    with pytest.raises(QueueFullError):
+        jobs.ask("visitor", "", gate, watcher="visitor", most=16)
+    clock.now += WATCHING - 1
+    jobs.watch(asked[2], "tab 0")
+    clock.now += 2  # all but this one have been left
+    visitor = jobs.ask("visitor", "", gate, watcher="visitor", most=16)
+    assert visitor.state is State.WAITING
+    assert asked[0].state is State.RUNNING  # what runs is not stopped: it gives way by itself
+    assert asked[1].state is State.CANCELLED  # the first that waits and that nobody looks at
+    assert {job.state for job in asked[2:]} == {State.WAITING}
+    gate.opened.set()
+    assert finish(visitor).state is State.DONE
+
+
 def test_how_long_until_it_runs() -> None:
     jobs, gate = Jobs(), Gate()
 

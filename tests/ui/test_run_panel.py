@@ -31,6 +31,7 @@ class Spec:
 class Outcome:
     headline: str = "It is done."
     failures: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, list[int]] = field(default_factory=lambda: {"rows": [1]})
 
 
 @dataclass
@@ -196,6 +197,19 @@ def test_what_failed_is_named_and_the_rest_is_kept() -> None:
     app = finish(open_page())
     assert "It is done." in texts(app)
     assert r"**zoo\:nli\-0** was left out: It is not there" in app.warning[0].value
+
+
+@pytest.mark.parametrize(("rows", "noted"), [([1], 1), ([], 0)])
+def test_a_study_of_which_every_task_failed_is_not_among_the_recent(
+    monkeypatch: pytest.MonkeyPatch, rows: list[int], noted: int
+) -> None:
+    recent: list[object] = []
+    monkeypatch.setattr("ui.run_panel.note_study", recent.append)
+    failures = {"zoo:nli-0": "It is not there."}
+    STUDIES["a"].result = Outcome(failures=failures, tables={"rows": rows})
+    app = finish(open_page())
+    assert "It is not there" in app.warning[0].value
+    assert bool(recent) == bool(noted)
 
 
 def test_one_cause_is_said_once() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.limits import MEGABYTE, SHARED
 from ui.box import box_table
 from ui.figures import themed
 from ui.heavy import freeze_heavy_imports
@@ -81,7 +82,7 @@ def test_nothing_is_fetched_from_elsewhere_and_strangers_are_kept_out() -> None:
     assert "address" not in CONFIG["server"]  # a host chooses its own
     assert CONFIG["server"]["enableXsrfProtection"]
     assert CONFIG["server"]["enableCORS"]
-    assert CONFIG["server"]["maxUploadSize"] <= 20
+    assert CONFIG["server"]["maxUploadSize"] * MEGABYTE <= SHARED.max_upload_bytes
     assert "http" not in CONFIG["theme"]["font"] + CONFIG["theme"]["headingFont"]
 
 

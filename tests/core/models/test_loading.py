@@ -25,6 +25,7 @@ from core.models import (
     zoo_models,
 )
 from core.models import loading as models
+from core.models.zoo import not_in_the_box, zoo_folder
 from tests.core.tiny_models import D_MODEL, HEADS, LAYERS, TYPES, save_tiny
 
 
@@ -233,6 +234,13 @@ def test_what_is_missing_or_damaged_in_the_box_can_be_restored(box, file) -> Non
 def test_the_box_says_what_it_has(box) -> None:
     with pytest.raises(ModelError, match=r"no model 'seed-9'; the nearest name is seed-0\. .*list` shows all [0-9]+\."):
         describe("zoo:seed-9")
+
+
+def test_a_name_that_resembles_none_is_not_taken_for_another() -> None:
+    message = not_in_the_box("nope", zoo_folder() / "models")
+    assert "nope" in message
+    assert "nearest" not in message
+    assert "zoo list" in message
 
 
 def test_a_model_of_the_box_must_be_the_one_in_its_manifest(box) -> None:

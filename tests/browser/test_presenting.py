@@ -1,0 +1,47 @@
+"""Presentation in a real browser: every view of every page shows its chart, and nothing that belongs to a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.screenshots import views
+from ui.shell import PAGES
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CHART = "[data-testid=stMain] [data-testid=stVegaLiteChart]"
+VIEWS = [(Path(entry.path).stem, view) for entry in PAGES if entry.question for view in views(entry.path)]
+LOWEST, NARROWEST = 120, 200  # pixels of a figure that a hall can see
+MOST_SECONDS = 240
+WAITING = {"Rank"}  # views that compute when their button is pressed, and say so
+
+
+@pytest.fixture(scope="module")
+def hall(chromium: BrowserContext) -> Iterator[Page]:
+    """One tab for all views, as a lecturer has it."""
+    tab = chromium.new_page()
+    yield tab
+    tab.close()
+
+
+@pytest.mark.parametrize(("page_name", "view"), VIEWS)
+def test_every_view_shows_its_chart_in_presentation(hall: Page, app_url: str, page_name: str, view: str) -> None:
+    hall.goto(f"{app_url}/{page_name}?{urlencode({'view': view, 'present': 1})}")
+    shown = hall.locator(CHART).filter(visible=True)
+    if view in WAITING:
+        shown = shown.or_(hall.get_by_test_id("stAlertContentInfo"))
+    expect(shown.first).to_be_visible(timeout=MOST_SECONDS * 1000)
+    if hall.get_by_test_id("stAlertContentInfo").count() == 0:
+        expect(hall.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        boxes = [box for chart in shown.all() if (box := chart.bounding_box())]
+        assert max(box["height"] for box in boxes) >= LOWEST  # beside a strip of legend
+        assert min(box["width"] for box in boxes) >= NARROWEST
+        assert hall.locator(CHART).count() == len(boxes)  # none is hidden
+    for name in ("stDownloadButton", "stForm", "stSidebar", "stSegmentedControl", "stDataFrame"):
+        assert hall.get_by_test_id(name).filter(visible=True).count() == 0, name
+    assert hall.get_by_role("button", name="Figure", exact=True).count() == 0
