@@ -92,4 +92,4 @@ def show_method(result: Result, caveats: str, formulas: dict[str, str] | None = 
             st.markdown(f"**{plain(name)}**")
             st.latex(formula)
         st.markdown(caveats)
-        st.markdown("\n".join(f"- {plain(citation)}" for citation in result.citations))
+        st.markdown("\n".join(f"- {plain(reference.line)}" for reference in result.citations))

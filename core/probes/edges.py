@@ -29,6 +29,7 @@ from core.probes.edge_tasks import probe_edges, score_rivals
 from core.probes.planning import TREEBANK, as_arguments, chosen_layers
 from core.probes.planning import prepare as prepare_probes
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
 
@@ -105,7 +106,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models), treebank.corpus),
         methods=f"{make_methods(spec, treebank)} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 

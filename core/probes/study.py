@@ -54,6 +54,7 @@ from core.probes.tables import (
     selectivity_rows,
 )
 from core.results.export import provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run, run_stages
 from core.text.reading import Text
 
@@ -113,7 +114,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(real), treebank.corpus),
         methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
         probes={ref: model_probes(value) for ref, value in real.items()},
         test=treebank.parts["test"],
         parsed=treebank.parsed,

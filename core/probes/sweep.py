@@ -20,6 +20,7 @@ from core.probes.tables import draw_sample, probe_groups, summary
 from core.probes.tasks import train_probes
 from core.results.export import Result, provenance
 from core.results.names import short_name
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
 
@@ -109,7 +110,7 @@ def run_sweep(
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(layers), treebank.corpus),
         methods=make_methods(spec, treebank, coded) + f" Ranks were swept at one layer. {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 

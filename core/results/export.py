@@ -21,6 +21,7 @@ import numpy as np
 from core.errors import PalimpsestError
 from core.results import drawn
 from core.results.columns import describe
+from core.results.references import Reference
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,7 +46,7 @@ class Result:
         failures: Sentence by task, for what could not be computed.
         provenance: Versions and fingerprints.
         methods: A methods paragraph, ready to paste.
-        citations: References, one a line.
+        citations: The papers that it rests on.
     """
 
     study: str
@@ -57,7 +58,7 @@ class Result:
     failures: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     methods: str = ""
-    citations: tuple[str, ...] = ()
+    citations: tuple[Reference, ...] = ()
 
     @property
     def table(self) -> pd.DataFrame:
@@ -146,7 +147,7 @@ def result_json(result: Result) -> bytes:
         "failures": result.failures,
         "provenance": result.provenance,
         "methods": result.methods,
-        "citations": list(result.citations),
+        "citations": [reference.line for reference in result.citations],
         "columns": describe(result.tables),
         "tables": {name: json.loads(table.to_json(orient="records")) for name, table in result.tables.items()},
     }

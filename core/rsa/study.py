@@ -23,6 +23,7 @@ from core.models.changes import change_tasks
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
+from core.results.references import cite
 from core.rsa.charts import figures
 from core.rsa.headline import make_headline, make_methods
 from core.rsa.measures import MEASURES
@@ -43,10 +44,7 @@ Spec = RsaSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
 CURVES = (*COLUMNS, "relative_change", "scaled", "runs")
-CITATIONS = (
-    "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
-    "Kriegeskorte, Mur & Bandettini 2008. Representational similarity analysis. Frontiers in Systems Neuroscience.",
-)
+CITATIONS = ("merchant2020", "kriegeskorte2008")
 
 
 def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -159,7 +157,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**_without_size(compared.refs, shares, sizes), **ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
         methods=make_methods(spec, tuple(models), int(first["items"]), int(first["sentences"])) + f" {spec.settings()}",
-        citations=(*CITATIONS, MEASURES[spec.measure].reference),
+        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
 
 

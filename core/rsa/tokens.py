@@ -25,6 +25,7 @@ from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.results.numbers import text_of
+from core.results.references import cite
 from core.rsa.charts import figures
 from core.rsa.preparing import centred
 from core.rsa.questions import (
@@ -55,10 +56,7 @@ PASSAGE = (
 )
 ANSWER = "under a loose board in the kitchen"
 HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
-CITATION = (
-    "van Aken, Winter, Löser & Gers 2019. How Does BERT Answer Questions? A Layer-Wise Analysis of Transformer "
-    "Representations. CIKM."
-)
+CITATIONS = ("vanaken2019",)
 
 
 @dataclass(frozen=True)
@@ -265,7 +263,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models)),
         methods=f"{_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
-        citations=(CITATION,),
+        citations=cite(CITATIONS),
     )
 
 

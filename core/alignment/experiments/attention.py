@@ -32,6 +32,7 @@ from core.models.identity import identities, identity_tasks
 from core.models.residence import borrow_model
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -238,7 +239,7 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
             "residual connection) of all subwords were mapped as hidden states are, whole sentences held out."
             f" {spec.settings()}"
         ),
-        citations=(*CITATIONS, "Kuhn 1955. The Hungarian method for the assignment problem."),
+        citations=cite((*CITATIONS, "kuhn1955")),
     )
 
 

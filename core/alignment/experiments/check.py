@@ -30,6 +30,7 @@ from core.models.identity import identity_tasks
 from core.options import MOST_LAYERS
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -195,7 +196,7 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
             "left is the map's own error."
             f" {spec.settings()}"
         ),
-        citations=(*CITATIONS, "Behrmann et al. 2019. Invertible residual networks. ICML."),
+        citations=cite((*CITATIONS, "behrmann2019")),
     )
 
 

@@ -41,6 +41,7 @@ from core.alignment.spec import AlignSpec
 from core.errors import SpecError
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
@@ -190,7 +191,7 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
             "95 % in charts of errors and for all findings of a protocol together where findings are judged. With one "
             f"pair they are of this pair. {spec.settings()}"
         ),
-        citations=study.CITATIONS,
+        citations=cite(study.CITATIONS),
     )
 
 

@@ -30,6 +30,7 @@ from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -221,7 +222,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
             "intervals over labelled sentences."
             f" {spec.settings()}"
         ),
-        citations=(*CITATIONS, "Bansal, Nakkiran & Barak 2021. Revisiting model stitching. NeurIPS."),
+        citations=cite((*CITATIONS, "bansal2021")),
     )
 
 

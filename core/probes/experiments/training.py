@@ -35,6 +35,7 @@ from core.probes.study import notes_of, score_table
 from core.probes.tables import POSITION, Group, draw_sample, probe_groups
 from core.results.export import Result, provenance
 from core.results.progress import loss_table, with_progress
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
 
@@ -149,7 +150,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(there), treebank.corpus),
         methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 

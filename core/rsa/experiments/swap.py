@@ -21,6 +21,7 @@ from core import options
 from core.models import zoo_models
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.rsa.experiments.examples import PARSE, Examples, chance, read_examples
 from core.rsa.experiments.swap_charts import figures
 from core.rsa.experiments.swap_headline import make_headline, make_notices
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "run_study"]
-CITATIONS = (
-    "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
-    "Lenc & Vedaldi 2015. Understanding image representations by measuring their equivariance and equivalence. CVPR.",
-)
+CITATIONS = ("merchant2020", "lenc2015")
 
 
 @dataclass(frozen=True)
@@ -186,7 +184,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus if swapped else None),
         methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 

@@ -24,6 +24,7 @@ from core import options
 from core.models.changes import change_tasks
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.rsa.experiments.truth_charts import figures
 from core.rsa.experiments.truth_headline import make_headline
 from core.rsa.measures import MEASURES
@@ -39,10 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
 COUNTS = ("changed", "unchanged", "models")
-CITATIONS = (
-    "Ding, Denain & Steinhardt 2021. Grounding representation similarity with statistical testing. NeurIPS.",
-    "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
-)
+CITATIONS = ("ding2021", "merchant2020")
 ROUNDED = (0, 5, 4, 3)  # bits; 0 is not rounded
 PLANTED_BITS = 4
 DEPTH, WEIGHTS = "depth", "weights"
@@ -184,7 +182,7 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance((spec.base, *used), corpus),
         methods=f"{_methods(spec)} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 
