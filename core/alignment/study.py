@@ -26,6 +26,7 @@ from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 Spec = AlignSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
@@ -127,8 +128,9 @@ def run_study(spec: AlignSpec, texts: Mapping[str, Text] | None = None, **option
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:

@@ -32,6 +32,7 @@ from core.results.export import Result, provenance
 from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,8 +113,9 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 def run_study(spec: EdgeSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: EdgeSpec) -> float:

@@ -57,6 +57,7 @@ from core.results.export import provenance
 from core.results.references import cite
 from core.runs.runner import Outputs, Task, run, run_stages
 from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,8 +131,9 @@ def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **option
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    result = collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    result = with_unknown_words(collect(spec, ready, outputs), ready)
     if not spec.sweep:
         return result
     layers = {ref: result.best_layer(ref) for ref in result.probes}

@@ -10,8 +10,8 @@ from core.results.references import Reference
 
 ARTICLE, BOOK, MISC, TALK = "article", "book", "misc", "inproceedings"
 
+# fmt: off
 PAPERS = (
-    # fmt: off
     Reference(
         "akaike1974", 1974, ARTICLE, ("Akaike, Hirotugu",),
         "A new look at the statistical model identification",
@@ -140,8 +140,7 @@ PAPERS = (
     ),
     Reference(
         "kalajdzievski2023", 2023, MISC, ("Kalajdzievski, Damjan",),
-        "A Rank Stabilization Scaling Factor for Fine-Tuning with LoRA",
-        arxiv="2312.03732",
+        "A Rank Stabilization Scaling Factor for Fine-Tuning with LoRA", arxiv="2312.03732",
     ),
     Reference(
         "kingma2015", 2015, TALK, ("Kingma, Diederik P.", "Ba, Jimmy"),
@@ -334,5 +333,5 @@ PAPERS = (
         "Construction of confidence limits about effect measures: A general approach",
         "Statistics in Medicine",
     ),
-    # fmt: on
 )
+# fmt: on

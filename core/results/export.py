@@ -43,6 +43,7 @@ class Result:
         tables: Tidy tables by name; the first is the main one and becomes `table.csv`.
         arrays: Arrays that charts need and tables do not hold.
         notices: Sentences that a reader of the numbers must see.
+        caution: What is said before any headline, with which `headline` then begins; mostly empty.
         failures: Sentence by task, for what could not be computed.
         provenance: Versions and fingerprints.
         methods: A methods paragraph, ready to paste.
@@ -59,6 +60,7 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict)
     methods: str = ""
     citations: tuple[Reference, ...] = ()
+    caution: str = ""
 
     @property
     def table(self) -> pd.DataFrame:

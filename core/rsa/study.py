@@ -36,6 +36,7 @@ from core.runs.store import Value
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Kept, Words, sample_words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,8 +170,9 @@ def run_study(spec: RsaSpec, texts: Mapping[str, Text] | None = None, **options:
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def find_references(spec: RsaSpec) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ from core.rsa.questions import (
 from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,6 +150,11 @@ class Asked:
     passage: Passage
     answer: tuple[str, ...]
     supporting: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """Question and passage as one sequence."""
+        return (self.passage.together,)
 
 
 @pure("rsa.passage")
@@ -269,8 +275,9 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 def run_study(spec: TokenMapSpec, **options: Any) -> Result:
     """Prepare, plan, run and collect; options are those of `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def _layer_rows(

@@ -42,6 +42,11 @@ class Subwords:
     words: list[int]
     length: int
 
+    @property
+    def inside(self) -> list[int]:
+        """Token ids without the special ones."""
+        return [token for token, word in zip(self.ids, self.words, strict=True) if word >= 0]
+
 
 @dataclass(frozen=True)
 class SentenceVectors:

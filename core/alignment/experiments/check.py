@@ -38,6 +38,7 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.pairs import Words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -202,8 +203,9 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 def run_study(spec: CheckSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: CheckSpec) -> float:

@@ -31,6 +31,7 @@ from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import sample_words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,8 +176,9 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
 
 def run_study(spec: TrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def _methods(spec: TrainingSpec) -> str:

@@ -22,7 +22,10 @@ SOURCES = {
 }
 NAME = r"(?:\b(?:van der|van|ter|de) )?[A-ZÖ][\w'’-]+(?: Loan)?"
 MENTION = re.compile(rf"({NAME})(?:(?:,| &| and) {NAME})*(?: et al\.)?,? ((?:19|20)\d\d)\b")
-REQUIRED = {"inproceedings": {"author", "title", "booktitle", "year"}, "article": {"author", "title", "journal", "year"}}
+REQUIRED = {
+    "inproceedings": {"author", "title", "booktitle", "year"},
+    "article": {"author", "title", "journal", "year"},
+}
 
 
 def parse_bibtex(text: str) -> dict[str, tuple[str, dict[str, str]]]:
@@ -141,7 +144,8 @@ def test_bibtex_of_everything_parses_and_has_every_paper_once() -> None:
     assert [fields["author"] for _, fields in probes] == ["Hewitt, John and Liang, Percy",
                                                           "Hewitt, John and Manning, Christopher D."]  # fmt: skip
     assert {"svcca", "insights"} == {
-        entries[key][1]["title"].lstrip("{").partition(" ")[0].rstrip(":").lower() for key in ("raghu2017", "morcos2018")
+        entries[key][1]["title"].lstrip("{").partition(" ")[0].rstrip(":").lower()
+        for key in ("raghu2017", "morcos2018")
     }
 
 

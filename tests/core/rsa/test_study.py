@@ -163,7 +163,9 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
             found.append(products.argmax(axis=1))
         return float(np.mean(found[0] == found[1]))
 
-    entry = Measure("nearest", "same nearest neighbour", nearest, "share of items with the same neighbour", ("ding2021",))
+    entry = Measure(
+        "nearest", "same nearest neighbour", nearest, "share of items with the same neighbour", ("ding2021",)
+    )
     monkeypatch.setitem(study.MEASURES, "nearest", entry)
     result = _run(measure="nearest", references=False)
     top, first = result.table.iloc[-1], result.table.iloc[0]
