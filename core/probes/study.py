@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models import parse_ref
+from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.charts import figures
 from core.probes.comparisons import difference_rows, margin_rows
@@ -54,6 +55,7 @@ from core.probes.tables import (
     selectivity_rows,
 )
 from core.results.export import provenance
+from core.results.notices import start_notices
 from core.results.references import cite
 from core.runs.runner import Outputs, Task, run, run_stages
 from core.text.reading import Text
@@ -105,7 +107,8 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     }
     coded = tuple(ref for ref in real if "centres" in real[ref])
     read = (*treebank.notices, *notes_of(values.values()))
-    said = (*make_notices(tables, spec), *read, *_ranks(spec, real))
+    starts = start_notices(spec.models[0], changes_of(ready))
+    said = (*starts, *make_notices(tables, spec), *read, *_ranks(spec, real))
     return ProbeResult(
         study="probe",
         spec=spec.plain(),

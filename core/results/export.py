@@ -67,6 +67,11 @@ class Result:
         """The main table."""
         return next(iter(self.tables.values()))
 
+    @property
+    def sentences_read(self) -> int | None:
+        """How many sentences of the text were read; None for a study of weights alone."""
+        return self.provenance.get("corpus", {}).get("sentences")
+
 
 class ExportError(PalimpsestError):
     """A result could not be written."""

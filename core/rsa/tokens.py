@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 
 from core import options
 from core.errors import CorpusError, ShapeError, SpecError
+from core.models.changes import change_tasks, changes_of
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.names import short_names
+from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.references import cite
 from core.rsa.charts import figures
@@ -188,7 +190,7 @@ def prepare(spec: TokenMapSpec) -> list[Task]:
         "passage", read_passage, fleeting=True, passage=spec.passage, question=spec.question, answer=spec.answer,
         supporting=spec.supporting,
     )  # fmt: skip
-    return [passage, *identity_tasks(spec.models)]
+    return [passage, *identity_tasks(spec.models), *change_tasks(spec.models[0], spec.models[1:])]
 
 
 def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
@@ -265,7 +267,15 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=said,
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
         | ({"spans": spans} if asked.passage.question else {}),
-        notices=tuple(dict.fromkeys((*notices, *why))),
+        notices=tuple(
+            dict.fromkeys(
+                (
+                    *notices,
+                    *why,
+                    *start_notices(spec.models[0], changes_of(ready)),
+                )
+            )
+        ),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models)),
         methods=f"{_methods(bool(asked.passage.question))} {spec.settings()}".strip(),

@@ -17,10 +17,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.changes import apartness, shares_no_start
 from core.weights.families import Slot, find_slots
 from core.weights.tensors import ROUNDING, Checkpoint
 
-UNRELATED = 0.9  # relative delta of the first matrix from which on a model is no fine-tune (unrelated: 1 or more)
 ADDED_WORDS = 1024  # a fine-tune may add tokens or pad its vocabulary; another tokenizer differs by more
 ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding
 
@@ -137,8 +137,8 @@ def relative_delta(base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape
 
 
 def _check_related(pair: Pair, base: ndarray, tuned: ndarray) -> None:
-    change = relative_delta(base, tuned)
-    if change >= UNRELATED:
+    if shares_no_start(apartness(*(float((values**2).sum()) for values in (tuned - base, base, tuned)))):
+        change = relative_delta(base, tuned)
         text = f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta {change:.2g}"
         raise ModelError(f"{text} (unrelated weights: about 1.4). Choose the base that it started from.")
 

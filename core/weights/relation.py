@@ -11,12 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from core.errors import ModelError
+from core.models.changes import shares_no_start
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.weights.families import find_slots
 from core.weights.opening import open_adapter, open_model
-
-RELATED = 0.65  # share of the distance of unrelated weights up to which two models are taken for base and fine-tune
 
 
 @pure("weights.relation")
@@ -71,4 +70,5 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
 
 def is_related(value: Value) -> bool:
     """Whether one may have been made of the other, as far as these distances tell; an adapter cannot be told."""
-    return bool(value["adapter"]) or bool(value["distance"] <= RELATED * value["unrelated"])
+    apart = float(value["distance"]) / float(value["unrelated"])
+    return bool(value["adapter"]) or (apart == apart and not shares_no_start(apart))

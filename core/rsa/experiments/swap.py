@@ -181,7 +181,12 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         spec=spec.plain(),
         headline=make_headline(tables),
         tables=tables,
-        notices=(*compared.notices, *examples.corpus.notices, *examples.refused.values(), *make_notices(tables)),
+        notices=(
+            *compared.notices,
+            *examples.corpus.notices,
+            *examples.refused.values(),
+            *make_notices(tables, spec.base),
+        ),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus if swapped else None),
         methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",

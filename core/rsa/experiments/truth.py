@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import options
-from core.models.changes import change_tasks
+from core.models.changes import change_tasks, changes_of
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.notices import start_notices
 from core.results.references import cite
 from core.rsa.experiments.truth_charts import figures
 from core.rsa.experiments.truth_headline import make_headline
@@ -106,9 +107,9 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
         "base": spec.base, "base_identity": ready.need(("identity", spec.base)).content,
         "sentences": ready.need("text").words, "items": spec.words, "measures": spec.measures, "seed": spec.seed,
     }  # fmt: skip
-    tasks = []
+    tasks, changes = [], changes_of(ready)
     for kind, refs in (("frozen", spec.compare), ("planted", spec.planted)):
-        sizes = {ref: float(ready.values.get(("change", ref), np.nan)) for ref in refs if ref in known}
+        sizes = {ref: changes[ref].size if ref in changes else np.nan for ref in refs if ref in known}
         moved = [size for size in sizes.values() if size > 0]
         for ref, size in sizes.items():
             share = min(moved) / size if size > 0 else 1.0
@@ -179,7 +180,7 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
         spec=spec.plain(),
         headline=make_headline(table),
         tables={"truth": table},
-        notices=(*corpus.notices, *_notices(table)),
+        notices=(*corpus.notices, *start_notices(spec.base, changes_of(ready)), *_notices(table)),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance((spec.base, *used), corpus),
         methods=f"{_methods(spec)} {spec.settings()}",
