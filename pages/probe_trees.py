@@ -77,6 +77,7 @@ result = run_panel(
 )
 if not isinstance(result, ProbeResult):
     form.without_result()
+form.say_read(spec, result)
 if not result.probes:
     show_headline(result, bar=form.bar)
     form.unfold(spec)

@@ -83,6 +83,7 @@ found = run_panel(
 if found is None:
     form.without_result()
 result = found
+form.say_read(spec, result)
 show_headline(result, view_headline(result, view), form.bar)
 if not len(result.table):
     form.unfold(spec)

@@ -79,6 +79,7 @@ found = run_panel("alignment", study, run, identity=identity, again=form.pressed
 if found is None:
     form.without_result()
 result = found
+form.say_read(spec, result)
 if not len(result.table):
     show_headline(result, bar=form.bar)
     form.unfold(spec)

@@ -30,7 +30,7 @@ from ui.experiments import result_of
 from ui.forms import Form
 from ui.layers import Picking, layer_slider, played
 from ui.links import Address
-from ui.results import show_charts, show_headline, show_method, show_notes, show_sentence, show_table
+from ui.results import cautioned, show_charts, show_headline, show_method, show_notes, show_sentence, show_table
 from ui.studies import contents
 from ui.text import plain
 
@@ -213,7 +213,7 @@ def space(address: Address, result: Result) -> None:
         layer = layer_slider(address, layers, layers[-1])
     sentence = view_headlines.space_sentence(result, refs[source], refs[target], method, layer)
     with headline:
-        show_sentence(sentence or result.headline)
+        show_sentence(cautioned(result, sentence) if sentence else result.headline)
     index = layers.index(layer)
     before = np.isfinite(result.arrays["source_points"][source, target]).any()
     places = ("source", "mapped") if before else ("mapped",)

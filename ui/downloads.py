@@ -21,7 +21,8 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ct
 from core.commands.study import STUDIES, command_line, study_module
 from core.errors import PalimpsestError
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
-from core.results.paper import INCHES, Paper, bibtex, caption, one_chart, paper_file
+from core.results.paper import INCHES, Paper, caption, one_chart, paper_file
+from core.results.references import bibtex
 from core.results.report import report_html
 from ui.presenting import presenting
 from ui.shared import made_once
@@ -139,7 +140,7 @@ def figure_dialog(result: Result, draw: Callable[[], Any], view: Hashable, stem:
     st.caption("Caption")
     st.code(caption(draw, result), language=None, wrap_lines=True)
     st.caption("BibTeX")
-    st.code(bibtex(result), language=None, wrap_lines=True)
+    st.code(bibtex(result.citations, result.study), language=None, wrap_lines=True)
 
 
 def command_of(result: Result) -> str:

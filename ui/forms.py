@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
 
@@ -26,6 +26,9 @@ from ui.controls import draw_control
 from ui.links import Address
 from ui.run_panel import ENDED_WITHOUT
 from ui.text import plain
+
+if TYPE_CHECKING:
+    from core.results.export import Result
 
 UPLOAD = "upload"
 WRONG = ":material/error:"
@@ -90,11 +93,23 @@ class Form(Generic[S]):
         if not state[key]:
             for name in self._names:  # a browser that gets two runs at once would begin with lowest values otherwise
                 self.address.tell(name)
-        line = plain(summary(study)) if study is not None else "What is asked for makes no study yet"
+        line = plain(summary(study, self._read(study))) if study is not None else "What is asked for makes no study yet"
         told = WORD_JOINER * (state.get(self._presses, 0) % 2)
         self.fold = st.expander(f"{line} :primary[**Change**]{told}", key=key, on_change=self._folded)
         with self.fold, st.form(self.address.key("form"), border=False):
             yield
+
+    def say_read(self, spec: S, result: Result) -> None:
+        """Say in the form's line how many sentences the result read, where the text has fewer than were asked for."""
+        before = summary(spec, self._read(spec))
+        st.session_state[self.address.key("read")] = (_text_of(spec), result.sentences_read)
+        if summary(spec, self._read(spec)) != before:
+            st.rerun()  # the line stands above what is drawn by now
+
+    def _read(self, spec: S) -> int | None:
+        """How many sentences of this study's text were read, as far as it is known."""
+        text, count = st.session_state.get(self.address.key("read"), (None, None))
+        return count if text == _text_of(spec) else None
 
     def without_result(self) -> NoReturn:
         """There is nothing to look at: a study that failed, was left or refused opens the form, one that runs does not.
@@ -304,6 +319,11 @@ class Form(Generic[S]):
                 key=key,
                 help="The file itself is kept for this session only; its words and results are in the store.",
             )
+
+
+def _text_of(spec: Spec) -> tuple[Any, ...]:
+    """What decides how many sentences of which text are read."""
+    return tuple(getattr(spec, name, None) for name in ("corpus", "genres", "sentences"))
 
 
 def _shortened(name: str, most: int = 24) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.options import Spec
 from core.options.summary import summary
-from core.results.differences import differences_sentence, result_differences
+from core.results.differences import differences_sentence, result_differences, unlike
 from ui.forms import Form
 from ui.results import show_charts, show_table
 from ui.text import plain
@@ -43,7 +43,7 @@ def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
         result: What is on the page.
         figures: Draws the figures of a result; the first is shown.
     """
-    key, line = form.address.key("kept"), summary(spec)
+    key, line = form.address.key("kept"), summary(spec, result.sentences_read)
     kept: Kept | None = st.session_state.get(key)
     if kept is None or kept.result is not result:
         with form.bar:
@@ -70,8 +70,9 @@ def _show(form: Form[S], kept: Kept, this: Kept, figures: Figures) -> None:
     if right.button("Let go", key=form.address.key("let go"), icon=":material/close:", type="tertiary"):
         del st.session_state[form.address.key("kept")]
         st.rerun()
-    table = result_differences(kept.result, this.result)
-    st.markdown(f"This less the kept one: {plain(differences_sentence(table, this.result.study))}")
+    table, why = result_differences(kept.result, this.result), unlike(kept.result, this.result)
+    told = differences_sentence(table, this.result.study)
+    st.markdown(plain(why) if why else f"This less the kept one: {plain(told)}")
     for place, one in zip(st.columns(2, gap="medium"), (kept, this), strict=True):
         with place:
             st.caption(plain(one.line))

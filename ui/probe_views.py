@@ -31,7 +31,7 @@ from ui.downloads import held, show_downloads
 from ui.figures import draw_spec, page_specs, show_charts
 from ui.layers import Picking, layer_slider, played
 from ui.links import Address
-from ui.results import show_headline, show_notes, show_sentence, show_table
+from ui.results import cautioned, show_headline, show_notes, show_sentence, show_table
 from ui.run_panel import run_panel
 from ui.shared import made_once
 from ui.studies import contents
@@ -207,7 +207,9 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
         )
         found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
         with headline:
-            show_sentence(sentence_line(found, edges, parsed=result.parsed, layer=layer, name=short_name(model)))
+            said = sentence_line(found, edges, parsed=result.parsed, layer=layer, name=short_name(model))
+            show_sentence(cautioned(read, said))
+            show_notes(read)
         _draw(view, model, layer)
 
 

@@ -37,9 +37,14 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
         sentence: What this view shows; the beginning of the study's headline where it is empty.
         bar: The row of the page's views, which takes the notices behind one button; below the sentence without it.
     """
-    shown = sentence or lead_of(result.headline)
+    shown = cautioned(result, sentence or lead_of(result.headline.removeprefix(result.caution).lstrip()))
     show_sentence(shown)
     show_notes(result, bar, [result.headline] if shown != result.headline else [])
+
+
+def cautioned(result: Result, sentence: str) -> str:
+    """What a view says, after what must be said before any headline of this result."""
+    return f"{result.caution} {sentence}".strip()
 
 
 def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence[str] = ()) -> None:
@@ -126,4 +131,4 @@ def show_method(result: Result, caveats: str, formulas: dict[str, str] | None = 
             st.markdown(f"**{plain(name)}**")
             st.latex(formula)
         st.markdown(caveats)
-        st.markdown("\n".join(f"- {plain(citation)}" for citation in result.citations))
+        st.markdown("\n".join(f"- {plain(reference.line)}" for reference in result.citations))

@@ -22,19 +22,15 @@ from core.alignment.tables import band_tables, error_table, grid_table, points_o
 from core.alignment.tasks import align_layers, align_pair
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 Spec = AlignSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
-CITATIONS = (
-    "All Roads Lead to Rome? Exploring the Invariance of Transformers' Representations. arXiv 2305.14555.",
-    "Dinh, Sohl-Dickstein & Bengio 2017. Density estimation using Real NVP. ICLR.",
-    "Schönemann 1966. A generalized solution of the orthogonal Procrustes problem. Psychometrika.",
-    "Saunders, Gammerman & Vovk 1998. Ridge regression learning algorithm in dual variables. ICML.",
-    "Raghu et al. 2017. SVCCA. NeurIPS. Morcos, Raghu & Bengio 2018. Insights on representational similarity. NeurIPS.",
-)
+CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
 METHOD_NOTE = (
     "The code that was released with the paper pairs unrelated sentences, keeps dropout on, averages over padding, "
     "shares one map over all layers and trains at a learning rate of 1e-6. Here both models read the same sentences in "
@@ -120,7 +116,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(found, corpus),
         methods=f"{make_methods(spec, len(corpus.sentences))} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 
@@ -132,8 +128,9 @@ def run_study(spec: AlignSpec, texts: Mapping[str, Text] | None = None, **option
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:

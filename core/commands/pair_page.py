@@ -115,8 +115,8 @@ def make_page(
         body.append(f"<details><summary>Method</summary><p>{_text(part.result.methods)}</p></details>")
     body += ["<h2>Again</h2>", f"<pre>{html.escape(command)}</pre>", "<p class=small>Each part alone:</p>"]
     body.append(f"<pre>{html.escape(chr(10).join(part.command for part in parts))}</pre>")
-    cited = dict.fromkeys(line for part in parts if part.result is not None for line in part.result.citations)
-    body.append("<h2>References</h2><ul>" + "".join(f"<li>{_text(line)}</li>" for line in cited) + "</ul>")
+    cited = dict.fromkeys(paper for part in parts if part.result is not None for paper in part.result.citations)
+    body.append("<h2>References</h2><ul>" + "".join(f"<li>{_text(paper.line)}</li>" for paper in cited) + "</ul>")
     prints = {key: value for part in parts if part.result for key, value in _fingerprints(part.result).items()}
     known = json.dumps(provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str)
     body.append(f"<details><summary>Versions and fingerprints</summary><pre>{html.escape(known)}</pre></details>")

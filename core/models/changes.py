@@ -1,4 +1,4 @@
-"""How far fine-tuning moved a model's weights, and models that lie part of the way.
+"""How far fine-tuning moved a model's weights, whether it moved them at all, and models that lie part of the way.
 
 The relative size of the change is ||W - W_base|| / ||W_base||, Frobenius norms over all matrices of the layers
 (attention and feed-forward; no embeddings, biases or norms), which is what a longer or faster training makes larger.
@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from core.models.describing import fingerprint, locate
 from core.models.headers import Tensor, read_header
 from core.models.references import parse_ref
 from core.models.residence import borrow_model
+from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure, tick
 
 if TYPE_CHECKING:
@@ -34,12 +36,27 @@ BODY = re.compile(
     r"((?:(?:encoder|decoder)\.)?(?:layers?|h|block)\.\d+\..+)$"
 )  # a layer's tensor, whatever stands before
 
+RELATED = 0.65  # share of the distance of unrelated weights up to which one model may come from the other
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
+@dataclass(frozen=True)
+class Change:
+    """How a model's weights differ from another's; NaN where they have no matrices in common.
+
+    Attributes:
+        size: |W - W_base| / |W_base| over all matrices of the layers.
+        apart: |W - W_base| over what it would be for unrelated weights of these norms, median over matrices: about 1
+            for models trained from other random weights, 0 where at least half of the matrices are the same.
+    """
+
+    size: float = math.nan
+    apart: float = math.nan
+
+
 @pure("models.weight_change")
-def weight_change(base: str, other: str) -> float:
-    """Relative size of the weight change of `other` against `base`; NaN where they have no matrices in common.
+def weight_change(base: str, other: str) -> Change:
+    """The weight change of `other` against `base`.
 
     Models of other shapes, models drawn afresh and pickled weights have none.
 
@@ -47,7 +64,7 @@ def weight_change(base: str, other: str) -> float:
         ModelError: If a model cannot be found or read.
     """
     if parse_ref(base).random or parse_ref(other).random:
-        return math.nan
+        return Change()
     return _change(base, other, fingerprint(base), fingerprint(other))
 
 
@@ -57,6 +74,25 @@ def change_tasks(base: str, refs: tuple[str, ...]) -> list[Task]:
         Task.of(ref, weight_change, role=("change", ref), fleeting=True, base=base, other=ref)
         for ref in dict.fromkeys(refs)
     ]
+
+
+def changes_of(ready: Outputs) -> dict[str, Change]:
+    """What the `change_tasks` of a study brought, by reference."""
+    return {role[1]: change for role, change in ready.values.items() if isinstance(change, Change)}
+
+
+def apartness(moved: float, first: float, second: float) -> float:
+    """Distance of two weights over that of unrelated ones of their norms, by Pythagoras; NaN where both are zero.
+
+    Args:
+        moved, first, second: Squared norms of the difference and of the two.
+    """
+    return math.sqrt(moved / (first + second)) if first + second > 0 else math.nan
+
+
+def shares_no_start(apart: float) -> bool:
+    """Whether two models lie so far apart that neither comes from the other; where it is NaN nothing is claimed."""
+    return apart > RELATED
 
 
 @contextmanager
@@ -94,18 +130,20 @@ def borrow_between(
 
 
 @lru_cache(maxsize=512)
-def _change(base: str, other: str, base_content: str, other_content: str) -> float:
+def _change(base: str, other: str, base_content: str, other_content: str) -> Change:
     """The relative change between contents: references may come to mean something else."""
     first, second = _matrices(base), _matrices(other)
     shared = [name for name in first if name in second]
-    moved = size = 0.0
+    squares = []
     for number, name in enumerate(shared):
         tick(number / len(shared), name)
         before, after = _read(*first[name]), _read(*second[name])
         if before.shape == after.shape:
-            size += float((before**2).sum())
-            moved += float(((after - before) ** 2).sum())
-    return math.sqrt(moved / size) if size > 0 else math.nan
+            squares.append([float((values**2).sum()) for values in (after - before, before, after)])
+    moved, size, _ = np.sum(squares, axis=0) if squares else (0.0, 0.0, 0.0)
+    if not size > 0:
+        return Change()
+    return Change(math.sqrt(moved / size), float(np.nanmedian([apartness(*matrix) for matrix in squares])))
 
 
 def _matrices(ref: str) -> dict[str, tuple[Path, Tensor]]:

@@ -13,15 +13,21 @@ NAMED = 4  # of several values; the others are counted
 JOINTS = "; ,"
 
 
-def summary(spec: Spec) -> str:
+def summary(spec: Spec, read: int | None = None) -> str:
     """The study in one line.
 
     An option that says how it is said (`Option.said`) is always there, an empty value apart; any other that has a
     control, only where it is not at its default, after its label.
+
+    Args:
+        spec: The study.
+        read: How many sentences its text turned out to have, where that is known: fewer than were asked for are said.
     """
     parts = []
     for option in options_of(type(spec)):
         value = getattr(spec, option.name)
+        if option.name == "sentences" and read is not None:
+            value = min(value, read)
         if option.shown and (option.said or value != option.default):
             parts.append(say(option, value))
     return "".join(parts).lstrip(JOINTS)

@@ -62,6 +62,11 @@ class Treebank:
     parser: str
     notices: tuple[str, ...]
 
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each sentence."""
+        return self.corpus.words
+
 
 @pure("probes.treebank")
 def read_treebank(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> Treebank:

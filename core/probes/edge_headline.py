@@ -17,12 +17,7 @@ from core.results.names import short_name, short_names
 if TYPE_CHECKING:
     import pandas as pd
 
-CITATIONS = (
-    "Tenney et al. 2019. What do you learn from context? Probing for sentence structure in contextualized word "
-    "representations. ICLR.",
-    "Voita & Titov 2020. Information-Theoretic Probing with Minimum Description Length. EMNLP.",
-    "Hewitt & Liang 2019. Designing and Interpreting Probes with Control Tasks. EMNLP.",
-)
+CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
 
 
 def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:

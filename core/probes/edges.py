@@ -17,6 +17,7 @@ import numpy as np
 
 from core.errors import CorpusError
 from core.models import parse_ref
+from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes import edge_tables as tables
 from core.probes.data import PARTS, Tree, Treebank
@@ -29,8 +30,11 @@ from core.probes.edge_tasks import probe_edges, score_rivals
 from core.probes.planning import TREEBANK, as_arguments, chosen_layers
 from core.probes.planning import prepare as prepare_probes
 from core.results.export import Result, provenance
+from core.results.notices import start_notices
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,24 +99,26 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         "differences": tables.as_table(frames["differences"], tables.DIFFERENCES),
         "edge_margins": tables.as_table(frames["edge_margins"], tables.MARGINS),
     }
+    starts = start_notices(spec.models[0], changes_of(ready))
     said = (*treebank.notices, *(str(note) for value in values.values() for note in np.asarray(value["notices"])))
     return Result(
         study="probe edges",
         spec=spec.plain(),
         headline=make_headline(found, spec),
         tables=found,
-        notices=tuple(dict.fromkeys((*make_notices(found, spec), *said))),
+        notices=tuple(dict.fromkeys((*starts, *make_notices(found, spec), *said))),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models), treebank.corpus),
         methods=f"{make_methods(spec, treebank)} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 
 def run_study(spec: EdgeSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: EdgeSpec) -> float:

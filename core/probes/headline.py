@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
     from core.probes.data import Treebank
 
-CITATIONS = (
-    "Hewitt & Manning 2019. A Structural Probe for Finding Syntax in Word Representations. NAACL.",
-    "Hewitt & Liang 2019. Designing and Interpreting Probes with Control Tasks. EMNLP.",
-    "de Marneffe, Manning, Nivre & Zeman 2021. Universal Dependencies. Computational Linguistics.",
-)
+CITATIONS = ("hewitt2019structural", "hewitt2019control", "demarneffe2021")
 MOST_NAMED = 3
 CLEAR = 0.0  # a margin is clear when its whole band lies above it
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.errors import SpecError
 from core.models import checkpoints
+from core.models.changes import change_tasks
 from core.models.identity import Identity, identity_tasks
 from core.probes.data import Tree, Treebank, read_treebank
 from core.probes.rival_tasks import score_baselines, score_parser, score_positions
@@ -25,7 +26,7 @@ BASELINES = "baselines"
 
 
 def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, ask what the models are.
+    """The first stage: read, parse and split the text, ask what the models are and how far they lie from the base.
 
     Args:
         spec: The study.
@@ -34,6 +35,7 @@ def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
     return [
         Task.of("read the text", read_treebank, role=TREEBANK, fleeting=True, spec=spec, texts=texts),
         *identity_tasks(spec.probed),
+        *change_tasks(spec.models[0], spec.models[1:]),
     ]
 
 

@@ -20,6 +20,7 @@ from core.probes.tasks import read_vectors
 from core.results.export import Result
 from core.runs.runner import Task, run
 from core.runs.tasks import pure
+from core.vectors.vocabulary import unknown_share, with_unknown_share
 
 SENTENCE = "sentence"  # role of the task that reads
 SENTENCE_SHOWN = "The keys that the old captain left on the kitchen table were gone before breakfast."  # at first
@@ -98,13 +99,14 @@ def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
         ModelError: If the model or the parser is not there.
     """
     outputs = run([Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options)
-    trees, vectors = outputs.need(SENTENCE)
-    return SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
+    trees, vectors, share = outputs.need(SENTENCE)
+    read = SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
+    return with_unknown_share(read, (spec.model,), share, "sentence")
 
 
 @pure("probes.sentence")
-def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...]]:
-    """Trees and vectors of a `SentenceSpec`; raises as `run_sentences`."""
+def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...], float]:
+    """Trees and vectors of a `SentenceSpec`, and the share of unknown words; raises as `run_sentences`."""
     from core.vectors.activations import fitting
 
     given = Tree(spec.words, spec.heads, spec.keep)
@@ -114,7 +116,8 @@ def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarr
         if not fits:
             raise CorpusError(f"{spec.model} cannot read this sentence of {len(tree.words)} words whole: shorten it.")
     vectors, _ = read_vectors(spec.model, words, spec.layers)
-    return tuple(trees), tuple(np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1]))
+    parts = np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1])
+    return tuple(trees), tuple(parts), unknown_share(spec.model, words)
 
 
 def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:

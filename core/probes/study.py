@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.models import parse_ref
+from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.charts import figures
 from core.probes.comparisons import difference_rows, margin_rows
@@ -54,8 +55,11 @@ from core.probes.tables import (
     selectivity_rows,
 )
 from core.results.export import provenance
+from core.results.notices import start_notices
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run, run_stages
 from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +107,8 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
     }
     coded = tuple(ref for ref in real if "centres" in real[ref])
     read = (*treebank.notices, *notes_of(values.values()))
-    said = (*make_notices(tables, spec), *read, *_ranks(spec, real))
+    starts = start_notices(spec.models[0], changes_of(ready))
+    said = (*starts, *make_notices(tables, spec), *read, *_ranks(spec, real))
     return ProbeResult(
         study="probe",
         spec=spec.plain(),
@@ -113,7 +118,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(real), treebank.corpus),
         methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
         probes={ref: model_probes(value) for ref, value in real.items()},
         test=treebank.parts["test"],
         parsed=treebank.parsed,
@@ -129,8 +134,9 @@ def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **option
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    result = collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    result = with_unknown_words(collect(spec, ready, outputs), ready)
     if not spec.sweep:
         return result
     layers = {ref: result.best_layer(ref) for ref in result.probes}

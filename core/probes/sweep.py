@@ -20,8 +20,10 @@ from core.probes.tables import draw_sample, probe_groups, summary
 from core.probes.tasks import train_probes
 from core.results.export import Result, provenance
 from core.results.names import short_name
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,11 +98,13 @@ def run_sweep(
         SpecError: If a model has no such layer.
     """
     asked = replace(spec, models=tuple(layers), untrained=False)
-    ready, outputs = run_stages(prepare(asked, texts), lambda ready: plan_sweep(asked, layers, ready), **options)
+    ready, outputs = run_stages(
+        prepare(asked, texts), lambda ready: plan_sweep(asked, layers, ready), between=unknown_word_tasks, **options
+    )
     table = collect_sweep(asked, ready, outputs)
     treebank: Treebank = ready.need(TREEBANK)
     coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
-    return Result(
+    result = Result(
         study="probe-ranks",
         spec=spec.plain() | {"sweep": dict(layers)},
         headline=sweep_headline(table),
@@ -109,8 +113,9 @@ def run_sweep(
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(layers), treebank.corpus),
         methods=make_methods(spec, treebank, coded) + f" Ranks were swept at one layer. {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
+    return with_unknown_words(result, ready)
 
 
 def sweep_headline(table: pd.DataFrame) -> str:

@@ -40,6 +40,7 @@ COLUMNS: Mapping[str, str] = {
     "null_low": "lower end of the central 95 % of the null (unit of the value)",
     "null_high": "upper end of the central 95 % of the null (unit of the value)",
     "relative_change": "Frobenius norm of the weight change over that of the base's weights (share)",
+    "apart": "distance of the weights from the base's over that of unrelated weights of their norms, median (share)",
     "scaled": "share of its weight change that the model keeps: 1, or less where changes are matched in size",
     "runs": "how many fine-tuning runs the row is the mean of",
     # probes

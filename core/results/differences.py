@@ -8,8 +8,8 @@ looks at all of them reports the largest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -24,24 +24,42 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 LEVEL = 0.95
+OF_RSA = ("kernel", "comparison")  # options that other measures do not read
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What of a study's result is compared: a table, what names its rows, the value, and how it is written."""
+    """What of a study's result is compared: a table, what names its rows, the value, and how it is written.
+
+    `same` are the options that make the value what it is, with the word for each: results in which one differs are
+    not of one measure, one unit or one kind of item, and nothing is subtracted.
+    """
 
     table: str
     keys: tuple[str, ...]
     value: str
     kind: Kind = "change"
+    same: Mapping[str, str] = field(default_factory=dict)
 
 
 COMPARED = {
-    "rsa": Compared("similarity", ("model", "layer"), "similarity"),
-    "probe": Compared("scores", ("model", "layer", "probe", "metric"), "value", "measure"),
-    "align": Compared("methods", ("group", "method", "words"), "nmse"),
-    "weights": Compared("vectors", ("vector", "k"), "share"),
-}
+    "rsa": Compared(
+        "similarity", ("model", "layer"), "similarity",
+        same={"measure": "measure", "kernel": "kernel", "comparison": "comparison", "items": "items",
+              "one_per_word": "one occurrence per word", "standardise": "standardised dimensions",
+              "drop_rogue": "rogue dimensions dropped"},
+    ),
+    "probe": Compared(
+        "scores", ("model", "layer", "probe", "metric"), "value", "measure",
+        same={"heads": "trees", "pipeline": "parser", "position": "positions beside the vectors"},
+    ),
+    "align": Compared(
+        "methods", ("group", "method", "words"), "nmse", same={"items": "rows", "split": "held out"},
+    ),
+    "weights": Compared(
+        "vectors", ("vector", "k"), "share", same={"label": "label", "labels": "label table", "column": "column"},
+    ),
+}  # fmt: skip
 
 
 def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
@@ -71,18 +89,35 @@ def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence
 def result_differences(first: Result, second: Result) -> pd.DataFrame:
     """The second result less the first, where they have rows in common; see `banded_differences`.
 
-    Two results with one model each are compared whatever the models are called.
+    Two results with one model each are compared whatever the models are called. The table is empty where the two are
+    not comparable.
 
     Args:
         first, second: Of the same study.
     """
+    import pandas as pd
+
     of = COMPARED[first.study]
+    if unlike(first, second):
+        return pd.DataFrame(columns=[*of.keys, "difference", "low", "high"])
     one, two = first.tables[of.table], second.tables[of.table]
     models = [set(table["model"]) if "model" in table else set() for table in (one, two)]
     keys = of.keys
     if "model" in keys and not models[0] & models[1] and all(len(names) == 1 for names in models):
         keys = tuple(key for key in keys if key != "model")
     return banded_differences(one, two, keys, of.value)
+
+
+def unlike(first: Result, second: Result) -> str:
+    """Why the values of two results of one study cannot be subtracted; "" where they can."""
+    parts = []
+    for name, word in COMPARED[first.study].same.items():
+        values = [result.spec.get(name) for result in (first, second)]
+        if values[0] != values[1] and not (name in OF_RSA and first.spec.get("measure") != "rsa"):
+            parts.append(f"{word}: {' and '.join(_said(value) for value in values)}")
+    if not parts:
+        return ""
+    return f"There is no difference to show, because the two measure different things ({'; '.join(parts)})."
 
 
 def differences_sentence(table: pd.DataFrame, study: str) -> str:
@@ -101,6 +136,13 @@ def differences_sentence(table: pd.DataFrame, study: str) -> str:
     if told.empty:
         return f"None of {len(banded)} differences is beyond its band; the largest is {size} {band} ({where})."
     return f"{len(told)} of {len(banded)} differences are beyond their bands; the largest is {size} {band} ({where})."
+
+
+def _said(value: object) -> str:
+    """An option's value in a sentence."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value) if value not in ("", None) else "none"
 
 
 def _name(key: str, value: object) -> str:

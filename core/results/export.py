@@ -21,6 +21,7 @@ import numpy as np
 from core.errors import PalimpsestError
 from core.results import drawn
 from core.results.columns import describe
+from core.results.references import Reference
 
 if TYPE_CHECKING:
     import altair as alt
@@ -42,10 +43,11 @@ class Result:
         tables: Tidy tables by name; the first is the main one and becomes `table.csv`.
         arrays: Arrays that charts need and tables do not hold.
         notices: Sentences that a reader of the numbers must see.
+        caution: What is said before any headline, with which `headline` then begins; mostly empty.
         failures: Sentence by task, for what could not be computed.
         provenance: Versions and fingerprints.
         methods: A methods paragraph, ready to paste.
-        citations: References, one a line.
+        citations: The papers that it rests on.
     """
 
     study: str
@@ -57,12 +59,18 @@ class Result:
     failures: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     methods: str = ""
-    citations: tuple[str, ...] = ()
+    citations: tuple[Reference, ...] = ()
+    caution: str = ""
 
     @property
     def table(self) -> pd.DataFrame:
         """The main table."""
         return next(iter(self.tables.values()))
+
+    @property
+    def sentences_read(self) -> int | None:
+        """How many sentences of the text were read; None for a study of weights alone."""
+        return self.provenance.get("corpus", {}).get("sentences")
 
 
 class ExportError(PalimpsestError):
@@ -146,7 +154,7 @@ def result_json(result: Result) -> bytes:
         "failures": result.failures,
         "provenance": result.provenance,
         "methods": result.methods,
-        "citations": list(result.citations),
+        "citations": [reference.line for reference in result.citations],
         "columns": describe(result.tables),
         "tables": {name: json.loads(table.to_json(orient="records")) for name, table in result.tables.items()},
     }

@@ -1,14 +1,12 @@
-"""A figure for a paper: as wide as a column or two, letters of 8 points, with its caption and its references.
+"""A figure for a paper: as wide as a column or two, letters of 8 points, with its caption.
 
 Widths are those of most two-column journals. Nothing in a figure is smaller than 7 points at its printed size.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from core.results import drawn
@@ -25,9 +23,6 @@ LETTER = 8.0  # points
 DPI = 300.0
 THIN = 0.62  # of the thickness of lines on a page
 PADDING = 3.0
-REFERENCE = re.compile(
-    r"^(?P<authors>.+?) (?P<year>(?:19|20)\d\d)[.,] (?P<title>.+?)(?:(?<=[?!])|[.,]),? (?P<venue>[^.]+?)\.?$"
-)
 Drawing = Callable[[], "alt.TopLevelMixin | Sequence[alt.TopLevelMixin] | Panels"]
 
 
@@ -82,53 +77,3 @@ def caption(draw: Drawing, result: Result) -> str:
     begun = f"{titles}. " if titles else ""
     explained = f"{below[0].upper()}{below[1:]}. " if below else ""
     return f"{begun}{explained}{result.methods}".strip()
-
-
-def bibtex(result: Result) -> str:
-    """The result's references and the program itself, for BibTeX."""
-    entries, taken = [], set[str]()
-    for text in result.citations:
-        key, entry = _entry(text)
-        if key not in taken:
-            entries.append(entry)
-        taken.add(key)
-    version = metadata.version("palimpsest") if _installed() else ""
-    entries.append(
-        "@software{palimpsest,\n  title = {{Palimpsest}: what fine-tuning and pretraining seeds do to a Transformer},\n"
-        + (f"  version = {{{version}}},\n" if version else "")
-        + f"  note = {{Study: {result.study}}}\n}}"
-    )
-    return "\n\n".join(entries) + "\n"
-
-
-def _entry(text: str) -> tuple[str, str]:
-    """The entry's key and the entry; what cannot be taken apart is a note."""
-    found = REFERENCE.match(text)
-    if found is None:
-        key = _key(text, "")
-        return key, f"@misc{{{key},\n  note = {{{_escaped(text)}}}\n}}"
-    authors = re.sub(r"\bet al$", "and others", re.sub(r",| & ", " and ", found["authors"]).rstrip("."))
-    authors = re.sub(r"\s+et al\.?", " and others", authors)
-    authors = re.sub(r"(?: and )+", " and ", re.sub(r"\s+", " ", authors))
-    title, venue = f"{{{found['title']}}}", found["venue"]
-    fields = {"author": authors, "year": found["year"], "title": title, "howpublished": venue}
-    lines = ",\n".join(f"  {name} = {{{_escaped(value)}}}" for name, value in fields.items())
-    key = _key(found["authors"], found["year"])
-    return key, f"@misc{{{key},\n{lines}\n}}"
-
-
-def _key(authors: str, year: str) -> str:
-    first = re.findall(r"[A-Za-z]+", authors)[:1]
-    return f"{(first[0] if first else 'reference').lower()}{year}"
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([&%$#_])", r"\\\1", text)
-
-
-def _installed() -> bool:
-    try:
-        metadata.version("palimpsest")
-    except metadata.PackageNotFoundError:
-        return False
-    return True

@@ -52,7 +52,7 @@ def report_html(
     if command:
         parts.append(f"<p>The command line:</p><pre>{html.escape(command)}</pre>")
     parts += ["<h2>References</h2>", "<ul>"]
-    parts += [f"<li>{html.escape(reference)}</li>" for reference in result.citations]
+    parts += [f"<li>{html.escape(reference.line)}</li>" for reference in result.citations]
     parts += ["</ul>", "<h2>Tables</h2>"]
     parts += [_table(name, table) for name, table in result.tables.items()]
     for title, record in (("Spec", result.spec), ("Provenance", result.provenance)):

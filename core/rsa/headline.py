@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.models.changes import shares_no_start
 from core.results.names import short_names
 from core.rsa.kernels import KERNELS
 from core.rsa.measures import JACKKNIFE_GROUPS, MEASURES
@@ -28,6 +29,7 @@ RULE = (
     " A layer counts as changed when its whole band lies more than "
     f"{PER_CENT} of the way to sentences paired at random."
 )
+CHANGES, DIFFERS = "changes", "does not come from the base and differs in"
 MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 
 
@@ -45,6 +47,11 @@ def uncertain_layers(rows: pd.DataFrame) -> list[int]:
     """Layers of one model in whose band the threshold lies, in order: they may have changed or not."""
     threshold = _threshold(rows)
     return sorted(int(layer) for layer in rows.loc[(rows["low"] < threshold) & (rows["high"] >= threshold), "layer"])
+
+
+def verb_of(rows: pd.DataFrame) -> str:
+    """What one model is said to do to layers: a model that was not trained from the base changes nothing of it."""
+    return DIFFERS if shares_no_start(float(rows.iloc[0]["apart"])) else CHANGES
 
 
 def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
@@ -72,7 +79,7 @@ def make_headline(table: pd.DataFrame, references: pd.DataFrame, measure: str, b
         clauses.append(f"{names[model]}{_about(rows)} {_clause(rows, label if not clauses else '')}")
     if len(models) > named:
         rest = [table[table["model"] == model] for model in models[named:]]
-        changed = sum(bool(changed_layers(rows)) for rows in rest)
+        changed = sum(bool(changed_layers(rows)) and verb_of(rows) == CHANGES for rows in rest)
         count = "all" if changed == len(rest) else "none" if not changed else str(changed)
         clauses.append(f"of the other {len(rest)} models {count} {'change' if changed != 1 else 'changes'} a layer")
     sentence = "; ".join(clauses) + "."
@@ -125,7 +132,7 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
         spec: The study.
         models: References of the models compared.
         items: Items compared.
-        sentences: Sentences that they come from.
+        sentences: Sentences that were read.
     """
     measure = MEASURES[spec.measure]
     how = f" ({KERNELS[spec.kernel]}; {COMPARISONS[spec.comparison]})" if spec.measure == "rsa" else ""
@@ -181,7 +188,8 @@ def _about(rows: pd.DataFrame) -> str:
     parts = [f"{int(first['runs'])} runs"] if first["runs"] > 1 else []
     if first["relative_change"] == first["relative_change"]:
         scaled = f", scaled to {number(first['relative_change'] * first['scaled'])}" if first["scaled"] < 1 else ""
-        parts.append(f"weight change {number(first['relative_change'])}{scaled}")
+        size = "weight change" if verb_of(rows) == CHANGES else "distance of the weights"
+        parts.append(f"{size} {number(first['relative_change'])}{scaled}")
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -194,7 +202,7 @@ def _clause(rows: pd.DataFrame, label: str) -> str:
     most = measured.loc[measured["similarity"].idxmin()]
     band = f" [{number(most['low'])}, {number(most['high'])}]" if most["low"] == most["low"] else ""
     where = f"{label + ' ' if label else ''}{number(most['similarity'])}{band} at layer {int(most['layer'])}"
-    text = f"changes {layers_in_words(changed, measured['layer'].astype(int).tolist(), uncertain_layers(rows))}"
+    text = f"{verb_of(rows)} {layers_in_words(changed, measured['layer'].astype(int).tolist(), uncertain_layers(rows))}"
     if most["low"] <= most["null_high"]:
         return f"{text} ({where}, no closer than sentences paired at random)"
     return f"{text} ({where})" if changed else f"{text} (lowest {where})"

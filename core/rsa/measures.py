@@ -45,7 +45,7 @@ class Measure:
         label: As on axes and in forms.
         similarity: (x, y) -> similarity, at most 1; x and y are (item, d_model).
         formula: In words and symbols, for "Method and caveats".
-        reference: Where it comes from.
+        references: Where it comes from, by key of `core.results.references`; none for common practice.
         null: (x, y, permutations (draw, item)) -> similarities of x with each reordered y, (draw,); by default the
             similarity itself, once per permutation.
         draws: (x, y, sentence, counts (draw, sentence)) -> bootstrap draws, (draw,); None for a jackknife.
@@ -61,7 +61,7 @@ class Measure:
     label: str
     similarity: Callable[[ArrayLike, ArrayLike], float]
     formula: str
-    reference: str
+    references: tuple[str, ...] = ()
     null: Callable[[ArrayLike, ArrayLike, IntArray], FloatArray] | None = None
     draws: Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], FloatArray] | None = None
     jackknife: Callable[[ArrayLike, ArrayLike, ArrayLike, int, np.random.Generator], FloatArray] | None = None
@@ -109,11 +109,11 @@ def _rsa(options: Options) -> Measure:
         draws=lambda x, y, sentence, counts: rdm.rsa_draws(x, y, sentence, counts, kernel, comparison),
         tuned=_rsa,
         formula="correlation over pairs of items i < j of k(x_i, x_j) and k(y_i, y_j), k the kernel",
-        reference="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?, BlackboxNLP.",
+        references=("merchant2020",),
     )
 
 
-def _cka(debiased: bool, name: str, label: str, formula: str, reference: str, lowest: float) -> Measure:
+def _cka(debiased: bool, name: str, label: str, formula: str, references: tuple[str, ...], lowest: float) -> Measure:
     return Measure(
         name=name,
         label=label,
@@ -121,12 +121,12 @@ def _cka(debiased: bool, name: str, label: str, formula: str, reference: str, lo
         null=lambda x, y, permutations: cka.cka_null(x, y, permutations, debiased),
         draws=lambda x, y, sentence, counts: cka.cka_draws(x, y, sentence, counts, debiased),
         formula=formula,
-        reference=reference,
+        references=references,
         lowest=lowest,
     )
 
 
-def _canonical(form: str, label: str, formula: str, reference: str) -> Measure:
+def _canonical(form: str, label: str, formula: str, references: tuple[str, ...]) -> Measure:
     return Measure(
         name=form,
         label=label,
@@ -134,7 +134,7 @@ def _canonical(form: str, label: str, formula: str, reference: str) -> Measure:
         null=lambda x, y, permutations: canonical.canonical_null(x, y, permutations, form),
         jackknife=lambda x, y, sentence, groups, rng: canonical.canonical_jackknife(x, y, sentence, groups, rng, form),
         formula=formula,
-        reference=reference,
+        references=references,
         canonical=True,
         lowest=0.0,
     )
@@ -147,7 +147,7 @@ _ALL = (
         "cka",
         "linear CKA",
         "|X^T Y|^2 / (|X^T X| |Y^T Y|), columns centred, Frobenius norms",
-        "Kornblith et al. 2019, Similarity of Neural Network Representations Revisited, ICML.",
+        ("kornblith2019",),
         0.0,
     ),
     _cka(
@@ -155,8 +155,7 @@ _ALL = (
         "cka-debiased",
         "debiased CKA",
         "linear CKA with each HSIC replaced by its unbiased estimate",
-        "Song et al. 2012, Feature Selection via Dependence Maximization, JMLR; "
-        "Nguyen et al. 2021, Do Wide and Deep Networks Learn the Same Things?, ICLR.",
+        ("song2012", "nguyen2021"),
         -1.0,
     ),
     Measure(
@@ -166,27 +165,26 @@ _ALL = (
         null=matching.mean_cosine_null,
         draws=matching.mean_cosine_draws,
         formula="mean over items of cos(x_i, y_i)",
-        reference="The community notebook on fine-tuned BERT; not invariant to a rotation of one space alone.",
         coordinates=True,
     ),
     _canonical(
         "cca",
         "mean CCA",
         "mean of the canonical correlations of X and Y",
-        "Hotelling 1936, Relations Between Two Sets of Variates, Biometrika; Kornblith et al. 2019, ICML.",
+        ("hotelling1936", "kornblith2019"),
     ),
     _canonical(
         "svcca",
         "SVCCA",
         "mean of the canonical correlations of the principal directions that hold 99 % of the variance",
-        "Raghu et al. 2017, SVCCA, NeurIPS.",
+        ("raghu2017",),
     ),
     _canonical(
         "pwcca",
         "PWCCA",
         "mean of the canonical correlations r_i, weighted by sum_j |<h_i, x_j>|: h_i the base model's canonical "
         "variables, x_j its neurons",
-        "Morcos, Raghu & Bengio 2018, Insights on Representational Similarity, NeurIPS.",
+        ("morcos2018",),
     ),
     Measure(
         name="procrustes",
@@ -195,7 +193,7 @@ _ALL = (
         null=matching.procrustes_null,
         jackknife=matching.procrustes_jackknife,
         formula="|X^T Y|_* / (|X| |Y|), columns centred: nuclear norm over Frobenius norms",
-        reference="Ding, Denain & Steinhardt 2021, Grounding Representation Similarity, NeurIPS.",
+        references=("ding2021",),
         lowest=0.0,
     ),
 )

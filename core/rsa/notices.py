@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.models.changes import shares_no_start
 from core.results.names import short_name
 from core.rsa.measures import MEASURES
 from core.rsa.spec import RsaSpec
@@ -58,6 +59,13 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
     return list(dict.fromkeys(notices))
 
 
+def moved_sizes(table: pd.DataFrame) -> pd.Series[float]:
+    """Sizes of the weight changes, of the models that may have been trained from the base."""
+    first = table.drop_duplicates("model")
+    sizes: pd.Series[float] = first.loc[~first["apart"].map(shares_no_start).astype(bool), "relative_change"].dropna()
+    return sizes
+
+
 def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
     """What the sizes of the weight changes leave open."""
     if spec.matched_size:
@@ -65,7 +73,7 @@ def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
             "Weight changes were scaled to the smallest: weights between the base's and the model's, which no training "
             "passed through."
         ]
-    sizes = table.drop_duplicates("model")["relative_change"].dropna()
+    sizes = moved_sizes(table)
     if len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
         return []
     return [

@@ -87,8 +87,8 @@ def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.Dat
     """One curve per group.
 
     Args:
-        rows: model, layer, similarity, low, high, null_low, null_high, relative_change and scaled, one row per model
-            and layer.
+        rows: model, layer, similarity, low, high, null_low, null_high, relative_change, apart and scaled, one row per
+            model and layer.
         groups: From `runs_of`.
 
     Returns:
@@ -125,6 +125,7 @@ def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
         "null_low": part["null_low"].min(),
         "null_high": part["null_high"].max(),
         "relative_change": part["relative_change"].mean(),
+        "apart": part["apart"].mean(),
         "scaled": part["scaled"].mean(),
         "runs": len(values),
     }

@@ -19,10 +19,12 @@ import numpy as np
 
 from core.errors import SpecError
 from core.models import parse_ref, zoo_folder, zoo_models
-from core.models.changes import change_tasks
+from core.models.changes import change_tasks, changes_of
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
+from core.results.notices import start_notices
+from core.results.references import cite
 from core.rsa.charts import figures
 from core.rsa.headline import make_headline, make_methods
 from core.rsa.measures import MEASURES
@@ -35,6 +37,7 @@ from core.runs.store import Value
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Kept, Words, sample_words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,11 +45,8 @@ if TYPE_CHECKING:
 Spec = RsaSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
-CURVES = (*COLUMNS, "relative_change", "scaled", "runs")
-CITATIONS = (
-    "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
-    "Kriegeskorte, Mur & Bandettini 2008. Representational similarity analysis. Frontiers in Systems Neuroscience.",
-)
+CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs")
+CITATIONS = ("merchant2020", "kriegeskorte2008")
 
 
 def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -124,12 +124,14 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     compared = find_compared(spec.base, spec.compare)
     models = [ref for ref in compared.refs if ("model", ref) in values]
     sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
+    apart = {ref: change.apart for ref, change in changes_of(ready).items()}
     groups = runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
 
     def curves(part: str) -> pd.DataFrame:
         there = {ref: values[part, ref] for ref in models if (part, ref) in values}
         return _rows(there).assign(
             relative_change=lambda rows: rows["model"].map(sizes).astype(float),
+            apart=lambda rows: rows["model"].map(apart).astype(float),
             scaled=lambda rows: rows["model"].map(shares).astype(float),
         )
 
@@ -148,8 +150,8 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         away = pool_rows(curves("against"), groups).assign(corpus=corpus_name(*spec.second_corpus))
         tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *CURVES]]
     notices += [notice for notice in measure_notices(spec, values) if notice not in notices]
-    notices += size_notices(spec, tables["similarity"])
-    first = values["model", models[0]] if models else {"items": 0, "sentences": 0}
+    notices += [*start_notices(spec.base, changes_of(ready)), *size_notices(spec, tables["similarity"])]
+    items = int(values["model", models[0]]["items"]) if models else 0
     return Result(
         study="rsa",
         spec=spec.plain(),
@@ -158,8 +160,8 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         notices=tuple(notices),
         failures={**_without_size(compared.refs, shares, sizes), **ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
-        methods=make_methods(spec, tuple(models), int(first["items"]), int(first["sentences"])) + f" {spec.settings()}",
-        citations=(*CITATIONS, MEASURES[spec.measure].reference),
+        methods=make_methods(spec, tuple(models), items, len(corpus.sentences)) + f" {spec.settings()}",
+        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
 
 
@@ -171,8 +173,9 @@ def run_study(spec: RsaSpec, texts: Mapping[str, Text] | None = None, **options:
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
     """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def find_references(spec: RsaSpec) -> tuple[str, ...]:
@@ -210,7 +213,8 @@ def _choose_items(spec: RsaSpec, corpus: Corpus) -> tuple[Words, Kept]:
 
 def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
     """Relative size of each model's weight change; NaN where it has none."""
-    return {ref: float(ready.values.get(("change", ref), np.nan)) for ref in refs}
+    changes = changes_of(ready)
+    return {ref: changes[ref].size if ref in changes else np.nan for ref in refs}
 
 
 def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:

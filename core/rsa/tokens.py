@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 
 from core import options
 from core.errors import CorpusError, ShapeError, SpecError
+from core.models.changes import change_tasks, changes_of
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.names import short_names
+from core.results.notices import start_notices
 from core.results.numbers import text_of
+from core.results.references import cite
 from core.rsa.charts import figures
 from core.rsa.preparing import centred
 from core.rsa.questions import (
@@ -40,6 +43,7 @@ from core.rsa.questions import (
 from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,10 +59,7 @@ PASSAGE = (
 )
 ANSWER = "under a loose board in the kitchen"
 HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
-CITATION = (
-    "van Aken, Winter, Löser & Gers 2019. How Does BERT Answer Questions? A Layer-Wise Analysis of Transformer "
-    "Representations. CIKM."
-)
+CITATIONS = ("vanaken2019",)
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,11 @@ class Asked:
     answer: tuple[str, ...]
     supporting: tuple[str, ...]
 
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """Question and passage as one sequence."""
+        return (self.passage.together,)
+
 
 @pure("rsa.passage")
 def read_passage(passage: str, question: str, answer: str, supporting: str) -> Asked:
@@ -184,7 +190,7 @@ def prepare(spec: TokenMapSpec) -> list[Task]:
         "passage", read_passage, fleeting=True, passage=spec.passage, question=spec.question, answer=spec.answer,
         supporting=spec.supporting,
     )  # fmt: skip
-    return [passage, *identity_tasks(spec.models)]
+    return [passage, *identity_tasks(spec.models), *change_tasks(spec.models[0], spec.models[1:])]
 
 
 def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
@@ -261,18 +267,27 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=said,
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
         | ({"spans": spans} if asked.passage.question else {}),
-        notices=tuple(dict.fromkeys((*notices, *why))),
+        notices=tuple(
+            dict.fromkeys(
+                (
+                    *notices,
+                    *why,
+                    *start_notices(spec.models[0], changes_of(ready)),
+                )
+            )
+        ),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models)),
         methods=f"{_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
-        citations=(CITATION,),
+        citations=cite(CITATIONS),
     )
 
 
 def run_study(spec: TokenMapSpec, **options: Any) -> Result:
     """Prepare, plan, run and collect; options are those of `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def _layer_rows(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.models.changes import shares_no_start
 from core.results.differences import banded_differences
 from core.results.names import short_name, short_names
-from core.rsa.headline import changed_layers, layers_in_words, number, uncertain_layers
+from core.rsa.headline import CHANGES, changed_layers, layers_in_words, number, uncertain_layers, verb_of
 from core.rsa.measures import MEASURES
-from core.rsa.notices import UNEQUAL
+from core.rsa.notices import UNEQUAL, moved_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,15 +27,17 @@ def curves_sentence(result: Result) -> str:
         return ""
     names, label = short_names(models), MEASURES[result.spec["measure"]].label
     clauses: list[str] = []
+    mixed = bool(table["apart"].map(shares_no_start).any())
     last = -1  # the layer that was named last is not named again
     for place, model in enumerate(models[:NAMED]):
         said, last = _changes(
-            names[model], table[table["model"] == model].sort_values("layer"), label if not place else "", last
+            names[model], table[table["model"] == model].sort_values("layer"), label if not place else "", last, mixed
         )
         clauses.append(said)
     text = "; ".join(clauses)
     if len(models) > NAMED:
-        changed = sum(bool(changed_layers(table[table["model"] == model])) for model in models[NAMED:])
+        rest = [table[table["model"] == model] for model in models[NAMED:]]
+        changed = sum(bool(changed_layers(rows)) and verb_of(rows) == CHANGES for rows in rest)
         text += f"; {changed} of {len(models) - NAMED} more change a layer"
     return f"{text}.{_yardstick(result, last)}{_moved(result)}"
 
@@ -117,20 +120,20 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
     return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
-def _changes(name: str, rows: pd.DataFrame, label: str, known: int) -> tuple[str, int]:
-    """One model's clause and the layer it names; the first has the verb and the measure's name."""
+def _changes(name: str, rows: pd.DataFrame, label: str, known: int, mixed: bool) -> tuple[str, int]:
+    """One model's clause and the layer it names; the first has verb and measure, with `mixed` all have verbs."""
     measured = rows[rows["similarity"].notna()]
     if measured.empty:
         return f"{name} has no layer that can be compared", known
     layers = layers_in_words(changed_layers(rows), measured["layer"].astype(int).tolist(), uncertain_layers(rows))
     if layers.startswith("every layer from") and layers.endswith(" up"):
         layers = layers.removeprefix("every layer ").removesuffix(" up")
-        layers = f"layers {layers} up" if label else layers
+        layers = f"layers {layers} up" if label or mixed else layers
     most = measured.loc[measured["similarity"].idxmin()]
     band = f" [{number(most['low'])}, {number(most['high'])}]" if most["low"] == most["low"] else ""
     layer = int(most["layer"])
     place = f" at layer {layer}" if layer != known else ""
-    verb, measure = ("changes ", f"{label} ") if label else ("", "")
+    verb, measure = f"{verb_of(rows)} " if label or mixed else "", f"{label} " if label else ""
     return f"{name} {verb}{layers} ({measure}{number(most['similarity'])}{band}{place})", layer
 
 
@@ -149,7 +152,7 @@ def _yardstick(result: Result, known: int) -> str:
 
 def _moved(result: Result) -> str:
     """That the weights moved unequally far, which is a rival of every comparison above."""
-    sizes = result.table.drop_duplicates("model")["relative_change"].dropna()
+    sizes = moved_sizes(result.table)
     if result.spec.get("matched_size") or len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
         return ""
     return f" Weight changes differ: {number(float(sizes.min()))} to {number(float(sizes.max()))}."

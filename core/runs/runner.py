@@ -70,6 +70,16 @@ class Outputs:
             raise self.reasons[role]
         return self.values[role]
 
+    def with_more(self, more: Outputs) -> Outputs:
+        """These outputs and those of further tasks with other roles."""
+        return Outputs(
+            self.values | more.values,
+            self.failures | more.failures,
+            self.stored + more.stored,
+            self.seconds + more.seconds,
+            self.reasons | more.reasons,
+        )
+
 
 @dataclass
 class _Work:
@@ -209,6 +219,7 @@ def run_stages(
     first: Sequence[Task],
     then: Callable[[Outputs], Sequence[Task]],
     *,
+    between: Callable[[Outputs], Sequence[Task]] = lambda ready: (),
     store: Store | None = None,
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -219,6 +230,8 @@ def run_stages(
     Args:
         first: What reads, parses, downloads and asks: nothing that takes time happens while a study is planned.
         then: From the first stage's outputs to the study's tasks; cheap.
+        between: From the first stage's outputs to what else is asked of them before anything is planned; what it
+            brings is added to them.
         store, executor, progress, cancel: As for `run`.
 
     Returns:
@@ -230,6 +243,8 @@ def run_stages(
     """
     with _threads() as pool:
         ready = run(first, store=store, executor=pool, progress=progress, cancel=cancel)
+        if asked := between(ready):
+            ready = ready.with_more(run(asked, store=store, executor=pool, progress=progress, cancel=cancel))
     return ready, run(then(ready), store=store, executor=executor, progress=progress, cancel=cancel)
 
 

@@ -28,12 +28,21 @@ def read_text(ref: str, genres: tuple[str, ...], limit: int | None, given: Text 
         CorpusError: If the text cannot be read, or holds no sentence of the genres.
     """
     if given is None:
-        return read_corpus(ref, limit=limit, genres=genres)
+        return _counted(read_corpus(ref, limit=limit, genres=genres), limit)
     corpus = given if isinstance(given, Corpus) else corpus_from_bytes(ref.partition(":")[2], given)
     chosen = tuple(sentence for sentence in corpus.sentences if not genres or sentence.genre in genres)[:limit]
     if not chosen:
         raise CorpusError(f"{corpus.ref} holds no sentence of {', '.join(genres)}: choose other genres.")
-    return replace(corpus, sentences=chosen)
+    return _counted(replace(corpus, sentences=chosen), limit)
+
+
+def _counted(corpus: Corpus, limit: int | None) -> Corpus:
+    """The corpus, with a notice where it has fewer sentences than were asked for."""
+    count = len(corpus.sentences)
+    if limit is None or count >= limit:
+        return corpus
+    notice = f"{count:,} sentences of {corpus.ref} were read; {limit:,} were asked for, and it has no more."
+    return replace(corpus, notices=(*corpus.notices, notice))
 
 
 def text_task(

@@ -45,6 +45,11 @@ class Subwords:
     length: int
     subwords: int
 
+    @property
+    def inside(self) -> list[int]:
+        """Token ids without the special ones."""
+        return [token for token, word in zip(self.ids, self.words, strict=True) if word >= 0]
+
 
 @dataclass(frozen=True)
 class SentenceVectors:

@@ -22,7 +22,7 @@ from numpy import ndarray
 
 from core.errors import ModelError
 from core.models.adapters import AdapterConfig
-from core.weights.deltas import Delta, Pair, check_related, relative_size
+from core.weights.deltas import Delta, Pair, check_related
 from core.weights.families import Slot, find_slots, match_names
 from core.weights.tensors import Checkpoint
 
@@ -126,16 +126,16 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
     for tensor, slots in by_tensor.items():
         base = pair.base.read(tensor).astype(np.float64)
         factors = _read(pair, tensor)
-        if first:
-            change = np.zeros(()) if factors is None else factors[0] @ factors[1].T
-            check_related(pair, relative_size(base, change))
-            first = False
         for index, slot in slots:
             weight = slot.cut(base)
             rows, columns = weight.shape
             left, right = (np.zeros((rows, 0)), np.zeros((columns, 0))) if factors is None else factors
             left = slot.cut_rows(left) if factors is not None else left
-            yield Delta(index, left @ right.T, float(np.linalg.norm(weight)), 0.0, weight, (left, right))
+            change = left @ right.T
+            if first:
+                check_related(pair, weight, weight + change)
+                first = False
+            yield Delta(index, change, float(np.linalg.norm(weight)), 0.0, weight, (left, right))
 
 
 def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:

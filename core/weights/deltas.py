@@ -17,10 +17,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.changes import apartness, shares_no_start
 from core.weights.families import Slot, find_slots
 from core.weights.tensors import ROUNDING, Checkpoint
 
-UNRELATED = 0.9  # relative delta of the first matrix from which on a model is no fine-tune (unrelated: 1 or more)
 ADDED_WORDS = 1024  # a fine-tune may add tokens or pad its vocabulary; another tokenizer differs by more
 ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding
 
@@ -122,7 +122,7 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         base = pair.base.read(tensor).astype(np.float64)
         tuned = pair.tuned.read(slots[0][1].tensor)
         if first:
-            check_related(pair, relative_delta(base, tuned))
+            check_related(pair, base, tuned)
             first = False
         floor = _rounding(pair, *slots[0])
         for ours, theirs in slots:
@@ -132,22 +132,18 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
 
 def relative_delta(base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> float:
     """Frobenius norm of the difference over that of the base; infinite where the base is zero and the other is not."""
-    return relative_size(base, tuned - base)
+    size, change = float(np.linalg.norm(base)), float(np.linalg.norm(tuned - base))
+    return change / size if size else (np.inf if change else 0.0)
 
 
-def relative_size(base: ndarray, change: ndarray) -> float:
-    """Frobenius norm of a change, in whatever orientation, over that of the base; infinite where the base is zero."""
-    size, moved = float(np.linalg.norm(base)), float(np.linalg.norm(change))
-    return moved / size if size else (np.inf if moved else 0.0)
-
-
-def check_related(pair: Pair, change: float) -> None:
-    """Refuse what was not made of the base, a model or an adapter, by the relative delta of the first matrix.
+def check_related(pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> None:
+    """Refuse what was not made of the base, a model or an adapter, by one matrix of both.
 
     Raises:
-        ModelError: If that is as large as between unrelated weights.
+        ModelError: If they lie about as far apart as unrelated weights.
     """
-    if change >= UNRELATED:
+    if shares_no_start(apartness(*(float((values**2).sum()) for values in (tuned - base, base, tuned)))):
+        change = relative_delta(base, tuned)
         text = f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta {change:.2g}"
         raise ModelError(f"{text} (unrelated weights: about 1.4). Choose the base that it started from.")
 

@@ -20,14 +20,14 @@ SIGNIFICANT = 0.05
 NORMS = "norms"
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
 CITATIONS = (
-    "Vectors in the wild: clustering fine-tuned models by low-rank factors of their weight deltas.",
-    "Hu et al. 2022. LoRA: Low-Rank Adaptation of Large Language Models. ICLR.",
-    "Ilharco et al. 2023. Editing Models with Task Arithmetic. ICLR.",
-    "Roy & Vetterli 2007. The effective rank: a measure of effective dimensionality. EUSIPCO.",
-    "Marchenko & Pastur 1967. Distribution of eigenvalues for some sets of random matrices. Mat. Sbornik.",
-    "Phipson & Smyth 2010. Permutation p-values should never be zero. Stat. Appl. Genet. Mol. Biol.",
-    "Hubert & Arabie 1985. Comparing partitions. Journal of Classification.",
-    "Hurvich & Tsai 1989. Regression and time series model selection in small samples. Biometrika.",
+    "vectorsinthewild",
+    "hu2022",
+    "ilharco2023",
+    "roy2007",
+    "marchenko1967",
+    "phipson2010",
+    "hubert1985",
+    "hurvich1989",
 )
 
 

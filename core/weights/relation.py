@@ -11,13 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from core.errors import ModelError
+from core.models.changes import shares_no_start
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.weights.adapters import AdapterPair, match_adapter, read_factors
 from core.weights.families import find_slots
 from core.weights.opening import open_adapter, open_model
-
-RELATED = 0.65  # share of the distance of unrelated weights up to which two models are taken for base and fine-tune
 
 
 @pure("weights.relation")
@@ -85,4 +84,5 @@ def is_related(value: Value) -> bool:
     """Whether one may have been made of the other, as far as these distances tell."""
     if value["adapter"] and np.isnan(value["distance"]):
         return True  # stored before an adapter's change was measured
-    return bool(value["distance"] <= RELATED * value["unrelated"])
+    apart = float(value["distance"]) / float(value["unrelated"])
+    return apart == apart and not shares_no_start(apart)

@@ -20,6 +20,7 @@ import numpy as np
 from core.errors import SpecError, TaskError
 from core.limits import current_limits
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run, run_stages
 from core.weights import headline, maps, rank_tables, tables
 from core.weights.charts import figures
@@ -162,7 +163,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **found.failures, **outputs.failures},
         provenance=_provenance(found, present),
         methods=f"{headline.make_methods(spec, present, scored, spectra)} {spec.settings()}",
-        citations=headline.CITATIONS,
+        citations=cite(headline.CITATIONS),
     )
 
 

@@ -12,7 +12,7 @@ A delta that is exactly zero (a frozen matrix) has no directions and no shape: f
 absent, and two models are compared at the matrices that moved in both. With absent matrices the triangle inequality
 need not hold. In `norms` it is a norm of 0; to `delta`, `factors` and `original` it adds nothing.
 
-Reference: Golub & Van Loan, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count sketch).
+Reference: Golub & Van Loan 2013, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count sketch).
 Deviations: `original` and `factors` are compared by their cosine, which the original leaves open.
 """
 

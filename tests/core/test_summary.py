@@ -35,3 +35,9 @@ def test_what_has_no_control_is_left_out() -> None:
 @pytest.mark.parametrize("spec", [RsaSpec, ProbeSpec, WeightsSpec, AlignSpec])
 def test_a_default_study_fits_one_line(spec: type) -> None:
     assert len(summary(spec())) <= 110
+
+
+def test_sentences_that_were_read_are_counted_not_those_that_were_asked_for() -> None:
+    assert "demo, 116 sentences" in summary(RsaSpec(), 116)
+    assert summary(RsaSpec(), 200) == summary(RsaSpec(), 900) == summary(RsaSpec())
+    assert summary(WeightsSpec(), 116) == summary(WeightsSpec())

@@ -32,6 +32,7 @@ from core.models.identity import identities, identity_tasks
 from core.models.residence import borrow_model
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -39,6 +40,7 @@ from core.statistics import interval
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -240,14 +242,15 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
             "residual connection) of all subwords were mapped as hidden states are, whole sentences held out."
             f" {spec.settings()}"
         ),
-        citations=(*CITATIONS, "Kuhn 1955. The Hungarian method for the assignment problem."),
+        citations=cite((*CITATIONS, "kuhn1955")),
     )
 
 
 def run_study(spec: AttentionSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: AttentionSpec) -> float:

@@ -30,6 +30,7 @@ from core.models.identity import identity_tasks
 from core.options import MOST_LAYERS
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -37,6 +38,7 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.pairs import Words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -195,14 +197,15 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
             "left is the map's own error."
             f" {spec.settings()}"
         ),
-        citations=(*CITATIONS, "Behrmann et al. 2019. Invertible residual networks. ICML."),
+        citations=cite((*CITATIONS, "behrmann2019")),
     )
 
 
 def run_study(spec: CheckSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: CheckSpec) -> float:

@@ -41,9 +41,11 @@ from core.alignment.spec import AlignSpec
 from core.errors import SpecError
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -190,14 +192,15 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
             "95 % in charts of errors and for all findings of a protocol together where findings are judged. With one "
             f"pair they are of this pair. {spec.settings()}"
         ),
-        citations=study.CITATIONS,
+        citations=cite(study.CITATIONS),
     )
 
 
 def run_study(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: ProtocolSpec) -> float:

@@ -30,6 +30,7 @@ from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -38,6 +39,7 @@ from core.text.corpora import Corpus
 from core.text.labelled import Labelled, read_labelled
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -221,14 +223,15 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
             "intervals over labelled sentences."
             f" {spec.settings()}"
         ),
-        citations=(*CITATIONS, "Bansal, Nakkiran & Barak 2021. Revisiting model stitching. NeurIPS."),
+        citations=cite((*CITATIONS, "bansal2021")),
     )
 
 
 def run_study(spec: StitchSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: StitchSpec) -> float:

@@ -35,8 +35,10 @@ from core.probes.study import notes_of, score_table
 from core.probes.tables import POSITION, Group, draw_sample, probe_groups
 from core.results.export import Result, provenance
 from core.results.progress import loss_table, with_progress
+from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +151,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(there), treebank.corpus),
         methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 
@@ -161,8 +163,9 @@ def untaught(ref: str) -> bool:
 
 def run_study(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: ProbeTrainingSpec) -> float:

@@ -18,11 +18,7 @@ from core.results.progress import progress_notices
 if TYPE_CHECKING:
     import pandas as pd
 
-CITATIONS = (
-    *PROBES,
-    "Liu, Wang, Kasai, Hajishirzi & Smith 2021. Probing Across Time: What Does RoBERTa Know and When? EMNLP Findings.",
-    "Saphra & Lopez 2019. Understanding Learning Dynamics Of Language Models with SVCCA. NAACL.",
-)
+CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
 
 

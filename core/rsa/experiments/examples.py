@@ -52,6 +52,11 @@ class Examples:
     refused: Mapping[str, str]
     corpus: Corpus
 
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each sentence."""
+        return self.corpus.words
+
 
 @pure("rsa.examples")
 def read_examples(

@@ -21,6 +21,7 @@ from core import options
 from core.models import zoo_models
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.references import cite
 from core.rsa.experiments.examples import PARSE, Examples, chance, read_examples
 from core.rsa.experiments.swap_charts import figures
 from core.rsa.experiments.swap_headline import make_headline, make_notices
@@ -29,15 +30,13 @@ from core.rsa.experiments.ways import BASE_WAYS, DONOR_WAYS
 from core.rsa.runs import find_compared
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "run_study"]
-CITATIONS = (
-    "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
-    "Lenc & Vedaldi 2015. Understanding image representations by measuring their equivariance and equivalence. CVPR.",
-)
+CITATIONS = ("merchant2020", "lenc2015")
 
 
 @dataclass(frozen=True)
@@ -182,18 +181,24 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         spec=spec.plain(),
         headline=make_headline(tables),
         tables=tables,
-        notices=(*compared.notices, *examples.corpus.notices, *examples.refused.values(), *make_notices(tables)),
+        notices=(
+            *compared.notices,
+            *examples.corpus.notices,
+            *examples.refused.values(),
+            *make_notices(tables, spec.base),
+        ),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus if swapped else None),
         methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 
 def run_study(spec: SwapSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def seconds(spec: SwapSpec) -> float:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from core.models.changes import Change
 from core.results.names import short_names
+from core.results.notices import start_notices
 from core.rsa.experiments.examples import METRICS, PARSE
 from core.rsa.headline import layers_in_words, number
 
@@ -16,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_NAMED, LED = 3, 2  # models with a sentence of their own, and in the first sentence
-FAR = 0.7  # relative size of a change beyond which two models hardly come from each other; unrelated ones are at 1.4
 
 
 def needed_layers(rows: pd.DataFrame) -> tuple[list[int], list[int]]:
@@ -63,8 +66,8 @@ def _lead(own: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) -> str:
     return f"Exchanged for the base's, one layer costs {', '.join(parts)}."
 
 
-def make_notices(tables: dict[str, pd.DataFrame]) -> list[str]:
-    """What a reader must know: whose answers, scores near chance, changes too large for a fine-tune."""
+def make_notices(tables: dict[str, pd.DataFrame], base: str) -> list[str]:
+    """What a reader must know: whose answers, scores near chance, models that were not trained from the base."""
     own = tables["own"]
     notices: list[str] = []
     if own.empty:
@@ -81,14 +84,10 @@ def make_notices(tables: dict[str, pd.DataFrame]) -> list[str]:
                 f"{row['model']} scores {number(row['score'])} by itself, no more for certain than the commonest "
                 f"answer ({row['commonest']}, {number(row['chance'])}): there is nothing for a layer to lose."
             )
-        sizes = tables["sizes"]
-        mine = sizes[(sizes["model"] == row["model"]) & (sizes["layer"] > 0)]["relative_change"]
-        if len(mine) and float(mine.median()) > FAR:
-            notices.append(
-                f"{row['model']} lies {number(float(mine.median()))} of the base's norm from it, about as far as "
-                "models that were trained apart: was it fine-tuned from this base?"
-            )
-    return notices
+    blocks = tables["sizes"][tables["sizes"]["layer"] > 0]
+    sizes = blocks.groupby("model", sort=False)["relative_change"].median().to_dict() if len(blocks) else {}
+    # Unrelated weights of one norm lie sqrt(2) times that norm apart.
+    return notices + start_notices(base, {ref: Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()})
 
 
 def _about(name: str, own: pd.Series[float], rows: pd.DataFrame) -> str:

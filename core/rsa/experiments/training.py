@@ -22,6 +22,7 @@ from core.models.identity import identities, identity_tasks
 from core.models.progress import find_steps
 from core.results.export import Result, provenance
 from core.results.progress import loss_table, progress_notices, with_progress
+from core.results.references import cite
 from core.rsa.experiments.training_charts import figures
 from core.rsa.experiments.training_headline import make_headline
 from core.rsa.measures import MEASURES
@@ -30,6 +31,7 @@ from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import sample_words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,10 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
 PEAK = COLUMNS[:7]  # of the table of peaks
-CITATIONS = (
-    "Saphra & Lopez 2019. Understanding Learning Dynamics Of Language Models with SVCCA. NAACL.",
-    "Sellam et al. 2022. The MultiBERTs: BERT Reproductions for Robustness Analysis. ICLR.",
-)
+CITATIONS = ("saphra2019", "sellam2022")
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **outputs.failures},
         provenance=provenance((spec.end, *used), corpus),
         methods=f"{_methods(spec)} {spec.settings()}",
-        citations=(*CITATIONS, MEASURES[spec.measure].reference),
+        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
 
 
@@ -177,8 +176,9 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
 
 def run_study(spec: TrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def _methods(spec: TrainingSpec) -> str:

@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import options
-from core.models.changes import change_tasks
+from core.models.changes import change_tasks, changes_of
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
+from core.results.notices import start_notices
+from core.results.references import cite
 from core.rsa.experiments.truth_charts import figures
 from core.rsa.experiments.truth_headline import make_headline
 from core.rsa.measures import MEASURES
@@ -32,6 +34,7 @@ from core.runs.store import Value
 from core.statistics import average_ranks
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,10 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "run_study"]
 COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
 COUNTS = ("changed", "unchanged", "models")
-CITATIONS = (
-    "Ding, Denain & Steinhardt 2021. Grounding representation similarity with statistical testing. NeurIPS.",
-    "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
-)
+CITATIONS = ("ding2021", "merchant2020")
 ROUNDED = (0, 5, 4, 3)  # bits; 0 is not rounded
 PLANTED_BITS = 4
 DEPTH, WEIGHTS = "depth", "weights"
@@ -107,9 +107,9 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
         "base": spec.base, "base_identity": ready.need(("identity", spec.base)).content,
         "sentences": ready.need("text").words, "items": spec.words, "measures": spec.measures, "seed": spec.seed,
     }  # fmt: skip
-    tasks = []
+    tasks, changes = [], changes_of(ready)
     for kind, refs in (("frozen", spec.compare), ("planted", spec.planted)):
-        sizes = {ref: float(ready.values.get(("change", ref), np.nan)) for ref in refs if ref in known}
+        sizes = {ref: changes[ref].size if ref in changes else np.nan for ref in refs if ref in known}
         moved = [size for size in sizes.values() if size > 0]
         for ref, size in sizes.items():
             share = min(moved) / size if size > 0 else 1.0
@@ -180,18 +180,19 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
         spec=spec.plain(),
         headline=make_headline(table),
         tables={"truth": table},
-        notices=(*corpus.notices, *_notices(table)),
+        notices=(*corpus.notices, *start_notices(spec.base, changes_of(ready)), *_notices(table)),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance((spec.base, *used), corpus),
         methods=f"{_methods(spec)} {spec.settings()}",
-        citations=CITATIONS,
+        citations=cite(CITATIONS),
     )
 
 
 def run_study(spec: TruthSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
-    return collect(spec, ready, outputs)
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
 def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any]]:

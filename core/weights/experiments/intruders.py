@@ -21,6 +21,7 @@ from core.errors import TaskError
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.results.numbers import probability, text_of
+from core.results.references import cite
 from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value, identified, key_of
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 VERSION = 1  # raised when what is kept of a matrix changes
 ALL = "all"
 RARE = 0.01  # p-value below which a direction is more than a Gaussian change makes
-CITATION = "Shuttleworth et al. 2024. LoRA vs Full Fine-tuning: An Illusion of Equivalence. arXiv 2410.21228."
+CITATIONS = ("shuttleworth2024",)
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         failures={**ready.failures, **found.failures, **outputs.failures},
         provenance=provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}},
         methods=f"{make_methods(spec)} {spec.settings()}",
-        citations=(CITATION,),
+        citations=cite(CITATIONS),
     )
 
 

@@ -9,9 +9,10 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError, SpecError
-from core.models.changes import borrow_between, weight_change
+from core.models.changes import Change, apartness, borrow_between, shares_no_start, weight_change
 from core.models.patterns import matching_refs
 from core.models.residence import borrow_model
+from core.results.notices import start_notices
 from tests.core.tiny_models import save_tiny
 
 
@@ -32,14 +33,14 @@ def test_a_change_by_half_is_a_half_in_every_number_format(models: Path, tmp_pat
 
     import torch
 
-    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'b'}") == pytest.approx(0.5, abs=1e-6)
-    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'a'}") == 0.0
+    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'b'}").size == pytest.approx(0.5, abs=1e-6)
+    assert weight_change(f"path:{models / 'a'}", f"path:{models / 'a'}").size == 0.0
     for kind, tolerance in ((torch.bfloat16, 5e-3), (torch.float16, 5e-4), (torch.float64, 1e-6)):
         copy = tmp_path / str(kind)
         shutil.copytree(models / "b", copy)
         halved = {name: value.to(kind) for name, value in load_file(copy / "model.safetensors").items()}
         save_file(halved, copy / "model.safetensors", metadata={"format": "pt"})
-        assert weight_change(f"path:{models / 'a'}", f"path:{copy}") == pytest.approx(0.5, abs=tolerance)
+        assert weight_change(f"path:{models / 'a'}", f"path:{copy}").size == pytest.approx(0.5, abs=tolerance)
 
 
 def test_names_that_differ_in_what_stands_before_are_the_same(models: Path, tmp_path: Path) -> None:
@@ -49,12 +50,12 @@ def test_names_that_differ_in_what_stands_before_are_the_same(models: Path, tmp_
     path = tmp_path / "bare" / "model.safetensors"
     bare = {f"another.{name}": value for name, value in load_file(path).items()}
     save_file(bare, path, metadata={"format": "pt"})
-    assert weight_change(f"path:{models / 'a'}", f"path:{tmp_path / 'bare'}") == pytest.approx(0.5, abs=1e-6)
+    assert weight_change(f"path:{models / 'a'}", f"path:{tmp_path / 'bare'}").size == pytest.approx(0.5, abs=1e-6)
 
 
 def test_models_without_common_matrices_have_no_size(models: Path) -> None:
-    assert np.isnan(weight_change(f"path:{models / 'a'}", f"path:{models / 'wide'}"))
-    assert np.isnan(weight_change(f"path:{models / 'a'}", f"random:path:{models / 'a'}"))
+    assert np.isnan(weight_change(f"path:{models / 'a'}", f"path:{models / 'wide'}").size)
+    assert np.isnan(weight_change(f"path:{models / 'a'}", f"random:path:{models / 'a'}").size)
 
 
 def test_a_model_between_two_has_the_weights_between_and_gives_them_back(models: Path) -> None:
@@ -78,3 +79,23 @@ def test_patterns(models: Path) -> None:
         matching_refs(f"path:{models}/nothing*")
     with pytest.raises(SpecError, match="name hub models one by one"):
         matching_refs("hub:bert-*")
+
+
+def test_one_threshold_tells_models_that_share_no_start() -> None:
+    assert not shares_no_start(0.0)
+    assert not shares_no_start(0.5)
+    assert not shares_no_start(float("nan"))
+    assert shares_no_start(1.0)
+    assert start_notices("zoo:base", {"zoo:near": Change(0.3, 0.2), "zoo:none": Change()}) == []
+    (told,) = start_notices("zoo:base", {"zoo:near": Change(0.3, 0.2), "zoo:far": Change(1.42, 0.98)})
+    assert "far was not trained from base" in told
+    assert "98 %" in told
+
+
+def test_apart_is_one_for_unrelated_weights_whatever_their_norms() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.standard_normal((2, 200, 200))
+    for scale in (0.1, 1.0, 10.0):
+        squares = [float((values**2).sum()) for values in (scale * second - first, first, scale * second)]
+        assert apartness(*squares) == pytest.approx(1.0, abs=0.02)
+    assert np.isnan(apartness(0.0, 0.0, 0.0))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.results.differences import COMPARED, banded_differences, differences_sentence, result_differences
+from core.results.differences import COMPARED, banded_differences, differences_sentence, result_differences, unlike
 from core.results.export import Result
 
 
@@ -72,3 +72,33 @@ def test_values_without_bands_say_so() -> None:
 
 def test_what_is_compared_is_named_in_the_studies() -> None:
     assert set(COMPARED) == {"rsa", "probe", "align", "weights"}
+
+
+@pytest.mark.parametrize(
+    ("study", "changed"),
+    [
+        ("rsa", {"measure": "cka-debiased"}), ("rsa", {"items": "mean"}), ("rsa", {"comparison": "spearman"}),
+        ("rsa", {"standardise": True}), ("probe", {"heads": "parser"}), ("align", {"items": "sentences"}),
+        ("align", {"split": "sentence"}), ("weights", {"label": "data"}),
+    ],
+)  # fmt: skip
+def test_other_measures_units_or_items_are_not_subtracted(study: str, changed: dict[str, object]) -> None:
+    spec = {"measure": "rsa", "items": "words", "comparison": "pearson", "heads": "corpus", "split": "word"}
+    tables = {
+        "rsa": rows([0.9, 0.2]), "weights": pd.DataFrame({"vector": ["norms"], "k": [2], "share": [0.5]}),
+        "probe": rows([0.9]).rename(columns={"similarity": "value"}).assign(probe="distance", metric="uuas"),
+        "align": pd.DataFrame({"group": ["models"], "method": ["ols"], "words": ["seen"], "nmse": [0.3]}),
+    }  # fmt: skip
+    one, two = (Result(study, {**spec, **more}, "", {COMPARED[study].table: tables[study]}) for more in ({}, changed))
+    assert len(result_differences(one, one))
+    assert unlike(one, one) == ""
+    assert result_differences(one, two).empty
+    (value,) = changed.values()
+    assert ("on" if value is True else str(value)) in unlike(one, two)
+
+
+def test_options_that_a_measure_does_not_read_and_other_texts_are_no_hindrance() -> None:
+    one = Result("rsa", {"measure": "cka", "kernel": "cosine", "corpus": "demo"}, "", {"similarity": rows([0.9])})
+    two = Result("rsa", {"measure": "cka", "kernel": "linear", "corpus": "b.txt"}, "", {"similarity": rows([0.2])})
+    assert unlike(one, two) == ""
+    assert len(result_differences(one, two)) == 1

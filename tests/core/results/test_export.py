@@ -22,6 +22,7 @@ from core.results.export import (
     table_parquet,
     write_result,
 )
+from core.results.references import cite
 from core.results.report import report_html
 
 
@@ -36,7 +37,7 @@ def result() -> Result:
         notices=("Mind the <b>null</b>.",),
         failures={"c": "not found"},
         methods="We did it.",
-        citations=("Someone 2020",),
+        citations=cite(["merchant2020"]),
     )
 
 

@@ -19,7 +19,8 @@ from core.rsa.headline import (
 )
 from core.rsa.spec import RsaSpec
 
-COLUMNS = ["model", "layer", "similarity", "low", "high", "null_low", "null_high", "relative_change", "scaled", "runs"]
+BAND = ["low", "high", "null_low", "null_high"]
+COLUMNS = ["model", "layer", "similarity", *BAND, "relative_change", "apart", "scaled", "runs"]
 
 
 def table(null: float = 0.01, width: float = 0.04, **curves: Any) -> pd.DataFrame:
@@ -33,6 +34,7 @@ def table(null: float = 0.01, width: float = 0.04, **curves: Any) -> pd.DataFram
             min(1.0, value + width),
             -null,
             null,
+            np.nan,
             np.nan,
             1.0,
             1,

@@ -21,6 +21,7 @@ from core.rsa import charts, study
 from core.rsa.headline import number
 from core.rsa.measures import Measure
 from core.rsa.spec import RsaSpec
+from core.rsa.view_headlines import curves_sentence
 from core.runs.runner import run, run_stages
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text
@@ -29,7 +30,7 @@ from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 ROOT = Path(__file__).parents[3]
 COLUMNS = ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
-CURVES = [*COLUMNS, "relative_change", "scaled", "runs"]
+CURVES = [*COLUMNS, "relative_change", "apart", "scaled", "runs"]
 PLACES = ("door", "room", "dog", "man", "things", "house", "bridge", "river")
 VERBS = ("opened", "went", "left", "saw", "held")
 
@@ -81,6 +82,20 @@ def _in_the_box(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _run(**changes: object) -> Result:
     settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "words": 200, "draws": 50, **changes}
     return study.run_study(RsaSpec(**settings), CORPORA)  # type: ignore[arg-type]
+
+
+def test_a_model_that_was_not_trained_from_the_base_changes_nothing_of_it() -> None:
+    result = _run(compare=("zoo:seed-1", "zoo:tuned-0"), references=False)
+    assert any("seed-1 was not trained from seed-0" in notice for notice in result.notices)
+    for sentence in (result.headline, curves_sentence(result)):
+        stranger, tuned = sentence.split("; ")[:2]
+        assert "seed-1" in stranger
+        assert "change" not in stranger
+        assert "tuned-0" in tuned
+        assert "changes only the top layer" in tuned
+    related = _run(references=False)
+    assert not any("not trained from" in notice for notice in related.notices)
+    assert "tuned-0 changes" in curves_sentence(related)
 
 
 def test_a_study_finds_the_layer_that_was_changed() -> None:
@@ -163,7 +178,9 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
             found.append(products.argmax(axis=1))
         return float(np.mean(found[0] == found[1]))
 
-    entry = Measure("nearest", "same nearest neighbour", nearest, "share of items with the same neighbour", "Nobody.")
+    entry = Measure(
+        "nearest", "same nearest neighbour", nearest, "share of items with the same neighbour", ("ding2021",)
+    )
     monkeypatch.setitem(study.MEASURES, "nearest", entry)
     result = _run(measure="nearest", references=False)
     top, first = result.table.iloc[-1], result.table.iloc[0]
@@ -172,7 +189,7 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
     assert top["null_low"] <= top["null_high"] < top["low"]
     assert "same nearest neighbour" in result.headline
     assert "jackknife" in result.methods
-    assert "Nobody." in result.citations
+    assert "ding2021" in [paper.key for paper in result.citations]
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(40)), encoding="utf8")
     command = ["rsa", "--compare", "zoo:tuned-0", "--corpus", str(text), "--no-references", "--measure", "nearest"]

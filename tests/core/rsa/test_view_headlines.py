@@ -38,6 +38,7 @@ def test_curves_in_short() -> None:
 
 def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:
     curves = table(parse_0=[0.99, 0.6], nli_0=[0.99, 0.7])
+    curves["apart"] = 0.1
     curves["relative_change"] = [0.3, 0.3, 0.1, 0.1]
     said = curves_sentence(result(curves, references=table(seed_1=[0.9, 0.55])))
     assert "Another seed: .55." in said  # at layer 1, which was named

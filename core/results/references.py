@@ -1,0 +1,129 @@
+"""A paper, written down once: its line in a list of references, its short form in a sentence, its BibTeX entry."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from core import __version__
+from core.errors import PalimpsestError
+
+VENUE = {"inproceedings": "booktitle", "article": "journal", "book": "publisher", "misc": "howpublished"}
+MOST_NAMED = 4  # authors that a line names; of more it names the first
+ACCENTS = {"\N{COMBINING ACUTE ACCENT}": "'", "\N{COMBINING GRAVE ACCENT}": "`", "\N{COMBINING DIAERESIS}": '"'}
+SPECIAL = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A paper, a book or a program.
+
+    Attributes:
+        key: What studies and BibTeX know it by.
+        year: None where unknown.
+        kind: The BibTeX entry's type, one of `VENUE`.
+        authors: "Family name, given names" of each; a name without a comma is a group's. Empty where unknown.
+        title: As printed.
+        venue: Conference, journal or publisher; "" where there is none, and for a preprint.
+        doi: "" where unknown.
+        arxiv: Identifier at arXiv; "" where unknown.
+        version: Of a program.
+    """
+
+    key: str
+    year: int | None
+    kind: str
+    authors: tuple[str, ...]
+    title: str
+    venue: str = ""
+    doi: str = ""
+    arxiv: str = ""
+    version: str = ""
+
+    @property
+    def short(self) -> str:
+        """As a sentence mentions it: "Hewitt & Manning 2019", "Tenney et al. 2019"; the title where nobody is named."""
+        return f"{self._names(2)} {self.year}" if self.authors else self.title
+
+    @property
+    def line(self) -> str:
+        """As a list of references gives it."""
+        named = f"{self._names(MOST_NAMED)} {self.year}" if self.authors else ""
+        place = f"doi:{self.doi}" if self.doi else f"arXiv {self.arxiv}" if self.arxiv else ""
+        version = f"Version {self.version}" if self.version else ""
+        parts = [part for part in (named, self.title, version, self.venue, place) if part]
+        return " ".join(part if part.endswith(("?", "!", ".")) else f"{part}." for part in parts)
+
+    def _names(self, most: int) -> str:
+        """Family names, or the first one's where there are more than `most`."""
+        families = [author.partition(",")[0] for author in self.authors]
+        if len(families) > most:
+            return f"{families[0]} et al."
+        return " & ".join(filter(None, (", ".join(families[:-1]), families[-1])))
+
+    def bibtex(self, note: str = "") -> str:
+        """The entry, with what `note` says of it."""
+        fields = {
+            "author": " and ".join(_escaped(name) if "," in name else f"{{{_escaped(name)}}}" for name in self.authors),
+            "title": f"{{{_escaped(self.title)}}}",  # braces: capitals stay as they are
+            VENUE[self.kind]: _escaped(self.venue),
+            "year": "" if self.year is None else str(self.year),
+            "doi": self.doi,
+            "eprint": self.arxiv,
+            "archiveprefix": "arXiv" if self.arxiv else "",
+            "note": _escaped(". ".join(filter(None, (f"Version {self.version}" if self.version else "", note)))),
+        }
+        lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
+        return f"@{self.kind}{{{self.key},\n{lines}\n}}"
+
+
+PALIMPSEST = Reference(
+    "palimpsest", 2026, "misc", ("the Palimpsest authors",),
+    "Palimpsest: what fine-tuning and pretraining seeds do to a Transformer", version=__version__,
+)  # fmt: skip
+
+
+@cache
+def registry() -> dict[str, Reference]:
+    """Every reference by its key."""
+    from core.results.bibliography import PAPERS
+
+    return {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
+
+
+def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
+    """The references of these keys, each once, in the order in which they are first named.
+
+    Raises:
+        PalimpsestError: If a key is not in the registry; names it.
+    """
+    named = tuple(dict.fromkeys(keys))
+    absent = [key for key in named if key not in registry()]
+    if absent:
+        raise PalimpsestError(f"No reference is called {absent[0]!r}: add it to core/results/bibliography.py.")
+    return tuple(registry()[key] for key in named)
+
+
+def bibtex(references: Iterable[Reference], study: str) -> str:
+    """The references and the program itself, as BibTeX: one entry each.
+
+    Args:
+        references: What the study cites.
+        study: Its name, for the program's entry.
+    """
+    entries = [reference.bibtex() for reference in dict.fromkeys(references) if reference != PALIMPSEST]
+    return "\n\n".join([*entries, PALIMPSEST.bibtex(f"Study: {study}")]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """The text as LaTeX: special characters escaped, letters with an accent as a command."""
+    return "".join(SPECIAL.get(letter) or _accented(letter) for letter in text)
+
+
+def _accented(letter: str) -> str:
+    parts = unicodedata.normalize("NFD", letter)
+    return f"{{\\{ACCENTS[parts[1]]}{parts[0]}}}" if len(parts) == 2 and parts[1] in ACCENTS else letter

@@ -1,0 +1,162 @@
+"""Words of a text that a model's tokenizer does not have: it reads them all as one unknown token.
+
+Nothing is run through a model. Each word of a text is cut once for each tokenizer, in a stage between the first, which
+reads the text and finds the models, and the tasks of a study.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar, runtime_checkable
+
+from core.models import load_tokenizer, locate, parse_ref, tokenizer_fingerprint
+from core.models.identity import identities
+from core.results.export import Result
+from core.results.names import short_names
+from core.results.numbers import text_of
+from core.runs.runner import Outputs
+from core.runs.tasks import Task, pure
+
+VERSION = 1  # raised when the share of the same words and tokenizer changes
+NOTED = 0.01  # a share from which a reader is told
+MOSTLY = 0.2  # a share above which no headline is said without it
+MOST_NAMED = 3  # models
+UNKNOWN = "unknown words"  # first part of a role
+NAMED_TEXTS = ("second text", "passage")  # roles that readers have a word for
+R = TypeVar("R", bound=Result)
+Sentences = Sequence[Sequence[str]]
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """What a first stage brings and models read."""
+
+    @property
+    def words(self) -> Sentences:
+        """The words of each sentence."""
+
+
+def unknown_share(ref: str, sentences: Sentences) -> float:
+    """The share of the words that the model's tokenizer does not have; 0 where there are no words.
+
+    Args:
+        ref: The model.
+        sentences: Words of each sentence.
+
+    Raises:
+        ModelError: If the tokenizer cannot be had.
+    """
+    counts = Counter(word for words in sentences for word in words if word)
+    if not counts:
+        return 0.0
+    unknown = _unknown_words(ref, tuple(sorted(counts)))
+    return sum(counts[word] for word in unknown) / sum(counts.values())
+
+
+def unknown_word_tasks(ready: Outputs) -> list[Task]:
+    """A task for each text that the first stage read and each tokenizer of its models.
+
+    Args:
+        ready: Outputs of the first stage.
+    """
+    return [
+        Task.of(
+            f"vocabulary of {refs[0]}", _share, role=(UNKNOWN, tokenizer, role), fleeting=True, ref=refs[0],
+            sentences=text.words,
+        )
+        for role, text in ready.values.items() if isinstance(text, Readable)
+        for tokenizer, refs in _readers(ready).items()
+    ]  # fmt: skip
+
+
+def with_unknown_words(result: R, ready: Outputs) -> R:
+    """The result with a notice of the words that its models' tokenizers do not have, and a caution above `MOSTLY`.
+
+    Args:
+        result: The study's.
+        ready: Outputs of the stages before its tasks.
+    """
+    readers = _readers(ready)
+    for role, share in ready.values.items():
+        if isinstance(role, tuple) and role[0] == UNKNOWN:
+            text = role[2] if role[2] in NAMED_TEXTS else "text"
+            result = with_unknown_share(result, readers[role[1]], share, text)
+    return result
+
+
+def with_unknown_share(result: R, refs: Sequence[str], share: float, text: str) -> R:
+    """The result with what a share of unknown words asks to be said.
+
+    Args:
+        result: The study's.
+        refs: Models that share a tokenizer.
+        share: Of the words that it does not have.
+        text: What was read, in a word.
+    """
+    if share < NOTED:
+        return result
+    models, part = _named(refs), text_of(share, "per cent")
+    notice = (
+        f"{part} of the words of the {text} are not in the vocabulary of {models}: all of them are read as one unknown "
+        "token, so what is measured on them says nothing about the words. Choose a text in the language and the field "
+        "that the model was trained on."
+    )
+    notices = (notice, *result.notices)
+    if share <= MOSTLY:
+        return replace(result, notices=notices)
+    caution = f"{models} cannot read {part} of the words of this {text}."
+    return replace(
+        result,
+        headline=f"{caution} {result.headline}".strip(),
+        caution=f"{caution} {result.caution}".strip(),
+        notices=notices,
+    )
+
+
+@pure("vectors.unknown_share")
+def _share(ref: str, sentences: Sentences) -> float:
+    return unknown_share(ref, sentences)
+
+
+def _readers(ready: Outputs) -> dict[str, tuple[str, ...]]:
+    """References by the fingerprint of their tokenizer."""
+    readers: dict[str, tuple[str, ...]] = {}
+    for ref, identity in identities(ready).items():
+        tokenizer = identity.content.split()[-1]
+        readers[tokenizer] = (*readers.get(tokenizer, ()), ref)
+    return readers
+
+
+def _named(refs: Iterable[str]) -> str:
+    trained = [ref for ref in refs if not parse_ref(ref).random] or list(refs)
+    names = list(short_names(trained).values())
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more models"]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:
+    """Those of the words, each given once, in which the tokenizer meets something that it does not have."""
+    from core.runs.store import current_store, key_of
+
+    file = locate(ref) / "tokenizer.json"
+    if parse_ref(ref).kind == "zoo" and file.is_file():  # of the box: trusted, and quicker to cut than to look up
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(file))
+        unknown = getattr(tokenizer.model, "unk_token", None)
+        cut = tokenizer.encode_batch([[word] for word in words], is_pretokenized=True)
+        return frozenset(word for word, encoded in zip(words, cut, strict=True) if unknown in encoded.tokens)
+
+    def look() -> dict[str, list[str]]:
+        from core.vectors.forward import cut_sentences
+
+        tokenizer = load_tokenizer(ref)
+        unknown = tokenizer.unk_token_id
+        cut = cut_sentences(tokenizer, [[word] for word in words])
+        return {"unknown": [word for word, pieces in zip(words, cut, strict=True) if unknown in pieces.inside]}
+
+    kept, _ = current_store().get_or_compute(key_of("unknown", VERSION, tokenizer_fingerprint(ref), words), look)
+    return frozenset(kept["unknown"])

@@ -1,0 +1,39 @@
+"""Reading a study's text: one count of sentences, what was read, wherever it is said."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.options.summary import summary
+from core.rsa import study
+from core.rsa.spec import RsaSpec
+from core.text.reading import read_text
+from tests.core.tiny_models import save_tiny
+
+TEXT = "\n".join(f"The man opened door number {number} of the old house quietly." for number in range(116)).encode()
+
+
+def test_fewer_sentences_than_asked_for_are_said_to_be() -> None:
+    corpus = read_text("upload:mine.txt", (), 200, TEXT)
+    assert len(corpus.sentences) == 116
+    (notice,) = corpus.notices
+    assert re.findall(r"\d+", notice) == ["116", "200"]
+    assert read_text("upload:mine.txt", (), 100, TEXT).notices == ()
+    assert read_text("upload:mine.txt", (), None, TEXT).notices == ()
+    assert read_text("demo", (), 200).notices == ()
+    assert len(read_text("demo", ("legal",), 100_000).notices) == 1
+
+
+@pytest.mark.parametrize(("corpus", "asked", "read"), [("demo", 60, 60), ("upload:mine.txt", 200, 116)])
+def test_line_caption_and_record_give_one_number(tmp_path: Path, corpus: str, asked: int, read: int) -> None:
+    """With few words sampled some sentences hold none of them; they were read all the same."""
+    model = f"path:{save_tiny(tmp_path / 'tiny', 'bert', max_position_embeddings=512)}"
+    spec = RsaSpec(model, (model,), corpus=corpus, sentences=asked, words=40, draws=20, references=False)
+    result = study.run_study(spec, {"upload:mine.txt": TEXT})
+    assert result.sentences_read == result.provenance["corpus"]["sentences"] == read
+    assert f"{read} sentences of {corpus}" in result.methods
+    assert f"{read} sentences" in summary(spec, result.sentences_read)
+    assert any(str(asked) in notice and "asked for" in notice for notice in result.notices) == (read < asked)

@@ -1,0 +1,142 @@
+"""Words that a tokenizer does not have: counted without a forward pass, told on every page that reads text."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.commands.study import STUDIES
+from core.models.identity import Identity
+from core.options import options_of
+from core.probes.sentences import SentenceSpec, run_sentences
+from core.results.export import Result
+from core.rsa import study
+from core.rsa.spec import RsaSpec
+from core.rsa.tokens import TokenMapSpec, run_study
+from core.runs.runner import Outputs, run_stages
+from core.runs.store import Store, using
+from core.text.corpora import Corpus, Sentence
+from core.vectors import vocabulary
+from core.vectors.vocabulary import MOSTLY, unknown_share, unknown_word_tasks, with_unknown_words
+from tests.core.tiny_models import save_tiny
+
+READ = ("the", "man", "opened", "the", "door")
+STRANGE = ("η", "γλώσσα", "είναι", "όμορφη", "door")
+READS_TEXT = {"corpus", "passage"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("models")
+    return {kind: f"path:{save_tiny(folder / kind, kind)}" for kind in ("bert", "gpt2", "t5")}
+
+
+@pytest.fixture
+def lacking(tmp_path: Path) -> str:
+    """A model whose vocabulary is its letters `d`, `o`, `r` and the word `door` alone."""
+    folder = save_tiny(tmp_path / "lacking", "bert")
+    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf8"))
+    kept = {"door", "d", *(token["content"] for token in content["added_tokens"])}
+    words = [word for word in content["model"]["vocab"] if word in kept]
+    content["model"]["vocab"] = {word: content["model"]["vocab"][word] for word in [*words, "<unk>"]}
+    content["model"]["vocab"].setdefault("door", 80)
+    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf8")
+    return f"path:{folder}"
+
+
+@pytest.mark.parametrize(("kind", "share"), [("bert", 0.4), ("t5", 0.4), ("gpt2", 0.0)])
+def test_the_share_is_of_all_words_and_byte_level_tokenizers_know_every_word(models, kind, share) -> None:
+    assert unknown_share(models[kind], [READ, STRANGE]) == pytest.approx(share, abs=0.001)
+    assert unknown_share(models[kind], [READ, READ]) == 0.0
+    assert unknown_share(models[kind], [(), ("",)]) == 0.0
+
+
+def test_a_model_of_the_box_is_counted_like_any_other(models, monkeypatch, tmp_path) -> None:
+    save_tiny(tmp_path / "models" / "seed-0", "bert")
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(tmp_path))
+    assert unknown_share("zoo:seed-0", [READ, STRANGE]) == unknown_share(models["bert"], [READ, STRANGE])
+
+
+def test_it_is_stored_and_looked_up_without_the_tokenizer(models, monkeypatch) -> None:
+    first = unknown_share(models["bert"], [READ, STRANGE])
+    monkeypatch.setattr(vocabulary, "load_tokenizer", lambda ref: pytest.fail("loaded again"))
+    assert unknown_share(models["bert"], [STRANGE, READ]) == first
+
+
+def _ready(share: float, role: str = "text") -> Outputs:
+    refs = ("zoo:a", "random:zoo:a", "hub:org/b")
+    known = {("identity", ref): Identity(ref, "weights words", 3, 32, "bert") for ref in refs}
+    return Outputs({**known, (vocabulary.UNKNOWN, "words", role): share}, {}, 0, 0.0)
+
+
+@pytest.mark.parametrize(("share", "notices", "cautioned"), [(0.001, 0, False), (0.1, 1, False), (0.93, 1, True)])
+def test_a_notice_names_share_and_models_and_a_headline_begins_with_it(share, notices, cautioned) -> None:
+    result = with_unknown_words(Result("rsa", {}, "It changes.", {"main": pd.DataFrame()}), _ready(share))
+    assert len(result.notices) == notices
+    assert all(part in "".join(result.notices) for part in (f"{100 * share:.0f} %", "a and b") if notices)
+    assert "random" not in "".join(result.notices)
+    assert bool(result.caution) == cautioned == (share > MOSTLY)
+    assert result.headline == f"{result.caution} It changes.".strip()
+
+
+def test_every_study_that_reads_text_asks_for_it(monkeypatch) -> None:
+    asked: dict[str, Any] = {}
+
+    class Seen(Exception):
+        pass
+
+    def seen(first, then, *, between=None, **options):
+        asked[command] = between
+        raise Seen
+
+    for command, (path, _) in STUDIES.items():
+        module = import_module(path)
+        monkeypatch.setattr(module, "run_stages", seen)
+        if not READS_TEXT & {option.name for option in options_of(module.Spec)}:
+            continue
+        with pytest.raises(Seen):
+            module.run_study(module.Spec())
+        assert asked[command] is unknown_word_tasks, command
+    assert {"rsa", "tokens", "swap", "probe", "probe edges", "align", "align stitch", "align protocol"} <= set(asked)
+
+
+def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> None:
+    words = ("door", "man", "went", "room", "dog")
+    sentences = tuple(Sentence((*words[: 3 + number % 3], words[number % 5])) for number in range(40))
+    texts = {"demo": Corpus("demo", sentences)}
+    spec = RsaSpec(lacking, (models["bert"],), references=False, words=100, draws=20)
+    result = study.run_study(spec, texts)
+    share = unknown_share(lacking, [sentence.words for sentence in sentences])
+    assert share > MOSTLY
+    assert result.headline.startswith(result.caution)
+    assert f"lacking cannot read {100 * share:.0f} % of the words" in result.caution
+    assert sum("vocabulary of lacking" in notice for notice in result.notices) == 1
+    assert study.run_study(replace_base(spec, models["bert"]), texts).caution == ""
+
+
+def replace_base(spec: RsaSpec, base: str) -> RsaSpec:
+    return RsaSpec(base, (base,), references=False, words=spec.words, draws=spec.draws)
+
+
+def test_passages_and_typed_sentences_too(lacking) -> None:
+    drawn = run_study(TokenMapSpec((lacking,), passage="the man went out to his old dog", question="", answer=""))
+    assert drawn.headline.startswith("lacking cannot read 100 % of the words of this passage")
+    read = run_sentences(SentenceSpec(lacking, (0,), words=READ, heads=(2, 3, 0, 5, 3), keep=(True,) * 5))
+    assert read.caution.startswith("lacking cannot read 80 % of the words of this sentence")
+
+
+def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path) -> None:
+    """The tasks of a study are the same as before; what is stored is found whole."""
+    spec = RsaSpec(models["bert"], (models["bert"],), references=False, words=100, draws=20)
+    texts = {"demo": Corpus("demo", (Sentence(READ), Sentence(STRANGE)) * 8)}
+    with using(Store(tmp_path)):
+        study.run_study(spec, texts)
+        first = study.prepare(spec, texts)
+        ready, outputs = run_stages(first, lambda ready: study.plan(spec, ready), between=unknown_word_tasks)
+    assert outputs.stored == len(study.plan(spec, ready)) == 1
+    assert any(isinstance(role, tuple) and role[0] == vocabulary.UNKNOWN for role in ready.values)
