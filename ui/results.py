@@ -111,10 +111,10 @@ def in_words(table: pd.DataFrame) -> pd.DataFrame:
 def _column(values: pd.Series, name: str, digits: int) -> Any:
     """A column's label and meaning; decimals of its numbers."""
     column = str(values.name)
-    about = {"label": label_of(name, column), "help": meaning(name, column)}
+    label, explained_as = label_of(name, column), meaning(name, column)
     if values.dtype.kind == "f":
-        return st.column_config.NumberColumn(**about, format=f"%.{digits}f")
-    return st.column_config.Column(**about)
+        return st.column_config.NumberColumn(label, help=explained_as, format=f"%.{digits}f")
+    return st.column_config.Column(label, help=explained_as)
 
 
 def show_method(result: Result, caveats: str, formulas: dict[str, str] | None = None) -> None:
