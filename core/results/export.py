@@ -70,7 +70,8 @@ class Result:
     @property
     def sentences_read(self) -> int | None:
         """How many sentences of the text were read; None for a study of weights alone."""
-        return self.provenance.get("corpus", {}).get("sentences")
+        count: int | None = self.provenance.get("corpus", {}).get("sentences")
+        return count
 
 
 class ExportError(PalimpsestError):

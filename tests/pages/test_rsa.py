@@ -33,10 +33,10 @@ def test_the_line_above_the_figure_says_how_many_sentences_were_read(tmp_path) -
     text.write_text("\n".join(f"The man opened door number {number}." for number in range(23)), encoding="utf8")
     app = open_page(PAGE, **{**SMALL, "sentences": "40", "corpus": str(text)})
     assert not app.exception
-    assert "short.txt, 23 sentences" in app.expander[0].label
+    assert "txt, 23 sentences;" in app.expander[0].label
     assert "23 sentences of" in sentences(app)
     assert "40 were asked for" in sentences(app)
-    assert "20 sentences" in open_page(PAGE, **SMALL).expander[0].label
+    assert "demo, 20 sentences;" in open_page(PAGE, **SMALL).expander[0].label
 
 
 def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line() -> None:
