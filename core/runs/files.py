@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -146,6 +147,17 @@ def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str
             if identity(folder) == before:  # else another process has just begun new ones
                 set_aside(folder, error, say)
     raise StoreError(f"The store in {folder} is damaged and cannot be set aside; remove that folder.")
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether a full disk or quota is at the bottom of it: the error itself, or one that it came from."""
+    while error is not None:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def is_damage(error: Exception) -> bool:

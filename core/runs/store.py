@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import os
 import shutil
 import sqlite3
@@ -285,7 +284,7 @@ class Store:
 
     def _recover(self, error: Exception) -> None:
         """After trouble: say what it was; where the books are damaged or gone, begin new ones."""
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "full" in str(error):
+        if files.is_full(error):
             self._say(
                 f"The disk is full: results are shown but not kept in {self.folder}. "
                 "Free some space, or empty the store with `python -m core store clear`."

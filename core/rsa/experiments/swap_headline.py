@@ -32,10 +32,8 @@ def needed_layers(rows: pd.DataFrame) -> tuple[list[int], list[int]]:
 
 
 def make_headline(tables: dict[str, pd.DataFrame]) -> str:
-    """What one layer costs, a sentence per model or a count where there are many; or that nothing was exchanged."""
+    """What one layer costs, a sentence per model or a count where there are many."""
     own, table = tables["own"], tables["swap"]
-    if table.empty:
-        return "No layer could be exchanged; the reasons are below."
     names = short_names(tuple(own["model"]))
     clauses = [
         _about(names[row["model"]], row, table[table["model"] == row["model"]])
@@ -67,8 +65,6 @@ def make_notices(tables: dict[str, pd.DataFrame]) -> list[str]:
     """What a reader must know: whose answers, scores near chance, changes too large for a fine-tune."""
     own = tables["own"]
     notices: list[str] = []
-    if own.empty:
-        return notices
     parsed = [str(name) for name in own.loc[own["answers"] == PARSE, "model"]]
     if parsed:
         notices.append(

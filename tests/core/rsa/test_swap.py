@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.errors import ModelError
+from core.commands.main import main as command
+from core.errors import ModelError, TaskError
 from core.models import load_tokenizer
 from core.rsa.experiments import exchanging, pairing, swapping
 from core.rsa.experiments.examples import chance, read_examples
@@ -164,6 +165,14 @@ def test_models_without_a_task_that_can_be_scored_are_refused_in_a_sentence() ->
     assert "no head that labels" in found.refused["zoo:seed-1"]
     assert list(found.heads) == ["zoo:pos-0"]
     assert found.truth == {"words": "the text's own"} or "sentence" in found.truth
+
+
+def test_where_nothing_can_be_scored_the_study_fails_and_says_why(tmp_path: Path) -> None:
+    arguments = ["swap", "--compare", "zoo:seed-1", "zoo:nli-0", "--out", str(tmp_path / "out")]
+    assert command(arguments) != 0
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(TaskError, match=r"(?s)no head that labels.*it knows contradiction"):
+        run_study(SwapSpec(compare=("zoo:seed-1", "zoo:nli-0")))
 
 
 def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:

@@ -25,6 +25,7 @@ import pytest
 
 import core.runs.store
 from core.errors import StoreError
+from core.runs import files as store_files
 from core.runs import flight
 from core.runs.flight import SingleFlight
 from core.runs.store import INLINE_BYTES, Store, StoreWarning, current_store, default_store, key_of, using
@@ -387,6 +388,30 @@ def test_another_trouble_is_said_too(store: Store, monkeypatch: pytest.MonkeyPat
         store.info()
     with pytest.raises(StoreError, match="cannot be emptied"):
         store.clear()
+
+
+def test_a_folder_named_full_is_not_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "fulltext-store")
+
+    def refuse(partial: str, path: str) -> None:
+        raise OSError(errno.EROFS, f"Read-only file system: {path}")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.warns(StoreWarning, match="does not answer"):
+        assert not store.put("key", LARGE)
+    assert not any("The disk is full" in notice for notice in store.notices)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_under_another_error_is_a_full_disk(number: int) -> None:
+    try:
+        try:
+            raise OSError(number, os.strerror(number))
+        except OSError as reason:
+            raise sqlite3.OperationalError("disk I/O error") from reason
+    except sqlite3.OperationalError as error:
+        assert store_files.is_full(error)
+    assert not store_files.is_full(sqlite3.OperationalError("database or disk is full of something"))
 
 
 @pytest.mark.parametrize("blocked", ["store", "store/values"])
