@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 import time
 import warnings
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from core.runs.files import is_full
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,17 @@ def trim(cache: Any) -> None:
             cache._cull(time.time(), sql, cleanup, limit=cache.cull_limit)
 
 
-def clear(cache: Any) -> None:
-    """Throw every entry away, and every file that a crash left behind."""
-    cache.clear()
+def clear(cache: Any, folder: Path) -> None:
+    """Throw every entry away, files that a crash left behind, and damaged books; on a full disk the folder itself."""
+    for path in folder.parent.glob(f"{folder.name}.damaged-*"):
+        shutil.rmtree(path)
+    try:
+        cache.clear()
+    except (OSError, sqlite3.Error) as error:
+        if not is_full(error):  # else the books have no room even to forget
+            raise
+        shutil.rmtree(folder)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of each such file, and removes it
         cache.check(fix=True)
