@@ -72,3 +72,17 @@ def test_values_without_bands_say_so() -> None:
 
 def test_what_is_compared_is_named_in_the_studies() -> None:
     assert set(COMPARED) == {"rsa", "probe", "align", "weights"}
+
+
+def lopsided(value: float, below: float, above: float) -> pd.DataFrame:
+    return rows([value]).assign(low=value - below, high=value + above)
+
+
+def test_each_end_comes_from_the_ends_that_lead_there() -> None:
+    """MOVER: down from the second's lower and the first's upper end, up from the other two."""
+    first, second = lopsided(0.5, below=0.12, above=0.04), lopsided(0.7, below=0.03, above=0.05)
+    found = banded_differences(first, second, ("model", "layer"), "similarity").iloc[0]
+    assert found["low"] == pytest.approx(0.2 - 0.05)
+    assert found["high"] == pytest.approx(0.2 + 0.13)
+    back = banded_differences(second, first, ("model", "layer"), "similarity").iloc[0]
+    assert (back["low"], back["high"]) == pytest.approx((-found["high"], -found["low"]))
