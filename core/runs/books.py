@@ -14,6 +14,8 @@ from typing import Any
 
 from core.runs.files import is_full
 
+CLOCK_SECONDS = 60.0  # a clock that is set right by less than that has not gone back
+
 
 @dataclass(frozen=True)
 class StoreInfo:
@@ -61,11 +63,22 @@ def drop(cache: Any, keys: Iterable[str]) -> None:
 
 def trim(cache: Any) -> None:
     """Evict, one at a time, until the size is within the limit; the newest entry stays."""
-    for _ in range(len(cache) - 1):
+    for number in range(len(cache) - 1):
         if cache.volume() <= cache.size_limit:
             return
+        if not number:
+            _follow_clock(cache)
         with cache._transact() as (sql, cleanup):
             cache._cull(time.time(), sql, cleanup, limit=cache.cull_limit)
+
+
+def _follow_clock(cache: Any) -> None:
+    """After a clock went back, what was used "later" than now would stay, and all that comes would leave first."""
+    ((latest,),) = cache._sql("SELECT MAX(access_time) FROM Cache").fetchall()
+    now = time.time()
+    if latest > now + CLOCK_SECONDS:
+        back = latest - now + CLOCK_SECONDS
+        cache._sql("UPDATE Cache SET access_time = access_time - ? WHERE access_time > ?", (back, now))
 
 
 def clear(cache: Any, folder: Path) -> None:

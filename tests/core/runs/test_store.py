@@ -404,13 +404,9 @@ def test_a_folder_named_full_is_not_a_full_disk(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_under_another_error_is_a_full_disk(number: int) -> None:
-    try:
-        try:
-            raise OSError(number, os.strerror(number))
-        except OSError as reason:
-            raise sqlite3.OperationalError("disk I/O error") from reason
-    except sqlite3.OperationalError as error:
-        assert store_files.is_full(error)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.__cause__ = OSError(number, os.strerror(number))
+    assert store_files.is_full(error)
     assert not store_files.is_full(sqlite3.OperationalError("database or disk is full of something"))
 
 

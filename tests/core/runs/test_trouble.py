@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,7 @@ import pytest
 from core.commands.main import main as command
 from core.runs.store import Store, StoreWarning
 
+ROOT = Path(__file__).parents[3]
 VALUE = {"x": np.arange(20_000.0)}
 
 
@@ -89,3 +88,49 @@ def test_a_study_on_a_full_disk_says_its_result_and_leaves_no_half_of_it(
     assert "parse-0" in said.out, "the result is said before anything is written"
     assert "No space left on device" in said.err
     assert sorted(path.name for path in small_disk.iterdir() if path.name != "store") == ["filler"]
+
+
+def test_a_clock_that_goes_back_does_not_make_new_results_leave_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path, size_limit=2**21)
+    tomorrow = time.time() + 86_400
+    with monkeypatch.context() as patched:
+        patched.setattr("diskcache.core.time.time", lambda: tomorrow)
+        for number in range(30):
+            store.put(f"old {number}", VALUE)
+    for number in range(5):
+        store.put(f"new {number}", VALUE)
+    assert all(f"new {number}" in store for number in range(5))
+    assert sum(f"old {number}" in store for number in range(30)) > 3
+    assert store.get("new 0") is not None
+
+
+TWO = """
+import sys
+from pathlib import Path
+import numpy as np
+from core.runs.store import Store
+store, name = Store(Path(sys.argv[1]), size_limit=2**22), sys.argv[2]
+computed = 0
+for number in range(40):
+    def compute():
+        global computed
+        computed += 1
+        return {"x": np.full(5_000, number)}
+    value, _ = store.get_or_compute(f"shared {number}", compute)
+    assert (value["x"] == number).all()
+    store.put(f"{name} {number}", {"x": np.full(5_000, number)})
+    if number % 10 == 9 and name == "b":
+        store.clear()
+print(computed)
+"""
+
+
+def test_two_processes_on_one_store_serve_nothing_wrong_while_one_of_them_empties_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", "-c", TWO, str(tmp_path)]
+    running = [subprocess.Popen([*command, name], cwd=ROOT, stdout=subprocess.PIPE, text=True) for name in "ab"]
+    computed = [int(process.communicate(timeout=60)[0]) for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert 40 <= sum(computed) <= 80
+    assert Store(tmp_path).info().entries > 0 or Store(tmp_path).put("key", VALUE)
