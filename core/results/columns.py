@@ -45,8 +45,8 @@ COLUMNS: Mapping[str, str] = {
     "runs": "how many fine-tuning runs the row is the mean of",
     # probes
     "probe": "what was probed: distance or depth (with control: of random trees), heads, label or pos",
-    "metric": "the score: uuas, uas, root, accuracy and unseen (per cent); dspr and nspr (rank correlations); bits (a label); with "
-    "selectivity: on real less on control trees",
+    "metric": "the score: uuas, uas, root, accuracy and unseen (per cent); dspr and nspr (rank correlations); "
+    "bits (a label); with selectivity: on real less on control trees",
     "value": "the score, in the metric's unit",
     "dev": "the score on development sentences, by which layers are chosen (the metric's unit)",
     "probes": "probes that the score is the mean of: other initial maps, or other control trees",
@@ -67,8 +67,8 @@ COLUMNS: Mapping[str, str] = {
     "edges.dev": "accuracy on development sentences, by which layers are chosen (per cent)",
     "edges.probes": "draws of control labels that the score is the mean of; 1 for real labels",
     "edges.sd": "standard deviation of the score over those draws (the metric's unit)",
-    "edge_margins.rival": "what explains the labels more plainly: majority, word identity, position only, or the reference of "
-    "an untrained model",
+    "edge_margins.rival": "what explains the labels more plainly: majority, word identity, position only, or "
+    "the reference of an untrained model",
     "kilobits": "online code length of all training labels (kilobits)",
     "uniform_kilobits": "length of the uniform code of as many labels (kilobits)",
     "compression": "how many times shorter the online code is than the uniform one",
