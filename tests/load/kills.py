@@ -26,7 +26,7 @@ SMALL = ("--sentences", "40")
 STUDIES: dict[str, tuple[str, ...]] = {
     "rsa": (*SMALL, "--words", "200", "--draws", "50"),
     "tokens": (),
-    "swap": (*SMALL, "--noises", "2", "--draws", "20"),
+    "swap": (*SMALL, "--compare", "zoo:pos-0", "zoo:parse-0", "--noises", "2", "--no-frozen", "--draws", "20"),
     "truth": SMALL,
     "training": (*SMALL, "--words", "200", "--draws", "20"),
     "probe": ("--sentences", "120", "--epochs", "2", "--seeds", "1", "--controls", "1", "--draws", "20"),
