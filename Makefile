@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test load screenshots lint types zoo answers clean
+.PHONY: app test load kills screenshots lint types zoo answers clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
@@ -20,6 +20,10 @@ test: $(VENV)/dev.stamp
 # Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory.
 load: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.load $(LOAD_ARGS)
+
+# Every study killed at random moments and started again, against an undisturbed run; an hour or so on two cores.
+kills: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.load.kills $(KILLS_ARGS)
 
 # Every page and view at 1280 and 420 pixels, light and dark, into out/screenshots: to be looked at.
 screenshots: $(VENV)/dev.stamp

@@ -63,7 +63,7 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
         ExportError: If the folder cannot be made or written.
     """
     from core.commands.pair_page import draw, make_figures, make_page
-    from core.results.export import ExportError, result_json, table_csv
+    from core.results.export import result_json, table_csv, write_folder
 
     charts = make_figures(parts)
     figures = draw(charts)
@@ -73,15 +73,7 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
         if part.result is not None:
             files[f"{part.name}/result.json"] = result_json(part.result)
             files |= {f"{part.name}/{name}.csv": table_csv(table) for name, table in part.result.tables.items()}
-    try:
-        for name, content in files.items():
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            (out / name).write_bytes(content)
-    except OSError as error:
-        raise ExportError(
-            f"The report could not be written to {out}: {error.strerror}. Choose another --out."
-        ) from error
-    return [out / name for name in files]
+    return write_folder(out, files)
 
 
 def _say(name: str) -> None:

@@ -25,6 +25,10 @@ COMMANDS = {
 }
 
 
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM)."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Errors for the user go to stderr in one sentence."""
     argv = list(sys.argv[1:] if argv is None else argv)
@@ -36,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PalimpsestError as error:
         print(f"palimpsest: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("palimpsest: stopped; what was computed is kept, the same command goes on from there.", file=sys.stderr)
-        return 130
+        return 143 if isinstance(stop, Terminated) else 130
 
 
 def all_commands() -> dict[str, str]:

@@ -16,9 +16,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     store = default_store()
     if arguments.action == "clear":
-        entries = store.info().entries
         store.clear()
-        print(f"Cleared {entries:,} entries from {store.info().folder}.")
+        print(f"Cleared {store.folder}.")
         return 0
     info = store.info()
     print(f"folder   {info.folder}")

@@ -138,11 +138,11 @@ def main(command: str, arguments: argparse.Namespace) -> int:
         result = study.run_study(spec, store=store, executor=executor, progress=seen)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    extra: Callable[[Result], Mapping[str, bytes]] = getattr(study, "extra_files", lambda result: {})
-    files = write_result(result, study.figures(result), arguments.out, extra(result))
-    print(result.headline)
+    print(result.headline, flush=True)  # before anything is written: a full disk takes no result away
     for sentence in (*result.notices, *result.failures.values()):
         print(f"note: {sentence}", file=sys.stderr)
+    extra: Callable[[Result], Mapping[str, bytes]] = getattr(study, "extra_files", lambda result: {})
+    files = write_result(result, study.figures(result), arguments.out, extra(result))
     came = f" ({seen.shipped} came with the box)" if seen.shipped else ""
     seconds = time.monotonic() - began
     print(f"{seen.stored} of {seen.total} tasks were stored{came}; {seconds:.1f} s.", file=sys.stderr)

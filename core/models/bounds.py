@@ -40,6 +40,7 @@ MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a
 _SINES = ("roformer", "distilbert")
 _NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
 _UNSET = frozenset({"max_relative_positions"})  # -1 stands for "as many as there are positions"
+_POSITIVE = ("rope_theta", "rotary_emb_base")  # the base of a power, and below a fraction line
 _REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
 
 
@@ -47,8 +48,8 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
     """Refuse numbers that no model has, and fields of another kind than their readers take for granted.
 
     Raises:
-        ModelError: If a number is too large, negative where it is a size, or not finite; if `architectures` is no
-            list of names or `vocab_size` no whole number.
+        ModelError: If a number is too large, negative where it is a size, not finite, or no base of rotations; if
+            `architectures` is no list of names or `vocab_size` no whole number.
     """
     pairs = walk(config)
     if len(pairs) > MOST_ITEMS:
@@ -61,6 +62,8 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
         if not least <= value <= bound:  # NaN is neither
             shown = value if isinstance(value, float) or abs(value) < 10**15 else "a number of many digits"
             raise ModelError(f"{source} claims {key[:100]} = {shown}, which no model has: is it damaged?")
+        if value <= 0 and key.endswith(_POSITIVE):
+            raise ModelError(f"{source} claims {key[:100]} = {value}; rotations need a base above 0: is it damaged?")
     positions: Any = config.get("max_position_embeddings")
     width: Any = config.get("hidden_size", config.get("dim"))
     numbers = isinstance(positions, int) and isinstance(width, int)

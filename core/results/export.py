@@ -10,6 +10,8 @@ import io
 import json
 import platform
 import re
+import secrets
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -180,12 +182,45 @@ def write_result(
         files["table.csv" if number == 0 else f"{name}.csv"] = table_csv(table)
     for number, (name, chart) in enumerate(figures.items()):
         files["figure.svg" if number == 0 else f"{name}.svg"] = chart_svg(chart)
-    files |= extra or {}
+    return write_folder(out, files | dict(extra or {}))
+
+
+def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write files by name so that nobody who reads the folder sees a part of them.
+
+    They are written beside their place and moved there. A new folder comes into being with all of its files; in one
+    that is there already, the first file leaves before the others are replaced and comes last: where it lies, all lie.
+
+    Returns:
+        The files written, in order.
+
+    Raises:
+        ExportError: If the folder cannot be made or written; what was there before is as it was.
+    """
+    beside = out if out.is_dir() else out.parent
+    partial = beside / f".{out.name}.{secrets.token_hex(4)}.part"
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (out / name).write_bytes(content)
+        try:
+            for name, content in files.items():
+                (partial / name).parent.mkdir(parents=True, exist_ok=True)
+                (partial / name).write_bytes(content)
+            _move_files(partial, out, list(files))
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         reason = f"The result could not be written to {out}: {error.strerror}. Choose another --out."
         raise ExportError(reason) from error
     return [out / name for name in files]
+
+
+def _move_files(partial: Path, out: Path, names: list[str]) -> None:
+    """The whole folder at once where there is none; else file by file, the first one last."""
+    try:
+        partial.rename(out)
+    except OSError:
+        if not out.is_dir():
+            raise
+        (out / names[0]).unlink(missing_ok=True)
+        for name in (*names[1:], names[0]):
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).replace(out / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 import time
 import warnings
@@ -10,6 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from core.runs.files import is_full
+
+CLOCK_SECONDS = 60.0  # a clock that is set right by less than that has not gone back
 
 
 @dataclass(frozen=True)
@@ -58,16 +63,35 @@ def drop(cache: Any, keys: Iterable[str]) -> None:
 
 def trim(cache: Any) -> None:
     """Evict, one at a time, until the size is within the limit; the newest entry stays."""
-    for _ in range(len(cache) - 1):
+    for number in range(len(cache) - 1):
         if cache.volume() <= cache.size_limit:
             return
+        if not number:
+            _follow_clock(cache)
         with cache._transact() as (sql, cleanup):
             cache._cull(time.time(), sql, cleanup, limit=cache.cull_limit)
 
 
-def clear(cache: Any) -> None:
-    """Throw every entry away, and every file that a crash left behind."""
-    cache.clear()
+def _follow_clock(cache: Any) -> None:
+    """After a clock went back, what was used "later" than now would stay, and all that comes would leave first."""
+    ((latest,),) = cache._sql("SELECT MAX(access_time) FROM Cache").fetchall()
+    now = time.time()
+    if latest > now + CLOCK_SECONDS:
+        back = latest - now + CLOCK_SECONDS
+        cache._sql("UPDATE Cache SET access_time = access_time - ? WHERE access_time > ?", (back, now))
+
+
+def clear(cache: Any, folder: Path) -> None:
+    """Throw every entry away, files that a crash left behind, and damaged books; on a full disk the folder itself."""
+    for path in folder.parent.glob(f"{folder.name}.damaged-*"):
+        shutil.rmtree(path)
+    try:
+        cache.clear()
+    except (OSError, sqlite3.Error) as error:
+        if not is_full(error):  # else the books have no room even to forget
+            raise
+        shutil.rmtree(folder)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of each such file, and removes it
         cache.check(fix=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -12,7 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from core.errors import StoreError
 
@@ -22,6 +23,19 @@ FILENAME = re.compile(r"[0-9a-f]{2}[/\\][0-9a-f]{30}\.safetensors")
 ATTEMPTS = 10
 BOOKS = "cache.db"  # diskcache's name for its database
 BROKEN = frozenset({"SQLITE_ERROR", "SQLITE_IOERR_SHORT_READ"})  # tables gone, a file cut short
+
+
+class NoBooks:
+    """Stands for books that could not be opened because the disk is full: every use says so."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def __contains__(self, key: str) -> bool:
+        return bool(self.has_key)
+
+    def __len__(self) -> int:
+        return int(self.count)
 
 
 def checksum(payload: bytes) -> bytes:
@@ -126,8 +140,10 @@ def identity(folder: Path) -> int | None:
         return None
 
 
-def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]) -> Books:
+def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]) -> Books | NoBooks:
     """What `opener` makes of the folder; books that are damaged are set aside and new ones begun.
+
+    Where they cannot be opened because the disk is full, `NoBooks`: nothing is found and nothing kept.
 
     Raises:
         StoreError: If the folder cannot be made or written, or damaged books cannot be moved.
@@ -139,6 +155,8 @@ def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str
             make_private_folder(folder)
             return opener(folder)
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+            if is_full(error):
+                return NoBooks()
             if not is_damage(error):
                 raise StoreError(
                     f"The store in {folder} cannot be opened ({error}); name another folder in PALIMPSEST_STORE."
@@ -146,6 +164,17 @@ def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str
             if identity(folder) == before:  # else another process has just begun new ones
                 set_aside(folder, error, say)
     raise StoreError(f"The store in {folder} is damaged and cannot be set aside; remove that folder.")
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether a full disk or quota is at the bottom of it: the error itself, or one that it came from."""
+    while error is not None:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def is_damage(error: Exception) -> bool:

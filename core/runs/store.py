@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import os
-import shutil
 import sqlite3
 import threading
 import warnings
@@ -241,9 +239,9 @@ class Store:
     def clear(self) -> None:
         """Throw everything away, what was set aside as damaged included."""
         try:
-            books.clear(self._values)
-            for path in self.folder.glob("*.damaged-*"):
-                shutil.rmtree(path)
+            books.clear(self._values, self._values_folder)
+            if files.identity(self._values_folder) is None:
+                self._open_values()
         except TROUBLE as error:
             raise StoreError(f"The store in {self.folder} cannot be emptied ({error}); remove that folder.") from error
 
@@ -285,7 +283,9 @@ class Store:
 
     def _recover(self, error: Exception) -> None:
         """After trouble: say what it was; where the books are damaged or gone, begin new ones."""
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "full" in str(error):
+        if files.is_full(error):
+            if isinstance(self._values, files.NoBooks):  # there may be room by now
+                self._open_values()
             self._say(
                 f"The disk is full: results are shown but not kept in {self.folder}. "
                 "Free some space, or empty the store with `python -m core store clear`."

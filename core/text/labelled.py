@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import io
 from pathlib import Path
 
 from core.errors import CorpusError
@@ -29,13 +29,15 @@ def read_labelled(path: str = "") -> Labelled:
     if not file.is_file():
         raise CorpusError(f"No labelled sentences at {file}; give a file of lines `label<TAB>sentence`.")
     pairs = []
-    with file.open(encoding="utf8", newline="") as handle:
-        for number, row in enumerate(csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
-            if len(row) != 2:
-                raise CorpusError(
-                    f"{file.name}, line {number}: expected `label<TAB>sentence`, found {len(row)} columns."
-                )
-            pairs.append((row[1], row[0]))
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{file.name} cannot be read as UTF-8 text ({error}); save it so.") from error
+    for number, line in enumerate(io.StringIO(text), start=1):
+        row = line.removesuffix("\n").split("\t")
+        if len(row) != 2:
+            raise CorpusError(f"{file.name}, line {number}: expected `label<TAB>sentence`, found {len(row)} columns.")
+        pairs.append((row[1], row[0]))
     if not pairs:
         raise CorpusError(f"{file.name} holds no labelled sentence.")
     return tuple(pairs)

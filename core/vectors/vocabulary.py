@@ -154,7 +154,7 @@ def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:
         from core.vectors.forward import cut_sentences
 
         tokenizer = load_tokenizer(ref)
-        unknown = tokenizer.unk_token_id
+        unknown = tokenizer.unk
         cut = cut_sentences(tokenizer, [[word] for word in words])
         return {"unknown": [word for word, pieces in zip(words, cut, strict=True) if unknown in pieces.inside]}
 

@@ -149,9 +149,14 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError("The label table is not UTF-8 text; save it as CSV in UTF-8.") from error
-    header = text.split("\n", 1)[0]
-    rows = list(csv.reader(io.StringIO(text), delimiter="\t" if "\t" in header else ","))
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    lines = io.StringIO(text, newline=None)  # line ends of every system, a bare CR too, become \n
+    delimiter = "\t" if "\t" in lines.readline() else ","
+    lines.seek(0)
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        rows = [row for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise SpecError(f"Line {reader.line_num} of the label table cannot be read: {error}.") from error
     if len(rows) < 2 or len(rows[0]) < 2:
         raise SpecError("The label table needs a header, a column named model, one label column or more, and rows.")
     if len(rows) > MOST_ROWS:
@@ -164,6 +169,8 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
         if len(row) != len(names):
             raise SpecError(f"Line {number} of the label table has {len(row)} cells, its header {len(names)}.")
     columns = [index for index, name in enumerate(names) if index != place and name]
+    if not columns:
+        raise SpecError("No label column of the label table has a name; name one in the header.")
     return {names[index]: {row[place].strip(): row[index].strip() for row in rows[1:]} for index in columns}
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core import options
+from core.errors import TaskError
 from core.models import zoo_models
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
@@ -137,11 +138,17 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         A result with the tables `swap` (model, way, layer, score, its band, loss against the fine-tune itself and its
         band, excess over noise and its band, kept), `own` (what each model scores by itself, chance, size of its
         change, self-tests), `sizes` (model, layer, relative_change, unchanged) and `frozen` (where there are some).
+
+    Raises:
+        TaskError: If no model could be scored; the sentence says why for each.
     """
     import pandas as pd
 
     examples: Examples = ready.values["examples"]
     swapped = {role[1]: value for role, value in outputs.values.items() if role[0] == "swap"}
+    if not swapped:
+        reasons = (*examples.refused.values(), *ready.failures.values(), *outputs.failures.values())
+        raise TaskError(" ".join(["No layer could be swapped.", *reasons]))
     rows, own, sizes, frozen = [], [], [], []
     for ref, value in swapped.items():
         kind = examples.heads[ref].kind
@@ -168,9 +175,9 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
                 found = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
                 frozen.append({"model": sibling, "of": ref, "layer": count, **{k: found[k] for k in _SCORE}})
     tables: dict[str, pd.DataFrame] = {
-        "swap": pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=["model", "way", "layer"]),
+        "swap": pd.concat(rows, ignore_index=True),
         "own": pd.DataFrame(own),
-        "sizes": pd.concat(sizes, ignore_index=True) if sizes else pd.DataFrame(columns=["model", "layer"]),
+        "sizes": pd.concat(sizes, ignore_index=True),
     }
     if frozen:
         tables["frozen"] = pd.DataFrame(frozen)
@@ -188,7 +195,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
             *make_notices(tables, spec.base),
         ),
         failures={**ready.failures, **outputs.failures},
-        provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus if swapped else None),
+        provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus),
         methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",
         citations=cite(CITATIONS),
     )

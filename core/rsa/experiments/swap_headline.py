@@ -35,10 +35,8 @@ def needed_layers(rows: pd.DataFrame) -> tuple[list[int], list[int]]:
 
 
 def make_headline(tables: dict[str, pd.DataFrame]) -> str:
-    """What one layer costs, a sentence per model or a count where there are many; or that nothing was exchanged."""
+    """What one layer costs, a sentence per model or a count where there are many."""
     own, table = tables["own"], tables["swap"]
-    if table.empty:
-        return "No layer could be exchanged; the reasons are below."
     names = short_names(tuple(own["model"]))
     clauses = [
         _about(names[row["model"]], row, table[table["model"] == row["model"]])
@@ -70,8 +68,6 @@ def make_notices(tables: dict[str, pd.DataFrame], base: str) -> list[str]:
     """What a reader must know: whose answers, scores near chance, models that were not trained from the base."""
     own = tables["own"]
     notices: list[str] = []
-    if own.empty:
-        return notices
     parsed = [str(name) for name in own.loc[own["answers"] == PARSE, "model"]]
     if parsed:
         notices.append(

@@ -7,7 +7,7 @@ import pytest
 
 from core.alignment.bands import leave_out
 from core.alignment.controls import Lookup
-from core.alignment.linear import Identity, Ols
+from core.alignment.linear import Aligner, Identity, Ols
 from core.alignment.protocol import SHARES, find_again, part_of, rows_for, score, split_rows
 from core.alignment.registry import METHODS, make_aligner
 from core.errors import ShapeError, SpecError
@@ -213,3 +213,44 @@ def test_shuffled_pairs_learn_nothing(rng) -> None:
     mean = y[:, train].mean(1, keepdims=True)
     found = score(fitted, x[:, test], y[:, test], np.arange(500), np.zeros(500, bool), mean)
     assert found.nmse[0, 0] == pytest.approx(1, abs=0.02)
+
+
+class Halfway(Aligner):
+    """A map whose inverse brings back a part of the way only."""
+
+    invertible = True
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    def transform(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x, dtype=np.float64) * self.scale
+
+    def inverse_transform(self, y: np.ndarray) -> np.ndarray:
+        return 0.7 * np.asarray(y, dtype=np.float64) / self.scale + 0.1
+
+
+def test_the_round_trip_is_a_share_of_the_sources_variance(rng) -> None:
+    x, y = rng.normal(size=(2, 40, 3)) * [1.0, 2.0, 5.0] + 4, 30 * rng.normal(size=(2, 40, 3))
+    seen = rng.random(40) < 0.5
+    found = score(Halfway(3.0), x, y, np.arange(40), seen, y.mean(1, keepdims=True))
+    for layer in range(2):
+        mean = x[layer].mean(0)
+        for subset, rows in enumerate((range(40), np.flatnonzero(seen), np.flatnonzero(~seen))):
+            lost = spread = 0.0
+            for row in rows:
+                lost += sum((0.7 * x[layer, row, d] + 0.1 - x[layer, row, d]) ** 2 for d in range(3))
+                spread += sum((x[layer, row, d] - mean[d]) ** 2 for d in range(3))
+            assert found.inverse[subset, layer] == pytest.approx(lost / spread)
+    other = score(Halfway(0.2), x, 9 * y, np.arange(40), seen, 9 * y.mean(1, keepdims=True))
+    np.testing.assert_allclose(other.inverse, found.inverse)  # the target's scale is nothing to the source
+
+
+def test_an_inverse_that_knows_only_the_mean_loses_all_of_the_variance(rng) -> None:
+    class Mean(Halfway):
+        def inverse_transform(self, y: np.ndarray) -> np.ndarray:
+            return np.broadcast_to(x.mean(1, keepdims=True), y.shape)
+
+    x, y = 3 * rng.normal(size=(1, 50, 4)), rng.normal(size=(1, 50, 4))
+    found = score(Mean(1.0), x, y, np.arange(50), np.zeros(50, bool), y.mean(1, keepdims=True))
+    assert found.inverse[0, 0] == pytest.approx(1.0)

@@ -21,6 +21,7 @@ from core.runs.answers import FILE, Answers, write_answers
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
 from core.weights.condensing import condensed_keys, lighten
+from tests.core.results.statements import false_statements
 from tests.core.results.test_columns import undescribed
 
 ROOT = Path(__file__).parents[3]
@@ -59,6 +60,12 @@ def test_every_column_of_every_study_is_explained(walked: answers.Walk) -> None:
     for name, result in walked.results.items():
         assert undescribed(result.tables) == [], name
         assert set(describe(result.tables)) == set(result.tables)
+
+
+@needs_answers
+def test_what_the_dictionary_says_is_so(walked: answers.Walk) -> None:
+    tables = [item for result in walked.results.values() for item in result.tables.items()]
+    assert false_statements(tables) == []
 
 
 @needs_answers

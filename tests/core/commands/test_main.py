@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from core.commands import main as cli
 from core.errors import ModelError
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)
@@ -59,6 +64,39 @@ def test_an_interrupt_says_that_work_is_kept(monkeypatch, capsys) -> None:
     stand_in(monkeypatch, KeyboardInterrupt())
     assert cli.main(["fails"]) == 130
     assert "kept" in capsys.readouterr().err
+
+
+WRITING = """
+import os, signal, sys
+from pathlib import Path
+from core import __main__ as program
+from core.commands import main as cli
+from core.results.export import write_folder
+from types import SimpleNamespace
+write = Path.write_bytes
+
+def write_and_be_asked_to_end(path, content):
+    write(path, content)
+    if path.name == "second.csv":
+        os.kill(os.getpid(), signal.SIGTERM)
+
+Path.write_bytes = write_and_be_asked_to_end
+files = {"result.json": b"1", "second.csv": b"2", "third.csv": b"3"}
+module = SimpleNamespace(add_arguments=lambda parser: None, main=lambda given: write_folder(Path(OUT), files) and 0)
+cli.COMMANDS["writes"] = ("writes", "writes")
+cli.import_module = lambda name: module
+OUT = sys.argv[1]
+sys.argv[1:] = ["writes"]
+sys.exit(program.run())
+"""
+
+
+def test_a_process_that_is_asked_to_end_while_it_writes_leaves_no_half_of_a_result(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITING, str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 143, done.stderr
+    assert "what was computed is kept" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_store_info_and_clear(capsys: pytest.CaptureFixture[str]) -> None:

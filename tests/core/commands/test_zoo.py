@@ -46,14 +46,13 @@ def test_the_table_has_a_line_a_model(box: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out) == read_manifest(box)
 
 
-def test_the_table_comes_at_once_and_without_torch(box: Path) -> None:
+def test_the_table_comes_without_what_takes_long_to_import(box: Path) -> None:
     code = (
-        "import sys, time; from core.commands.main import main; main(['zoo', 'list']); "
-        "print(time.process_time(), file=sys.stderr); sys.exit('torch' in sys.modules)"
+        "import sys; from core.commands.main import main; main(['zoo', 'list']); "
+        "sys.exit(bool({'torch', 'transformers', 'pandas', 'scipy', 'spacy', 'altair'} & set(sys.modules)))"
     )
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "zoo:seed-0" in answer.stdout
-    assert float(answer.stderr.split()[-1]) < 1.0  # its own time: the machine may be busy
 
 
 def test_a_whole_box_is_whole(box: Path, capsys: pytest.CaptureFixture[str]) -> None:

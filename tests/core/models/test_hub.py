@@ -41,6 +41,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
         yield running
 
 
+MOST_ASKED = 8  # requests before a hub that does not answer is given up
+
+
 def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     """An address where nobody listens."""
     with socket.socket() as free:
@@ -150,10 +153,9 @@ def test_shards_are_fetched_by_their_index(server, tiny) -> None:
 )
 def test_every_state_of_the_hub_has_its_sentence(server, tiny, state, sentence) -> None:
     server.add("someone/tiny", tiny, state=state)
-    began = time.monotonic()
     with pytest.raises(ModelError, match=sentence):
         describe("hub:someone/tiny")
-    assert time.monotonic() - began < 5
+    assert len(server.requests) <= MOST_ASKED
 
 
 def test_an_unknown_model_or_revision(server, tiny) -> None:
@@ -167,10 +169,12 @@ def test_an_unknown_model_or_revision(server, tiny) -> None:
 def test_offline_says_so_at_once(server, tiny, monkeypatch) -> None:
     server.add("someone/tiny", tiny)
     unreachable(monkeypatch)
-    began = time.monotonic()
+    asked: list[object] = []
+    connect = socket.socket.connect
+    monkeypatch.setattr(socket.socket, "connect", lambda end, where: (asked.append(where), connect(end, where))[1])
     with pytest.raises(ModelError, match=r"cannot be reached and someone/tiny was not downloaded earlier.*zoo:seed-0"):
         describe("hub:someone/tiny")
-    assert time.monotonic() - began < 3
+    assert len(asked) <= MOST_ASKED
 
 
 @pytest.mark.parametrize("state", ["silent", "broken", "rate-limited"])

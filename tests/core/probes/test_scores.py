@@ -205,3 +205,12 @@ def test_predictions_that_do_not_fit_are_refused() -> None:
         score_depths([depths[0] * np.nan, depths[1]], gold)
     with pytest.raises(ShapeError, match="metrics are uuas"):
         score(score_depths(depths, gold), "uuas")
+
+
+def test_sentences_of_5_to_50_words_count_and_no_others() -> None:
+    """Hewitt & Manning, section 3.2: both ends take part, their neighbours outside do not."""
+    lengths = np.array([4, 5, 50, 51])
+    for counted, value in zip((False, True, True, False), np.eye(4), strict=True):
+        mean = mean_by_length(value, lengths)
+        assert mean == pytest.approx(0.5 if counted else 0.0)
+    assert np.isnan(mean_by_length(np.ones(2), np.array([4, 51])))

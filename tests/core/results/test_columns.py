@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from core.commands.study import study_module
 from core.results.columns import COLUMNS, describe, meaning
+from tests.core.results.statements import contradictions, false_statements
 
 BESIDE: dict[str, dict[str, Any]] = {
     "probe": {"sentences": 120, "epochs": 1, "draws": 20, "seeds": 1, "controls": 1, "layers": (0, 6), "sweep": True},
     "weights": {"permutations": 100, "of": "both"},
 }
-pytestmark = pytest.mark.slow
 
 
 def undescribed(tables: dict[str, Any]) -> list[str]:
@@ -22,6 +23,7 @@ def undescribed(tables: dict[str, Any]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", BESIDE)
 def test_every_column_that_no_answer_has_is_explained(study: str) -> None:
     """What came with the box is gone through beside its other tests, in core/commands/test_answers.py."""
@@ -30,6 +32,26 @@ def test_every_column_that_no_answer_has_is_explained(study: str) -> None:
     assert len(result.table)
     assert undescribed(result.tables) == []
     assert set(describe(result.tables)) == set(result.tables)
+    assert false_statements(result.tables.items()) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "text", "so"),
+    [
+        ("rival_layer", [0.0, None], "the rival's layer; 0 where it has none", False),
+        ("share", [0.2, 57.0], "share of nearest neighbours with the same label", False),
+        ("metric", ["root"], "the score: root_accuracy (per cent)", False),
+        ("metric", ["root"], "the score: root (per cent)", True),
+        ("rival", ["random:zoo:a"], "position only, or an untrained model", False),
+        ("rival", ["random:zoo:a", "position only"], "position only, or the reference of an untrained model", True),
+        ("low", [0.1], "upper end of the 95 % band of the value", False),
+        ("clear", [True], "how clear it is", False),
+        ("direction", [0, 1], "number of the direction, from 1", False),
+        ("similarity", [1.2], "similarity (no unit; 1 for equal spaces)", False),
+    ],
+)
+def test_a_false_statement_is_seen(column: str, values: list[Any], text: str, so: bool) -> None:
+    assert (contradictions("any", pd.DataFrame({column: values}), column, text) == []) is so
 
 
 def test_a_column_may_mean_something_of_its_own_in_a_table() -> None:

@@ -102,3 +102,17 @@ def test_options_that_a_measure_does_not_read_and_other_texts_are_no_hindrance()
     two = Result("rsa", {"measure": "cka", "kernel": "linear", "corpus": "b.txt"}, "", {"similarity": rows([0.2])})
     assert unlike(one, two) == ""
     assert len(result_differences(one, two)) == 1
+
+
+def lopsided(value: float, below: float, above: float) -> pd.DataFrame:
+    return rows([value]).assign(low=value - below, high=value + above)
+
+
+def test_each_end_comes_from_the_ends_that_lead_there() -> None:
+    """MOVER: down from the second's lower and the first's upper end, up from the other two."""
+    first, second = lopsided(0.5, below=0.12, above=0.04), lopsided(0.7, below=0.03, above=0.05)
+    found = banded_differences(first, second, ("model", "layer"), "similarity").iloc[0]
+    assert found["low"] == pytest.approx(0.2 - 0.05)
+    assert found["high"] == pytest.approx(0.2 + 0.13)
+    back = banded_differences(second, first, ("model", "layer"), "similarity").iloc[0]
+    assert (back["low"], back["high"]) == pytest.approx((-found["high"], -found["low"]))

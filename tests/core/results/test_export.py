@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import altair as alt
@@ -98,6 +100,60 @@ def test_write_result_names_the_main_table_and_figure(result: Result, chart: alt
     names = [path.name for path in written]
     assert names == ["result.json", "table.csv", "yardsticks.csv", "figure.svg", "heatmap.svg"]
     assert all(path.stat().st_size for path in written)
+
+
+def test_a_new_folder_comes_whole_and_an_old_one_never_tells_of_half_a_result(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a reader sees after each step: either no result.json, or one with all its tables."""
+    steps: list[str] = []
+
+    def whole(out: Path) -> None:
+        names = {path.name for path in out.iterdir()} if out.is_dir() else set()
+        if "result.json" in names:
+            record = json.loads((out / "result.json").read_bytes())
+            files = ["table.csv", *(f"{name}.csv" for name in list(record["tables"])[1:])]
+            rows = len(next(iter(record["tables"].values())))
+            assert set(files) <= names
+            assert (out / "table.csv").read_text().count("\n") == rows + 1, "the table is that of the JSON"
+        steps.append(" ".join(sorted(names)))
+
+    out = tmp_path / "out"
+    for method in ("write_bytes", "rename", "replace", "unlink", "mkdir"):
+        original = getattr(Path, method)
+        watched = lambda path, *given, _do=original, **named: (_do(path, *given, **named), whole(out))[0]  # noqa: E731
+        monkeypatch.setattr(Path, method, watched)
+    write_result(result, {}, out)
+    assert set(steps) == {"", "result.json table.csv yardsticks.csv"}
+    (out / "notes.txt").write_text("mine")
+    longer = pd.concat([result.table, result.table])
+    write_result(replace(result, tables={"main": longer, "yardsticks": longer}), {}, out)
+    assert sorted(path.name for path in out.iterdir()) == ["notes.txt", "result.json", "table.csv", "yardsticks.csv"]
+    assert len(pd.read_csv(out / "table.csv")) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_disk_that_is_full_halfway_leaves_what_was_there(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    out = tmp_path / "out"
+    if there:
+        write_result(result, {}, out)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    write = Path.write_bytes
+
+    def full(path: Path, content: bytes) -> int:
+        if path.name == "yardsticks.csv":
+            write(path, content[:5])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(ExportError, match="No space left"):
+        write_result(replace(result, headline="another"), {}, out)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert out.exists() == there
 
 
 def test_report_is_one_file_and_escapes_every_text(result: Result, chart: alt.Chart) -> None:

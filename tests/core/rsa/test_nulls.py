@@ -27,6 +27,20 @@ def test_sentences_of_one_length_stay_whole_and_in_order_and_meet_another() -> N
     assert len(met) == 20, "every sentence meets every other one"
 
 
+@pytest.mark.parametrize("count", [2, 4, 6, 7])
+def test_the_sentences_of_one_length_go_round_in_one_cycle(count: int) -> None:
+    """Two meet each other; among more nobody who is met by another meets that one in turn."""
+    sentence = np.repeat(np.arange(count), 3)
+    kept, orders = pair_sentences(sentence, 20, np.random.default_rng(5))
+    for order in orders:
+        partner = dict(zip(sentence[kept], sentence[kept[order]], strict=True))
+        here, visited = 0, []
+        while here not in visited:
+            visited.append(here)
+            here = partner[here]
+        assert (here, len(visited)) == (0, count)
+
+
 def test_sentences_of_rare_lengths_are_cut_to_the_shortest_of_their_group() -> None:
     sizes = [2, 2, 2, 2, 2, 3, 3, 3, 3, 5, 8, 9]
     sentence = np.repeat(np.arange(len(sizes)), sizes)

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
-from core.errors import ModelError
+from core.commands.main import main as command
+from core.errors import ModelError, TaskError
 from core.rsa.experiments import exchanging, pairing, swapping
 from core.rsa.experiments.examples import chance, read_examples
 from core.rsa.experiments.pairing import turned
 from core.rsa.experiments.swap import SwapSpec, figures, frozen_siblings, run_study
 from core.rsa.experiments.swapping import swap_layers
 from core.rsa.experiments.swapping_scores import exchange_rows
+from core.rsa.experiments.ways import BASE_WAYS, DONOR_WAYS
 from tests.core.alignment.conftest import WORDS, save_classifier
 from tests.core.tiny_models import plain_tokenizer
 
@@ -166,6 +169,14 @@ def test_models_without_a_task_that_can_be_scored_are_refused_in_a_sentence() ->
     assert found.truth == {"words": "the text's own"} or "sentence" in found.truth
 
 
+def test_where_nothing_can_be_scored_the_study_fails_and_says_why(tmp_path: Path) -> None:
+    arguments = ["swap", "--compare", "zoo:seed-1", "zoo:nli-0", "--out", str(tmp_path / "out")]
+    assert command(arguments) != 0
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(TaskError, match=r"(?s)no head that labels.*it knows contradiction"):
+        run_study(SwapSpec(compare=("zoo:seed-1", "zoo:nli-0")))
+
+
 def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:
     spec = SwapSpec(compare=("zoo:parse-frozen-4",), corpus="demo-gold", sentences=20, noises=2, draws=20)
     result = run_study(spec)
@@ -188,3 +199,19 @@ def test_frozen_siblings_are_of_the_same_base_task_and_dose() -> None:
     assert frozen_siblings(SwapSpec(), "zoo:parse-0") == {"zoo:parse-frozen-2": 2, "zoo:parse-frozen-4": 4}
     assert frozen_siblings(SwapSpec(), "zoo:parse-slow") == {}
     assert frozen_siblings(SwapSpec(base="zoo:seed-1"), "zoo:parse-0") == {}
+
+
+def test_the_band_of_noise_is_students_over_its_draws() -> None:
+    """Every sentence has the same share of right answers: nothing is left open but how noise was drawn."""
+    shares, sentences = np.array([3, 5, 6, 4, 6]), 30
+    same = np.full((2, sentences), 8)
+    made = {way.replace(" ", "/"): same for way in (*BASE_WAYS, *DONOR_WAYS)}
+    noise = np.broadcast_to(shares[:, None, None], (len(shares), 2, sentences))
+    made |= {"own": same[0], "total": np.full(sentences, 10), "noise/layer": noise}
+    rows = exchange_rows("m", made, 0.1, 50, 0)
+    found = rows[rows["way"] == "noise layer"].iloc[0]
+    low, high = stats.t.interval(0.95, len(shares) - 1, shares.mean() / 10, stats.sem(shares / 10))
+    assert (found["score"], found["low"], found["high"]) == pytest.approx((shares.mean() / 10, low, high))
+    assert (found["loss_low"], found["loss_high"]) == pytest.approx((0.8 - high, 0.8 - low))
+    excess = rows[rows["way"] == "layer"].iloc[0]
+    assert (excess["excess_low"], excess["excess_high"]) == pytest.approx((low - 0.8, high - 0.8))

@@ -55,6 +55,17 @@ def test_what_came_with_the_box_is_not_copied_into_the_store(store: Store) -> No
     assert all(task.key in store for task in tasks(2, 3))
 
 
+def test_a_file_made_to_unpack_for_ever_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an entry says of its size is all that is read of it, and of all together there is a bound."""
+    write_answers(tmp_path / "bomb.zip", {f"{number}": bytes(2**20) for number in range(8)})
+    bomb = Answers(tmp_path / "bomb.zip")
+    assert bomb.path.stat().st_size < 2**15
+    monkeypatch.setattr("core.runs.answers.LARGEST", 3 * 2**20)
+    assert sum(map(len, bomb.get_many(bomb.keys()).values())) == 3 * 2**20
+    monkeypatch.setattr("core.runs.answers.LARGEST", 2**20 - 1)
+    assert bomb.get_many(bomb.keys()) == {}
+
+
 def test_what_was_computed_here_comes_first(store: Store) -> None:
     run(tasks(2), store=store.without_answers())
     seen: list[Progress] = []

@@ -68,8 +68,9 @@ def blocked(number: int, gate: str, log: str = "") -> dict:
 
 
 @pure("tests.deaf")
-def deaf(number: int, pause: float) -> dict:
-    time.sleep(pause)
+def deaf(number: int, gate: str) -> dict:
+    while not Path(gate).exists():
+        time.sleep(0.01)
     return {"number": number}
 
 
@@ -218,23 +219,20 @@ def test_a_run_that_only_looks_computes_nothing(store: Store, tmp_path: Path) ->
     assert run(tasks, store=store, cancel=Signal(look_only=True)).stored == 1
 
 
-def test_a_look_does_not_wait_for_a_slow_first_stage(store: Store) -> None:
-    slow = [Task.of("slow", nap, fleeting=True, number=1, steps=100)]
-    began = time.monotonic()
+def test_a_look_does_not_wait_for_a_slow_first_stage(store: Store, tmp_path: Path) -> None:
+    slow = [Task.of("slow", blocked, fleeting=True, number=1, gate=str(tmp_path / "never"))]
     with pytest.raises(NotStoredError):
         run_stages(slow, lambda ready: [], store=store, cancel=Signal(look_only=True, patience=0.2))
-    assert time.monotonic() - began < 2.0
 
 
-def test_a_first_stage_is_cancelled_within_a_second(store: Store) -> None:
-    cancel = threading.Event()
+def test_a_first_stage_that_never_ticks_is_left_behind(store: Store, tmp_path: Path) -> None:
+    """The run ends although its task goes on, which nobody ends before the run has."""
+    cancel, gate = threading.Event(), tmp_path / "gate"
     threading.Timer(0.2, cancel.set).start()
-    began = time.monotonic()
+    tasks = [Task.of("deaf", deaf, fleeting=True, number=1, gate=str(gate))]
     with pytest.raises(CancelledError):
-        run_stages(
-            [Task.of("deaf", deaf, fleeting=True, number=1, pause=5.0)], lambda ready: [], store=store, cancel=cancel
-        )
-    assert time.monotonic() - began < 1.2
+        run_stages(tasks, lambda ready: [], store=store, cancel=cancel)
+    gate.touch()
 
 
 def test_tasks_are_hashable_and_lists_become_tuples() -> None:
@@ -392,12 +390,10 @@ def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> Non
                 break
     before = len(lines(log))
     assert 2 <= before < 6
-    began = time.monotonic()
     outputs = run([Task.of(str(n), nap, number=n, log=str(log)) for n in range(6)], store=store)
     assert outputs.stored >= 2
     assert len(outputs.values) == 6
     assert len(lines(log)) <= before + 4
-    assert time.monotonic() - began < 5, "the locks of the dead are taken over at once"
 
 
 # Cancelling
@@ -422,15 +418,14 @@ def test_cancelling_keeps_the_finished_tasks_and_drops_the_waiting(store: Store,
 
 
 def test_a_task_that_never_ticks_does_not_hold_up_the_cancelled_run(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("core.runs.runner.GRACE_SECONDS", 0.2)
-    cancel = threading.Event()
+    cancel, gate = threading.Event(), tmp_path / "gate"
     threading.Timer(0.2, cancel.set).start()
-    began = time.monotonic()
     with pytest.raises(CancelledError):
-        run([Task.of("deaf", deaf, number=1, pause=2.0)], store=store, cancel=cancel)
-    assert time.monotonic() - began < 1.5
+        run([Task.of("deaf", deaf, number=1, gate=str(gate))], store=store, cancel=cancel)
+    gate.touch()
 
 
 # Sharing

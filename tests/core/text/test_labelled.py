@@ -24,6 +24,19 @@ def test_labelled_lines_are_read(tmp_path: Path) -> None:
     assert read_labelled(str(tmp_path / "labels.tsv")) == (('A "quoted" film.', "good"), ("No.", "bad"))
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_line_ends_of_every_system_and_long_sentences_are_read(tmp_path: Path, end: bytes) -> None:
+    long = "x" * 200_000
+    (tmp_path / "labels.tsv").write_bytes(end.join([b"good\tA film.", b"bad\t" + long.encode(), b""]))
+    assert read_labelled(str(tmp_path / "labels.tsv")) == (("A film.", "good"), (long, "bad"))
+
+
+def test_labelled_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "labels.tsv").write_bytes(b"good\t\xff\xfe\x00")
+    with pytest.raises(CorpusError, match="UTF-8"):
+        read_labelled(str(tmp_path / "labels.tsv"))
+
+
 def test_a_shared_instance_reads_no_file_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "labels.tsv").write_text("good\tA film.\n")
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")

@@ -63,3 +63,17 @@ def test_the_share_is_that_of_the_models_trained_alike(variants: Path) -> None:
 def test_fewer_than_two_in_a_group_is_no_comparison() -> None:
     members = [Member("zoo:a-0", "b", "a"), Member("zoo:c-0", "b", "c"), Member("zoo:a-fast", "b", "a", dose=3.0)]
     assert compare_doses(members, np.ones(3), {"norms": np.ones((3, 3))}).empty
+
+
+def test_rivals_are_of_other_tasks_even_where_its_own_moved_as_far() -> None:
+    """Means over the two groups equal a slow loop; its own runs, the nearest in size, are none of the rivals."""
+    rng = np.random.default_rng(0)
+    names = ["a-0", "a-1", "c-0", "c-1", "d-0", "d-1"]
+    members = [*(Member(f"zoo:{name}", "b", name[0]) for name in names), Member("zoo:a-fast", "b", "a", dose=3.0)]
+    sizes = np.array([0.30, 0.31, 0.10, 0.50, 0.29, 0.90, 0.30])
+    distances = rng.random((7, 7))
+    row = compare_doses(members, sizes, {"norms": distances}).iloc[0]
+    others = sorted((2, 3, 4, 5), key=lambda place: abs(np.log(sizes[place] / sizes[6])))[:2]
+    assert row["to_task"] == pytest.approx(np.mean([distances[6, place] for place in (0, 1)]))
+    assert row["to_dose"] == pytest.approx(np.mean([distances[6, place] for place in others]))
+    assert row["same_dose"] == ", ".join(f"zoo:{names[place]}" for place in others)

@@ -160,3 +160,20 @@ def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
 def test_noise_alone_is_called_noise(spec: IntruderSpec, tmp_path: Path) -> None:
     result = run_study(replace(spec, models=spec.models[1:]))
     assert result.headline.startswith("No more new directions than noise of the same size would make")
+
+
+def test_p_values_of_a_matrix_hold_for_all_its_directions_together() -> None:
+    """Of matrices whose change is one of the null's own, 5 % have any direction at p <= .05, not 5 % for each."""
+    rng, matrices = np.random.default_rng(0), 600
+    usual = np.array([0.9, 0.8, 0.7, 0.8, 0.7, 0.6])  # directions differ in how far they usually resemble the base's
+    drawn = usual - 0.3 * rng.random((matrices, DRAWS + 1, len(usual)))
+    hits = sum((direction_p_values(one[0], one[1:]) <= 0.05).any() for one in drawn)
+    assert hits / matrices < 0.05 + 3 * np.sqrt(0.05 * 0.95 / matrices)
+    every = 0.9 - 0.3 * rng.random((matrices, DRAWS + 1, 6))  # the same for all: the bound is reached
+    hits = sum((direction_p_values(one[0], one[1:]) <= 0.05).any() for one in every)
+    assert abs(hits / matrices - 0.05) < 3 * np.sqrt(0.05 * 0.95 / matrices)
+
+
+def test_a_p_value_counts_the_draws_whose_lowest_cosine_is_as_low() -> None:
+    null = np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.7]])
+    assert direction_p_values(np.array([0.45, 0.55]), null).tolist() == [2 / 4, 3 / 4]

@@ -122,6 +122,12 @@ def test_a_label_table_is_read_by_column() -> None:
     assert read_label_table(b"kind\tModel\nx\ta\n") == {"kind": {"a": "x"}}
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_of_every_system_are_read(end: str) -> None:
+    content = end.join(["model,genre", "zoo:a,news", "zoo:b,mail", ""]).encode()
+    assert read_label_table(content) == {"genre": {"zoo:a": "news", "zoo:b": "mail"}}
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -131,6 +137,8 @@ def test_a_label_table_is_read_by_column() -> None:
         (b"name of it,label\na,b\n", "no column named model"),
         (b"model,label\na,b,c\n", "Line 2 of the label table has 3 cells"),
         (b"model,label\n" + b"a,b\n" * 10_001, "10,000 are allowed"),
+        (b"model,label\na,b\na," + b"x" * 131_073 + b"\n", "Line 3 of the label table cannot be read"),
+        (b"model,\na,b\n", "No label column"),
     ],
 )
 def test_a_table_that_cannot_be_read_says_why(content: bytes, reason: str) -> None:

@@ -1,0 +1,136 @@
+"""What a machine does to a store: a disk that is full, a clock that goes back, threads that come and go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.commands.main import main as command
+from core.runs.store import Store, StoreWarning
+
+ROOT = Path(__file__).parents[3]
+VALUE = {"x": np.arange(20_000.0)}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MiB."""
+    where = tmp_path / "disk"
+    where.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(where)]
+    if os.getuid() or subprocess.run(mounting, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small disk takes root's rights")
+    yield where
+    subprocess.run(["umount", "--lazy", str(where)], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """Write a file until nothing more fits."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            return filler
+
+
+def test_a_disk_that_fills_up_takes_no_result_and_can_be_cleared(small_disk: Path) -> None:
+    store = Store(small_disk / "store")
+    assert store.put("before", VALUE)
+    filler = fill(small_disk)
+    with pytest.warns(StoreWarning, match="The disk is full"):
+        value, _ = store.get_or_compute("key", lambda: VALUE)
+    assert np.array_equal(value["x"], VALUE["x"])
+    assert store.get("before") is not None, "what was kept can be read"
+    assert not list(small_disk.rglob("*.part"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)
+        opened = Store(small_disk / "store")
+        assert opened.get_or_compute("key", lambda: VALUE)[1] is False, "a full disk opens, and keeps nothing"
+    store.clear()
+    filler.unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)
+        opened.put("key", VALUE)
+    assert opened.put("key", VALUE), "with room it keeps again"
+    assert Store(small_disk / "store").get("key") is not None
+
+
+def test_a_full_disk_can_be_cleared_by_the_command_that_the_warning_names(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(small_disk / "store"))
+    assert Store(small_disk / "store").put("before", VALUE)
+    fill(small_disk)
+    assert command(["store", "clear"]) == 0
+    assert not list((small_disk / "store").rglob("*.safetensors"))
+
+
+def test_a_study_on_a_full_disk_says_its_result_and_leaves_no_half_of_it(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(small_disk / "store"))
+    fill(small_disk)
+    small = ["--sentences", "20", "--words", "40", "--draws", "20", "--no-references", "--compare", "zoo:parse-0"]
+    with pytest.warns(StoreWarning, match="The disk is full"):
+        status = command(["rsa", *small, "--out", str(small_disk / "out")])
+    said = capsys.readouterr()
+    assert status != 0
+    assert "parse-0" in said.out, "the result is said before anything is written"
+    assert "No space left on device" in said.err
+    assert sorted(path.name for path in small_disk.iterdir() if path.name != "store") == ["filler"]
+
+
+def test_a_clock_that_goes_back_does_not_make_new_results_leave_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path, size_limit=2**21)
+    tomorrow = time.time() + 86_400
+    with monkeypatch.context() as patched:
+        patched.setattr("diskcache.core.time.time", lambda: tomorrow)
+        for number in range(30):
+            store.put(f"old {number}", VALUE)
+    for number in range(5):
+        store.put(f"new {number}", VALUE)
+    assert all(f"new {number}" in store for number in range(5))
+    assert sum(f"old {number}" in store for number in range(30)) > 3
+    assert store.get("new 0") is not None
+
+
+TWO = """
+import sys
+from pathlib import Path
+import numpy as np
+from core.runs.store import Store
+store, name = Store(Path(sys.argv[1]), size_limit=2**22), sys.argv[2]
+computed = 0
+for number in range(40):
+    def compute():
+        global computed
+        computed += 1
+        return {"x": np.full(5_000, number)}
+    value, _ = store.get_or_compute(f"shared {number}", compute)
+    assert (value["x"] == number).all()
+    store.put(f"{name} {number}", {"x": np.full(5_000, number)})
+    if number % 10 == 9 and name == "b":
+        store.clear()
+print(computed)
+"""
+
+
+def test_two_processes_on_one_store_serve_nothing_wrong_while_one_of_them_empties_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", "-c", TWO, str(tmp_path)]
+    running = [subprocess.Popen([*command, name], cwd=ROOT, stdout=subprocess.PIPE, text=True) for name in "ab"]
+    computed = [int(process.communicate(timeout=60)[0]) for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert 40 <= sum(computed) <= 80
+    assert Store(tmp_path).info().entries > 0 or Store(tmp_path).put("key", VALUE)
