@@ -27,6 +27,7 @@ from core.results.names import short_names
 from core.results.numbers import text_of
 from core.rsa.charts import figures
 from core.rsa.preparing import centred
+from core.rsa.prices import tokens_price as price
 from core.rsa.questions import (
     HIGHLIGHTED,
     OTHER,
@@ -44,7 +45,7 @@ from core.runs.tasks import pure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TokenMapSpec", "collect", "figures", "plan", "prepare", "project", "run_study"]
+__all__ = ["Spec", "TokenMapSpec", "collect", "figures", "plan", "prepare", "price", "project", "run_study"]
 
 MOST_WORDS = 200
 LEAST_WORDS = 3

@@ -30,6 +30,7 @@ from core.probes.experiments.training_charts import figures
 from core.probes.experiments.training_headline import CITATIONS, make_headline, make_methods, make_notices
 from core.probes.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
 from core.probes.planning import prepare as prepare_probes
+from core.probes.prices import training_price as price
 from core.probes.spec import HEADS, ProbeSpec, parsers
 from core.probes.study import notes_of, score_table
 from core.probes.tables import POSITION, Group, draw_sample, probe_groups
@@ -41,7 +42,7 @@ from core.text.reading import Text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ProbeTrainingSpec", "Spec", "collect", "figures", "plan", "prepare", "run_study", "seconds"]
+__all__ = ["ProbeTrainingSpec", "Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 
 @dataclass(frozen=True)
@@ -163,9 +164,3 @@ def run_study(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None, 
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
     ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
     return collect(spec, ready, outputs)
-
-
-def seconds(spec: ProbeTrainingSpec) -> float:
-    """About how long it takes on two idle cores, for models of the box's size."""
-    models = 1 + len(spec.found)
-    return 6 + models * (spec.seeds + spec.controls) * 1.2 * spec.sentences / 800

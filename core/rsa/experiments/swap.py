@@ -25,7 +25,7 @@ from core.rsa.experiments.examples import PARSE, Examples, chance, read_examples
 from core.rsa.experiments.swap_charts import figures
 from core.rsa.experiments.swap_headline import make_headline, make_notices
 from core.rsa.experiments.swapping_scores import exchange_rows, own_row
-from core.rsa.experiments.ways import BASE_WAYS, DONOR_WAYS
+from core.rsa.prices import swap_price as price
 from core.rsa.runs import find_compared
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
@@ -33,7 +33,7 @@ from core.text.reading import Text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 CITATIONS = (
     "Merchant, Rahimtoroghi, Pavlick & Tenney 2020. What Happens To BERT Embeddings During Fine-tuning? BlackboxNLP.",
     "Lenc & Vedaldi 2015. Understanding image representations by measuring their equivariance and equivalence. CVPR.",
@@ -194,12 +194,6 @@ def run_study(spec: SwapSpec, texts: Mapping[str, Text] | None = None, **options
     """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
     ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **options)
     return collect(spec, ready, outputs)
-
-
-def seconds(spec: SwapSpec) -> float:
-    """About how long it takes on two idle cores with models as small as the box's."""
-    each = (len(BASE_WAYS) + len(DONOR_WAYS) * (spec.noises + spec.random)) / 14
-    return 6 + 6 * len(spec.compare) * each * max(1.0, spec.sentences / 200)
 
 
 _SCORE = ("score", "low", "high", "sentences")

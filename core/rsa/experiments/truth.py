@@ -27,6 +27,7 @@ from core.results.export import Result, provenance
 from core.rsa.experiments.truth_charts import figures
 from core.rsa.experiments.truth_headline import make_headline
 from core.rsa.measures import MEASURES
+from core.rsa.prices import truth_price as price
 from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.statistics import average_ranks
@@ -36,7 +37,7 @@ from core.text.reading import Text, text_task
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
 COUNTS = ("changed", "unchanged", "models")
 CITATIONS = (
