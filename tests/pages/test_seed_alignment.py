@@ -191,6 +191,7 @@ def test_a_large_study_says_its_price_and_waits_for_a_button(monkeypatch: pytest
 
 
 def test_a_shared_instance_refuses_a_long_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert charts(open_page(PAGE, **LINK))  # stored from here on
     monkeypatch.setattr("core.runs.price.LONG", 0.0)
     monkeypatch.setattr("core.limits.SHARED", replace(SHARED, max_seconds=0.0))
     monkeypatch.setenv(MODE, "shared")

@@ -93,9 +93,7 @@ def test_without_a_hub_multiberts_are_known_and_said_to_be(server: HubServer, mo
 
 
 def test_more_pairs_wider_models_more_text_and_more_maps_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "core.models.costs.size_of", lambda ref: replace(MULTIBERT, d_model=768 if "a" in ref else 128)
-    )
+    monkeypatch.setattr("core.models.costs.size_of", lambda ref: replace(MULTIBERT, d_model=768 if "a" in ref else 128))
     small = AlignSpec(("hub:x", "hub:y"), methods=("ridge", "inn"))
     cost = price(small).processor
     for other in (

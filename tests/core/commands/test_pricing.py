@@ -69,7 +69,12 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("name", "values", "what", "option"),
     [
-        ("rsa", {"measure": "cka", "draws": 10_000, "words": 20_000, "sentences": 1_000}, "memory", "(draws|sentences)"),
+        (
+            "rsa",
+            {"measure": "cka", "draws": 10_000, "words": 20_000, "sentences": 1_000},
+            "memory",
+            "(draws|sentences)",
+        ),
         ("rsa", {"kernel": "euclidean", "words": 6_000, "sentences": 1_000}, "memory", "words"),
         ("align", {"models": PAIR}, "memory", "(methods|sentences)"),
         ("weights intruders", {"base": PAIR[0], "models": PAIR[1:], "draws": 1_000}, "seconds", "draws"),
