@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from core.alignment.experiments.stitching import StitchSpec
     from core.alignment.spec import AlignSpec
 
-PRODUCTS, FACTORED = 2.2e-11, 1.2e-9  # processor seconds of a multiplication, and of a cubed width
-SCORED = 1.5e-8  # of a number of a row that is mapped and scored
+PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds of a multiplication, and of a cubed width
+SCORED = 6e-8  # of a number of a row that is mapped and scored
 KERNELS = 30  # factorisations of the rows that choose a width and a penalty
 SEARCHED, MOST_ROWS = 800.0, 4_000.0
-# Processor seconds of a network of the box in training, one map at one layer in one direction, with 250 sentences; and
-# the power of the width with which they grow.
-NETWORKS = {"inn": (2.1, 1.1), "mlp": (1.8, 1.1)}
+# Processor seconds of a network of the box in training, one map at one layer in one direction, on a processor without
+# units for bfloat16; and the power of the width with which they grow.
+NETWORKS = {"inn": (4.7, 1.1), "mlp": (3.9, 1.1)}
 BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
 LABELLED = 300.0  # sentences of the box with a label
 STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 PARSING = 4e-3  # processor seconds of a sentence
 EPOCHS = 22  # after which most probes have converged
-PROJECTED, MEASURED = 4.5e-11, 1.5e-9  # processor seconds of a word, rank and dimension; of a word, rank and probe
+PROJECTED, MEASURED = 6.5e-11, 2e-9  # processor seconds of a word, rank and dimension; of a word, rank and probe
 DRAWN = 2e-8  # of a test sentence, probe and bootstrap draw
-FITTED = 1.3e-9  # of an item, dimension and class of a classifier, until it has converged
+FITTED = 5e-9  # of an item, dimension and class of a classifier, until it has converged
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
 BOUND = 1.5e-10  # of a cubed dimension of a classifier
 HALF = 2.0  # bytes of a number of a vector that probes read

@@ -27,6 +27,7 @@ STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number a
 WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
 COPIES = 4  # of the vectors of two models
 LABELLED = 300  # sentences of the box with a label
+TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
 PASSAGE = 2.0  # processor seconds of a token map beside its models
 ROUNDINGS, EXCHANGED = 4, 0.6  # of a frozen fine-tune; of a pass that an exchange of layers runs
 
@@ -141,8 +142,11 @@ def swap_price(spec: SwapSpec) -> Price:
         if ref in sizes:
             size = sizes[ref]
             passes = EXCHANGED * ways * (size.layers + 1) + 2 * donors
+            tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # passes of single sentences
             tasks.append(
-                costs.opening(size) * (2 + donors) + costs.passing(size, sentences, passes) + _turning(size, spec)
+                costs.opening(size) * (2 + donors)
+                + costs.passing(size, sentences * passes + tested)
+                + _turning(size, spec)
             )
     at_once = min(TASKS_AT_ONCE, len(compared))
     largest = max((size.parameters for size in sizes.values()), default=0)
@@ -153,7 +157,7 @@ def swap_price(spec: SwapSpec) -> Price:
 
 def _turning(size: Size, spec: SwapSpec) -> float:
     """Processor seconds to turn a fine-tune's change in random directions."""
-    return spec.noises * size.layers * 12 * 1.2e-9 * size.d_model**3
+    return spec.noises * size.layers * 12 * 3e-10 * size.d_model**3
 
 
 def truth_price(spec: TruthSpec) -> Price:
