@@ -52,7 +52,7 @@ def advice(pricing: Pricing, spec: Any, what: str) -> str:
     return f"{verb} “{named[best].label}” ({best})"
 
 
-def _smaller(spec: Spec) -> Iterator[tuple[Option, Spec]]:
+def _smaller(spec: Any) -> Iterator[tuple[Option, Spec]]:
     """The study with less of one option at a time."""
     for option in options_of(type(spec)):
         value: Any = getattr(spec, option.name)
