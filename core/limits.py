@@ -28,6 +28,7 @@ class Limits:
         max_words: Words of one study, over all its sentences.
         max_download_bytes: Downloaded models that are kept on disk; UNLIMITED where it is the user's own.
         max_seconds: That a study may be expected to take on two cores; the price says how many.
+        max_memory_bytes: That the process may be expected to need at a study's peak; the price says how many.
     """
 
     shared: bool
@@ -38,6 +39,7 @@ class Limits:
     max_words: int
     max_download_bytes: int
     max_seconds: float = float(UNLIMITED)
+    max_memory_bytes: int = UNLIMITED
 
 
 LOCAL = Limits(
@@ -58,6 +60,7 @@ SHARED = Limits(
     max_words=25_000,
     max_download_bytes=4 * 2**30,
     max_seconds=1800.0,
+    max_memory_bytes=1_000_000_000,
 )
 
 

@@ -42,6 +42,24 @@ def sentence_labels(sentence: ArrayLike) -> tuple[IntArray, int]:
     return labels.astype(np.int64), len(values)
 
 
+def sum_by_group(values: ArrayLike, group: ArrayLike, groups: int, axis: int = -1) -> FloatArray:
+    """Sums of the items of each group; 0 where a group has none.
+
+    Args:
+        values: Items along `axis`.
+        group: Number of each item's group, 0 to `groups` - 1, shape (item,).
+        groups: How many there are.
+        axis: Of the items, and of the groups in what is returned.
+    """
+    rows = np.moveaxis(np.asarray(values, dtype=np.float64), axis, 0)
+    sums = np.zeros((groups, *rows.shape[1:]))
+    order = np.argsort(group, kind="stable")
+    present, starts = np.unique(np.asarray(group)[order], return_index=True)
+    if len(present):
+        sums[present] = np.add.reduceat(rows[order], starts, axis=0)
+    return np.moveaxis(sums, 0, axis)
+
+
 def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> IntArray:
     """How often each sentence is drawn in each bootstrap draw, shape (draw, sentence); each row sums to `sentences`.
 

@@ -10,15 +10,15 @@ from core import options
 from core.options import Spec, options_of
 from core.probes.result import ProbeResult
 from core.probes.spec import ProbeSpec
-from core.probes.study import figures, run_study
+from core.probes.study import figures, price, run_study
 from ui import edge_views, kept, lessons, probe_training, shell
 from ui.forms import Form
 from ui.layers import layer_option
+from ui.price import priced_panel
 from ui.probe_ranks import ranks_view
 from ui.probe_views import OPTIONS, SENTENCE_VIEW, scores_view, sentence_view
 from ui.probe_words import CAVEATS, FORMULAS
 from ui.results import show_headline, show_method
-from ui.run_panel import run_panel
 from ui.studies import contents
 
 SCORES, SENTENCE, RANKS = "By layer", SENTENCE_VIEW, "Rank"
@@ -67,10 +67,12 @@ if view == probe_training.TRAINING:
     probe_training.training_view(form, spec, aside)
     st.stop()
 texts, identity = form.texts, (form.identity, *contents(*spec.probed))
-result = run_panel(
+result = priced_panel(
+    form,
     "probe",
     spec,
     lambda progress, cancel: run_study(spec, texts, progress=progress, cancel=cancel),
+    price,
     identity=identity,
     again=form.pressed,
     told=aside,
@@ -87,7 +89,7 @@ if view == SCORES:
 elif view == SENTENCE:
     sentence_view(form, result)
 else:
-    ranks_view(spec, result, texts, identity)
+    ranks_view(form, spec, result, texts, identity)
 kept.beside(form, spec, result, figures)
 lessons.conclude(form.address, result)
 show_method(result, CAVEATS, FORMULAS)

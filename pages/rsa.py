@@ -9,15 +9,15 @@ import streamlit as st
 from core import options
 from core.options import Spec, options_of
 from core.rsa.spec import RsaSpec
-from core.rsa.study import figures, run_study
+from core.rsa.study import figures, price, run_study
 from core.rsa.tokens import TokenMapSpec
 from ui import kept, lessons, rsa_experiments, rsa_views, shell
 from ui.forms import Form
 from ui.layers import layer_option
 from ui.models import fine_tune_finder
+from ui.price import priced_panel
 from ui.results import show_headline, show_method
 from ui.rsa_views import CURVES, GRID, TEXTS, TOKENS, view_headline
-from ui.run_panel import run_panel
 from ui.studies import contents
 
 VIEWS = {
@@ -72,10 +72,12 @@ study = replace(spec, grid=view == GRID)
 if view == TEXTS:
     study = rsa_views.second_text(form, study)
 texts = form.texts
-found = run_panel(
+found = priced_panel(
+    form,
     "RSA",
     study,
     lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
+    price,
     identity=(form.identity, contents(study.base, *study.compare)),
     again=form.pressed,
     told=aside,

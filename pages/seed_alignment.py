@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -24,9 +23,8 @@ from ui.alignment_views import (
 )
 from ui.forms import Form
 from ui.layers import layer_option
-from ui.price import agreed
+from ui.price import priced_panel
 from ui.results import show_headline, show_method
-from ui.run_panel import is_stored, run_panel
 from ui.studies import contents
 
 
@@ -65,17 +63,16 @@ if view in EXPERIMENTS:
 study, texts = spec, form.texts
 refs = (*study.models, *study.against)
 identity = (form.identity, contents(*refs))
-
-
-def run(progress: Any, cancel: Any) -> Any:
-    """The study, as a job runs it."""
-    return run_study(study, texts, progress=progress, cancel=cancel)
-
-
-on_hub = any("hub:" in ref for ref in refs)
-if not agreed(form, study, price, None if on_hub else lambda: is_stored("alignment", study, run, identity=identity)):
-    st.stop()
-found = run_panel("alignment", study, run, identity=identity, again=form.pressed, told=aside)
+found = priced_panel(
+    form,
+    "alignment",
+    study,
+    lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
+    price,
+    identity=identity,
+    again=form.pressed,
+    told=aside,
+)
 if found is None:
     form.without_result()
 result = found

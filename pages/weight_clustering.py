@@ -10,9 +10,10 @@ from core import options
 from core.options import Spec, options_of
 from core.weights.members import fine_tunes
 from core.weights.spec import WeightsSpec
-from core.weights.study import figures, redraw, run_study
+from core.weights.study import figures, price, redraw, run_study
 from ui import kept, lessons, shell, weights_experiments, weights_hub, weights_views
 from ui.forms import Form
+from ui.price import priced_panel
 from ui.results import show_headline, show_method
 from ui.run_panel import run_panel
 from ui.studies import contents
@@ -71,10 +72,12 @@ identity = (
 if view == weights_experiments.INTRUDERS:
     weights_experiments.intruders_view(form, spec, identity, aside)
     st.stop()
-found = run_panel(
+found = priced_panel(
+    form,
     "weights",
     spec,
     lambda progress, cancel: run_study(spec, texts, progress=progress, cancel=cancel),
+    price,
     identity=identity,
     again=form.pressed,
     told=aside,

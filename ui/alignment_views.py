@@ -22,7 +22,6 @@ from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from core.results.names import short_names
 from core.results.panels import Panels
-from core.runs.price import length
 from ui import lessons
 from ui.controls import KEPT
 from ui.downloads import show_downloads
@@ -262,7 +261,6 @@ def _experiment(
     shared = {"corpus": spec.corpus, "genres": spec.genres, "sentences": spec.sentences, "seed": spec.seed}
     own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
     asked = _spec_of(study.Spec, shared | given | own_values)
-    takes = f"about {length(study.seconds(asked))}" if asked is not None else "some time"
     texts = form.texts
 
     refs = (*(getattr(asked, "models", None) or (getattr(asked, "model", ""),)), *getattr(asked, "tuned", ()))
@@ -273,7 +271,16 @@ def _experiment(
 
     waiting = f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button."
     result = result_of(
-        form, view, OWN[view], asked, run, takes=takes, name=name, identity=identity, waiting=waiting, aside=aside
+        form,
+        view,
+        OWN[view],
+        asked,
+        run,
+        pricing=study.price,
+        name=name,
+        identity=identity,
+        waiting=waiting,
+        aside=aside,
     )
     if result is None:
         return

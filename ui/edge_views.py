@@ -12,7 +12,7 @@ from core.options import Option, options_of
 from core.probes import edge_charts
 from core.probes.edge_spec import EdgeSpec
 from core.probes.edge_tables import ACCURACY
-from core.probes.edges import run_study, seconds
+from core.probes.edges import price, run_study
 from core.probes.spec import ProbeSpec
 from core.results.export import Result
 from core.results.panels import Panels
@@ -75,7 +75,6 @@ OPTIONS = _own_options()
 def edge_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> None:
     """Controls and the button that starts the study, then its result."""
     asked = _asked(form, spec)
-    takes = f"about {max(10, 10 * round(seconds(asked) / 10))} s" if asked is not None else "some time"
     texts = form.texts
 
     identity = (form.identity, *contents(*(asked.probed if asked is not None else ())))
@@ -85,7 +84,7 @@ def edge_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> 
 
     waiting = f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button."
     result = result_of(
-        form, EDGES, OWN, asked, run, takes=takes, name=STUDY, identity=identity, waiting=waiting, aside=aside
+        form, EDGES, OWN, asked, run, pricing=price, name=STUDY, identity=identity, waiting=waiting, aside=aside
     )
     if result is None:
         return

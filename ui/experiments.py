@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.commands.pricing import Pricing
 from core.options import Spec
 from ui.forms import Form
+from ui.price import Said, say
 from ui.run_panel import is_stored, run_panel
+from ui.text import plain
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -17,13 +20,15 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.jobs import Work
 
+HELP = "On two idle cores; what was computed before is quick."
+
 
 def started(
     form: Form[Any],
     view: str,
     own: Iterable[str],
     asked: Spec | None,
-    takes: str,
+    said: Said | None,
     stored: Callable[[Any], bool],
 ) -> bool | None:
     """Draw the experiment's controls: on the page until it has been started, then behind a button of the view's row.
@@ -35,7 +40,7 @@ def started(
         view: The view that the experiment is.
         own: Names of the options, in the address.
         asked: What the controls hold, None where that is no study.
-        takes: About how long it takes, in words.
+        said: Its price; None where there is none to say.
         stored: Whether the numbers of what is asked for are there already, or soon will be.
 
     Returns:
@@ -53,9 +58,9 @@ def started(
         for name in own:
             form.control(name, anew=True)
         st.form_submit_button(
-            f"Run, {takes}",
+            f"Run, {said.takes}" if said is not None else "Run",
             icon=":material/play_arrow:",
-            help="On two idle cores; what was computed before is quick.",
+            help=plain(said.sentence) if said is not None and said.asks else HELP,
             on_click=state.__setitem__,
             args=(pressed_key, True),
         )
@@ -69,7 +74,7 @@ def result_of(
     asked: Spec | None,
     run: Work,
     *,
-    takes: str,
+    pricing: Pricing,
     name: str,
     identity: Hashable,
     waiting: str,
@@ -79,15 +84,26 @@ def result_of(
     """The experiment's controls, and its result where it has been started or everything is there already.
 
     Args:
-        form, view, own, asked, takes: As for `started`.
+        form, view, own, asked: As for `started`.
+        pricing: Of the study.
         run, name, identity: As for `run_panel`.
         waiting: What stands below the controls until it has been started, with this `icon`.
         aside: Where the line about the numbers' origin stands.
     """
-    pressed = started(form, view, own, asked, takes, lambda asked: is_stored(name, asked, run, identity=identity))
+
+    def stored(asked: Any) -> bool:
+        return is_stored(name, asked, run, identity=identity)
+
+    said = say(name, asked, pricing, form.pressed) if asked is not None else None
+    pressed = started(form, view, own, asked, said, stored)
     if asked is None:
         return None
     if pressed is None:
         st.info(waiting, icon=icon)
+        if said is not None and said.asks:
+            st.markdown(plain(said.sentence))
+        return None
+    if said is not None and said.refused and not stored(asked):
+        st.error(plain(said.refused), icon=":material/error:")
         return None
     return run_panel(name, asked, run, identity=identity, again=pressed, told=aside)

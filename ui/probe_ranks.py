@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.probes import charts
+from core.probes.prices import sweep_price
 from core.probes.sweep import run_sweep
 from core.results.names import short_name
 from ui.downloads import show_downloads
+from ui.price import priced_panel
 from ui.results import show_charts, show_headline, show_table
-from ui.run_panel import run_panel
 
 if TYPE_CHECKING:
     import altair as alt
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from core.probes.result import ProbeResult
     from core.probes.spec import ProbeSpec
     from core.text.reading import Text
+    from ui.forms import Form
 
 SWEPT_HELP = "For each of them one probe of every rank is trained."
 
 
-def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], identity: tuple[str, ...]) -> None:
+def ranks_view(
+    form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], identity: tuple[str, ...]
+) -> None:  # fmt: skip
     """Probes of rank 1 to full at one layer, trained when they are asked for."""
     models = [model for model in result.probes if not model.startswith("random:")] or list(result.probes)
     with st.form("probe/ranks", border=False):
@@ -50,10 +54,12 @@ def ranks_view(spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], 
     if not wanted or key not in swept:
         st.info("One probe of each rank, 1 to full, is trained on one layer; all ranks of a model train together.")
         return
-    sweep = run_panel(
+    sweep = priced_panel(
+        form,
         "rank sweep",
         spec,
         lambda progress, cancel: run_sweep(spec, dict(wanted), texts, progress=progress, cancel=cancel),
+        partial(sweep_price, models=chosen),
         identity=(wanted, identity),
         again=asked,
     )

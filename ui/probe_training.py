@@ -11,7 +11,7 @@ from core import options
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from core.probes.experiments import training_charts
-from core.probes.experiments.training import ProbeTrainingSpec, run_study, seconds
+from core.probes.experiments.training import ProbeTrainingSpec, price, run_study
 from core.probes.experiments.training_charts import METRICS
 from core.probes.experiments.training_headline import view_sentence
 from core.probes.spec import ProbeSpec
@@ -69,7 +69,6 @@ OPTIONS: list[Option] = [
 def training_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> None:
     """Controls, and the button that starts the study; what came with the box is shown at once."""
     asked = _asked(form, spec)
-    takes = f"about {max(10, 10 * round(seconds(asked) / 10))} s" if asked is not None else "some time"
     texts = form.texts
     identity = (form.identity, *contents(*((asked.end, *asked.found) if asked is not None else ())))
 
@@ -78,7 +77,7 @@ def training_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator)
 
     waiting = f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button."
     result = result_of(
-        form, TRAINING, OWN, asked, run, takes=takes, name=STUDY, identity=identity, waiting=waiting, aside=aside
+        form, TRAINING, OWN, asked, run, pricing=price, name=STUDY, identity=identity, waiting=waiting, aside=aside
     )
     if result is None:
         return

@@ -15,8 +15,8 @@ from core.rsa.spec import RsaSpec
 from ui.downloads import show_downloads
 from ui.experiments import started
 from ui.forms import Form
+from ui.price import priced_panel, say
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.run_panel import run_panel
 from ui.studies import contents
 from ui.text import plain
 
@@ -106,7 +106,8 @@ def through_training(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) 
     run = {name: form.address[name] for name in RUN}
     asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words, **run)
     refs = _refs_of(asked)
-    started(form, TRAINING, RUN, asked if refs else None, "a few seconds", lambda asked: True)
+    said = say(TRAINING, asked, training.price) if refs else None
+    started(form, TRAINING, RUN, asked if refs else None, said, lambda asked: True)
     if refs:
         _experiment(TRAINING, training, asked, refs, form, drawn, TRAINING_CAVEATS, aside)
 
@@ -143,10 +144,12 @@ def _experiment(
 ) -> None:
     """Run an experiment, and show its headline, charts, downloads, tables and method."""
     texts = form.texts
-    result = run_panel(
+    result = priced_panel(
+        form,
         name.lower(),
         asked,
         lambda progress, cancel: study.run_study(asked, texts, progress=progress, cancel=cancel),
+        study.price,
         identity=(form.identity, contents(*refs)),
         again=form.pressed,
         told=aside,

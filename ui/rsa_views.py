@@ -15,6 +15,7 @@ from core.results.panels import Panels
 from core.rsa import charts
 from core.rsa.spec import RsaSpec
 from core.rsa.tokens import TokenMapSpec
+from core.rsa.tokens import price as tokens_price
 from core.rsa.tokens import run_study as run_tokens
 from core.rsa.view_headlines import curves_sentence, grid_sentence, texts_sentence
 from ui import lessons
@@ -22,8 +23,8 @@ from ui.downloads import show_downloads
 from ui.forms import Form
 from ui.layers import Picking, layer_slider, played
 from ui.links import Address
+from ui.price import priced_panel
 from ui.results import show_charts, show_headline, show_method, show_table
-from ui.run_panel import run_panel
 from ui.studies import contents
 from ui.text import plain
 
@@ -109,10 +110,12 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
     except PalimpsestError as error:
         st.info(plain(str(error)), icon=":material/info:")
         return
-    result = run_panel(
+    result = priced_panel(
+        form,
         "token map",
         tokens,
         lambda progress, cancel: run_tokens(tokens, progress=progress, cancel=cancel),
+        tokens_price,
         identity=contents(*tokens.models),
         again=again,
         told=aside,

@@ -28,7 +28,6 @@ INTRUDERS = "Intruders"
 OWN = {"intruder_models": "models", "leading": "leading", "cosine": "threshold", "draws": "draws"}
 _KNOWN = {option.name: option for option in options_of(intruders.Spec)}
 EXPERIMENT_OPTIONS = [replace(_KNOWN[name], name=ours) for ours, name in OWN.items()]
-SECONDS = 8  # of one model of the box, on one core
 CAVEATS = """
 **What would mislead you here**
 
@@ -58,7 +57,6 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
     except PalimpsestError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    seconds = SECONDS * max(1, len(asked.models)) * asked.draws // 100
 
     def run(progress: Any, cancel: Any) -> Any:
         return intruders.run_study(asked, progress=progress, cancel=cancel)
@@ -69,7 +67,7 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
         OWN,
         asked,
         run,
-        takes=f"about {max(10, seconds)} seconds for models of the box",
+        pricing=intruders.price,
         name="intruders",
         identity=identity,
         waiting="Leading directions that resemble none of the base's: starts with its button.",

@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from core.alignment.linear import Aligner, LinearAligner, Moments, Ridge, Rows, check_pairs
+from core.statistics import sum_by_group
 
 
 class Lookup(Aligner):
@@ -32,9 +33,8 @@ class Lookup(Aligner):
         check_pairs(np.asarray(x), y)
         types = _types(x)
         self.known, place = np.unique(types, return_inverse=True)
-        member = np.zeros((len(self.known), len(types)))
-        member[place, np.arange(len(types))] = 1.0
-        means = member @ y / member.sum(1)[:, None]
+        sums = sum_by_group(y, place, len(self.known), axis=-2)
+        means = sums / np.bincount(place, minlength=len(self.known))[:, None]
         self.table = np.concatenate([means, y.mean(-2, keepdims=True)], axis=-2)
         return self
 

@@ -21,6 +21,7 @@ from jaxtyping import Bool, Float, Int
 
 from core.alignment.linear import Aligner, Rows
 from core.errors import ShapeError
+from core.statistics import sum_by_group
 from core.vectors.pairs import Words as Sentences
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
@@ -174,9 +175,8 @@ def score(
     names, place = np.unique(unit, return_inverse=True)
     error, spread = (np.zeros((2, len(x), len(names))) for _ in range(2))
     for side, rows in enumerate(subsets[1:]):
-        member = np.zeros((len(place), len(names)))
-        member[np.flatnonzero(rows), place[rows]] = 1.0
-        error[side], spread[side] = squared @ member, from_train @ member
+        error[side] = sum_by_group(squared[:, rows], place[rows], len(names))
+        spread[side] = sum_by_group(from_train[:, rows], place[rows], len(names))
     nmse, l2, r2, found_again, inverse = (np.stack(columns) for columns in zip(*parts, strict=True))
     return Scores(nmse, l2, r2, found_again, inverse, error, spread)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from core.alignment.charts import figures
 from core.alignment.headline import make_headline, make_methods
-from core.alignment.price import price
+from core.alignment.prices import align_price as price
 from core.alignment.registry import METHODS
 from core.alignment.spec import AlignSpec
 from core.alignment.tables import band_tables, error_table, grid_table, points_of, training_table

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from core.commands.pair import Part, check_pair, run_pair
+from core.commands.pair import Part, check_pair, is_stored, run_pair
+from core.commands.study import agree
 from core.models import parse_ref
 
 PAGE = "report.html"
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the other model, or a LoRA adapter")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the page and the numbers")
     parser.add_argument("--check", action="store_true", help="only look at the pair and say what a run would cost")
+    parser.add_argument("--yes", action="store_true", help="start what is long or large without asking")
     parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
 
@@ -43,6 +45,9 @@ def main(arguments: argparse.Namespace) -> int:
         print(check.price, file=sys.stderr)
         if arguments.check:
             return 0
+        if (check.cost.asks or check.cost.excess) and not is_stored(check, store):
+            check.cost.refuse_where_shared()
+            agree(check.cost, arguments.yes)
         parts = run_pair(check, _say, store=store, executor=executor)
     command = shlex.join(["python", "-m", "core", "diff", base, model, "--out", str(arguments.out)])
     files = write_pair(check, parts, arguments.out, command)

@@ -5,32 +5,30 @@ Each study is the room's own, at a moderate size. One that cannot be run leaves 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.commands.study import STUDIES, command_line
+from core.commands.study import PATIENCE, STUDIES, command_line, study_module
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
 from core.models.sizes import download_of
 from core.options import Spec
 from core.results.names import short_name
-from core.runs.price import LIBRARIES, Price, on_this_machine
+from core.runs.price import Price, combined
 from core.runs.runner import Task, run
+from core.runs.tasks import Signal
 from core.weights.opening import identify
 from core.weights.relation import is_related, measure_relation
 
 if TYPE_CHECKING:
     from core.results.export import Result
+    from core.runs.store import Store
 
 SIMILARITY, WEIGHTS, INTRUDERS, PROBES, SWAP = "similarity", "weights", "intruders", "probes", "swap"
 PARTS = {SIMILARITY: "rsa", WEIGHTS: "weights", INTRUDERS: "weights intruders", PROBES: "probe", SWAP: "swap"}
 OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # say nothing of two models that have no base in common
-# Processor seconds of each part for a model of the box, and what they grow with.
-SECONDS = {SIMILARITY: 12.0, WEIGHTS: 3.0, INTRUDERS: 9.0, PROBES: 20.0, SWAP: 25.0}
-BOX_PARAMETERS, BOX_SIDE, BOX_MATRICES = 2e6, 128, 36
-BYTES_A_NUMBER = 4
 
 
 @dataclass(frozen=True)
@@ -117,20 +115,28 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     found = outputs.need("pair")
     beside = outputs.values.get("others")
     comparable = beside is not None and not beside["reason"]
-    scale = max(found["parameters"] / BOX_PARAMETERS, 0.2)
-    cubed = max(found["widest"] / BOX_SIDE, 0.2) ** 3 * max(found["depths"][0] * 6, 1) / BOX_MATRICES
-    grows = {WEIGHTS: cubed, INTRUDERS: cubed}
     related = not found["reason"] and is_related(found)
-    seconds = sum(cost * grows.get(name, scale) for name, cost in SECONDS.items() if related or name not in OF_A_CHANGE)
-    memory = LIBRARIES + 2 * BYTES_A_NUMBER * found["parameters"] / 1e9
-    return Check(
-        base,
-        model,
-        related,
-        found,
-        beside["distance"] if beside is not None and comparable else None,
-        Price(on_this_machine(seconds / 2), memory, sum(missing.values()) / 1e9),
-    )
+    distance = beside["distance"] if beside is not None and comparable else None
+    check = Check(base, model, related, found, distance, Price(0.0, 0.0))
+    cost = combined(_prices(check))
+    return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))
+
+
+def _prices(check: Check) -> Iterator[Price]:
+    """What each study costs that fits the pair; one that has no price says itself why it cannot be run."""
+    for name, spec in specs_of(check).items():
+        if not _unfit(check, name):
+            with suppress(PalimpsestError):
+                yield study_module(PARTS[name]).price(spec)
+
+
+def is_stored(check: Check, store: Store) -> bool:
+    """Whether every number of the pair's report is there already; nothing is computed to find out."""
+    try:
+        run_pair(check, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+    except NotStoredError:
+        return False
+    return True
 
 
 def specs_of(check: Check) -> dict[str, Spec]:
@@ -146,11 +152,7 @@ def specs_of(check: Check) -> dict[str, Spec]:
         },
         SWAP: {"base": base, "compare": (model,), "frozen": False},
     }  # fmt: skip
-    return {
-        name: import_module(STUDIES[PARTS[name]][0]).Spec(**values)
-        for name, values in asked.items()
-        if PARTS[name] in STUDIES
-    }
+    return {name: study_module(PARTS[name]).Spec(**values) for name, values in asked.items() if PARTS[name] in STUDIES}
 
 
 def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **options: Any) -> list[Part]:
@@ -169,7 +171,7 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
             parts.append(Part(name, command, reason=why))
             continue
         said(name)
-        study = import_module(STUDIES[PARTS[name]][0])
+        study = study_module(PARTS[name])
         try:
             result = study.run_study(spec, **options)
         except (CancelledError, NotStoredError):

@@ -57,8 +57,10 @@ def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = N
 
     Raises:
         ModelError: If a model cannot be read.
+        SpecError: If a shared instance does not allow what it costs.
     """
     check = check_pair(spec.base, spec.model, **more)
+    check.cost.refuse_where_shared()
     done: list[str] = []
 
     def tell(part: Progress) -> None:

@@ -15,17 +15,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import SpecError
+from core.commands.pricing import check_price
+from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of
 
 if TYPE_CHECKING:
     from core.results.export import Result
     from core.runs.price import Price
     from core.runs.runner import Progress
+    from core.runs.store import Store
 
 WIDTH = 30
+PATIENCE = 10.0  # seconds to find out whether everything is stored
 
-# command -> (module with Spec, run_study(spec, **options) and figures(result), one line of help)
+# command -> (module with Spec, price(spec), run_study(spec, **options) and figures(result), one line of help)
 STUDIES = {
     "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
     "tokens": ("core.rsa.tokens", "the words of a question and its passage through the layers, in two dimensions"),
@@ -60,13 +63,16 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
         add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
     parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
-    if hasattr(study_module(command), "price"):
-        parser.add_argument("--yes", action="store_true", help="start what is long or large without asking")
+    parser.add_argument("--yes", action="store_true", help="start what is long or large without asking")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
 
 
 def agree(price: Price, yes: bool) -> None:
     """Say what a large study costs, and go on where that was agreed to, by --yes or at the terminal.
+
+    Args:
+        price: Of the study; one that does not ask is not said.
+        yes: Whether it was agreed to.
 
     Raises:
         SpecError: If nobody agreed.
@@ -81,6 +87,25 @@ def agree(price: Price, yes: bool) -> None:
     print("Start it? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise SpecError("Nothing was started.")
+
+
+def is_stored(study: Any, spec: Spec, store: Store) -> bool:
+    """Whether a study's numbers are all there already; nothing is computed to find out, and nothing is downloaded."""
+    from core.runs.tasks import Signal
+
+    if any("hub:" in ref for ref in refs_of(spec)):
+        return False
+    try:
+        study.run_study(spec, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+    except PalimpsestError:
+        return False  # what is wrong with it is said by the study itself
+    return True
+
+
+def refs_of(spec: Any) -> tuple[str, ...]:
+    """The models that a spec names."""
+    named = [getattr(spec, option.name) for option in options_of(type(spec)) if option.kind in ("model", "models")]
+    return tuple(ref for value in named for ref in ((value,) if isinstance(value, str) else value))
 
 
 def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -120,7 +145,7 @@ def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
 
 
 def main(command: str, arguments: argparse.Namespace) -> int:
-    """Run the study, write it, print its headline; 1 if a task failed.
+    """Run the study, write it, print its headline; 1 if a task failed. What is stored costs nothing: nobody is asked.
 
     Raises:
         PalimpsestError: As the study does; `core.commands.main` prints it.
@@ -130,10 +155,11 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     from core.runs.store import default_store
 
     study, spec = study_module(command), spec_of(command, arguments)
-    if hasattr(study, "price"):
-        agree(study.price(spec), arguments.yes)
-    began, seen = time.monotonic(), _Seen()
     store = default_store().without_answers() if arguments.fresh else default_store()
+    price = study.price(spec)
+    if (price.asks or price.excess) and not is_stored(study, spec, store):
+        agree(check_price(study.price, spec), arguments.yes)
+    began, seen = time.monotonic(), _Seen()
     with open_executor(arguments.scheduler) as executor:
         result = study.run_study(spec, store=store, executor=executor, progress=seen)
     if sys.stderr.isatty():

@@ -29,6 +29,7 @@ from core.probes.edge_tables import CONTROL, REAL, Groups
 from core.probes.edge_tasks import probe_edges, score_rivals
 from core.probes.planning import TREEBANK, as_arguments, chosen_layers
 from core.probes.planning import prepare as prepare_probes
+from core.probes.prices import edges_price as price
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.references import cite
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 Spec = EdgeSpec
 RIVALS = "rivals"
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study", "seconds"]
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 
 def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -119,12 +120,6 @@ def run_study(spec: EdgeSpec, texts: Mapping[str, Text] | None = None, **options
     first = prepare(spec, texts)
     ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
     return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
-def seconds(spec: EdgeSpec) -> float:
-    """About how long it takes on two idle cores, for models of the box's size."""
-    own = len(spec.models) * (1 + 0.35 * spec.controls) + len(spec.probed) - len(spec.models)
-    return 6 + len(spec.probed) * 2 * spec.sentences / 800 + own * len(spec.targets) * 0.9 * spec.sentences / 800
 
 
 def _add_target(

@@ -32,6 +32,7 @@ from core.probes.planning import (
     rival_tasks,
     training_arguments,
 )
+from core.probes.prices import probe_price as price
 from core.probes.result import ProbeResult, model_probes
 from core.probes.sentences import extra_files
 from core.probes.spec import ProbeSpec
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from core.runs.store import Value
 
 Spec = ProbeSpec
-__all__ = ["Spec", "collect", "extra_files", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "collect", "extra_files", "figures", "plan", "prepare", "price", "run_study"]
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:

@@ -29,6 +29,7 @@ from core.rsa.charts import figures
 from core.rsa.headline import make_headline, make_methods
 from core.rsa.measures import MEASURES
 from core.rsa.notices import measure_notices, size_notices
+from core.rsa.prices import rsa_price as price
 from core.rsa.runs import find_compared, pool_rows, runs_of
 from core.rsa.spec import RsaSpec
 from core.rsa.tasks import compare_layers, compare_models
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Spec = RsaSpec
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
 CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs")
 CITATIONS = ("merchant2020", "kriegeskorte2008")

@@ -30,6 +30,7 @@ from core.results.numbers import text_of
 from core.results.references import cite
 from core.rsa.charts import figures
 from core.rsa.preparing import centred
+from core.rsa.prices import tokens_price as price
 from core.rsa.questions import (
     HIGHLIGHTED,
     OTHER,
@@ -48,7 +49,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TokenMapSpec", "collect", "figures", "plan", "prepare", "project", "run_study"]
+__all__ = ["Spec", "TokenMapSpec", "collect", "figures", "plan", "prepare", "price", "project", "run_study"]
 
 MOST_WORDS = 200
 LEAST_WORDS = 3

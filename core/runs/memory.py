@@ -9,8 +9,10 @@ given back when it is let go. Another C library, or another system, is left as i
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from core.limits import current_limits
@@ -18,6 +20,7 @@ from core.limits import current_limits
 # Bytes from which a block is mapped by itself, and bytes that a heap keeps at its end. A small size saves memory and
 # costs time (a fifth of a study of maps): it is for instances that many share.
 ROOMY, TIGHT = (8 * 2**20, 32 * 2**20), (2**19, 4 * 2**20)
+MEMINFO = Path("/proc/meminfo")
 HEAPS = 2  # of all threads together; every reader is a thread, and would else bring a heap of its own
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of mallopt(3)
 
@@ -50,3 +53,16 @@ def give_back_free_memory() -> None:
     library = _library()
     if library is not None:
         library.malloc_trim(0)
+
+
+def free_memory() -> float:
+    """Bytes that a process may still take without swapping; infinite where the system does not say."""
+    try:
+        lines = MEMINFO.read_text().splitlines()
+        return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):  # not Linux
+        pass
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")

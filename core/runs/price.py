@@ -1,21 +1,26 @@
-"""What a study will cost, said before it starts: hours, gigabytes to download, to keep and in memory.
+"""What a study will cost, said before it starts: seconds, gigabytes to download, to keep and in memory.
 
-A study knows how many processor seconds it takes on the machine where it was measured; `speed` asks this machine how
-fast it multiplies, and large studies are scaled by it. A price is an estimate: half or twice as much is no surprise.
+A study knows how many processor seconds each of its tasks takes on the machine where it was measured; `speed` asks
+this machine how fast it multiplies, and large studies are scaled by it. Two tasks run at once, each on a core of its
+own: the seconds said are half of the processor's, and never fewer than those of the longest task (`wall_seconds`).
+`benchmarks/prices.py` compares what is said with what is measured.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from core.errors import SpecError
 from core.limits import current_limits
+from core.runs.cores import TASKS_AT_ONCE
+from core.runs.memory import free_memory
 
-LIBRARIES = 0.8  # gigabytes of memory before any model
-MEASURED = 150e9  # floating-point operations a second, one core, where seconds were measured
-LONG, LARGE = 600.0, 2.0  # seconds and gigabytes (to download or to keep) from which a study asks before it starts
+MEASURED = 100e9  # floating-point operations a second, one core, where seconds were measured
+LONG, LARGE = 60.0, 2.0  # seconds and gigabytes (to download or to keep) above which a study asks before it starts
+SHARE = 0.5  # of the free memory, above which it asks too
 WORTH_ASKING = 60.0  # seconds on the measured machine from which this one is asked how fast it is
 SIDE = 768  # of the matrices that are multiplied to ask
 
@@ -26,9 +31,11 @@ class Price:
 
     Attributes:
         seconds: Until it ends.
-        download, store, memory: Gigabytes.
+        memory: Gigabytes of the process at its peak, libraries and all.
+        download, store: Gigabytes.
         work: What there is to do, such as "300 pairs of 25 models".
         known: Whether sizes were asked of the files; else they are those of models of their kind.
+        processor: Seconds of all cores together.
     """
 
     seconds: float
@@ -37,11 +44,24 @@ class Price:
     store: float = 0.0
     work: str = ""
     known: bool = True
+    processor: float = 0.0
 
     @property
     def asks(self) -> bool:
         """Whether a reader should see this before it starts."""
-        return self.seconds > LONG or max(self.download, self.store) > LARGE
+        much = self.memory > SHARE * free_memory() / 1e9
+        return self.seconds > LONG or max(self.download, self.store) > LARGE or much
+
+    @property
+    def excess(self) -> str:
+        """What this instance does not allow, of "download", "seconds" and "memory"; "" where it allows all."""
+        limits = current_limits()
+        allowed = {
+            "download": limits.max_download_bytes / 1e9,
+            "seconds": limits.max_seconds,
+            "memory": limits.max_memory_bytes / 1e9,
+        }
+        return next((what for what, most in allowed.items() if getattr(self, what) > most), "")
 
     @property
     def sentence(self) -> str:
@@ -56,24 +76,46 @@ class Price:
         known = "" if self.known else " (sizes as known; the hub could not be asked)"
         return f"Expected: {work}{', '.join(parts)}{known}."
 
-    def refuse_where_shared(self) -> None:
-        """Refuse what a shared instance must not begin.
+    def refuse_where_shared(self, advice: str = "choose fewer or smaller models") -> None:
+        """Refuse what this instance must not begin.
+
+        Args:
+            advice: What to lower, as a command.
 
         Raises:
-            SpecError: If it takes longer, or downloads more, than this instance allows.
+            SpecError: If it takes longer, needs more memory or downloads more than this instance allows.
         """
         limits = current_limits()
-        most = limits.max_download_bytes / 1e9
-        if limits.shared and self.download > most:
+        sentences = {
+            "download": f"download {gigabytes(self.download)}, and this instance keeps "
+            f"{gigabytes(limits.max_download_bytes / 1e9)} of models",
+            "seconds": f"take about {length(self.seconds)}, and this instance allows {length(limits.max_seconds)}",
+            "memory": f"need {gigabytes(self.memory)} of memory, and this instance allows "
+            f"{gigabytes(limits.max_memory_bytes / 1e9)}",
+        }
+        if self.excess:
             raise SpecError(
-                f"This study would download {gigabytes(self.download)}, and this instance keeps {gigabytes(most)} of "
-                "models: choose fewer, or run Palimpsest on your own computer."
+                f"This study would {sentences[self.excess]}: {advice}, or run Palimpsest on your own computer."
             )
-        if limits.shared and self.seconds > limits.max_seconds:
-            raise SpecError(
-                f"This study would take about {length(self.seconds)}, and this instance allows "
-                f"{length(limits.max_seconds)}: choose fewer models, or run Palimpsest on your own computer."
-            )
+
+
+def combined(prices: Iterable[Price]) -> Price:
+    """The price of studies one after another on the same models, which are downloaded once."""
+    each = tuple(prices)
+    return Price(
+        seconds=sum(price.seconds for price in each),
+        memory=max((price.memory for price in each), default=0.0),
+        download=max((price.download for price in each), default=0.0),
+        store=max((price.store for price in each), default=0.0),
+        known=all(price.known for price in each),
+        processor=sum(price.processor for price in each),
+    )
+
+
+def wall_seconds(tasks: Iterable[float]) -> float:
+    """Seconds on two cores of tasks that take so many processor seconds each."""
+    each = tuple(tasks)
+    return max(sum(each) / TASKS_AT_ONCE, max(each, default=0.0))
 
 
 def on_this_machine(seconds: float) -> float:

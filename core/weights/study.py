@@ -29,11 +29,12 @@ from core.weights.doses import compare_doses
 from core.weights.finding import Found, Labels, find_models, read_labels
 from core.weights.measuring import kept_rank, measure_delta, measure_weights, place_models, unpack_features
 from core.weights.members import Member
+from core.weights.prices import weights_price as price
 from core.weights.spec import WeightsSpec
 from core.weights.vectors import VECTORS, Features, relative_size
 
 Spec = WeightsSpec
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "redraw", "run_study"]
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "redraw", "run_study"]
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 

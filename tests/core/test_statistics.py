@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,19 @@ def test_projection_weights_are_a_slow_loops() -> None:
     variables, neurons = rng.normal(size=(3, 20)), rng.normal(size=(5, 20))
     slow = [sum(abs(float(variable @ neuron)) for neuron in neurons) for variable in variables]
     np.testing.assert_allclose(statistics.projection_weights(variables @ neurons.T), np.array(slow) / sum(slow))
+
+
+def test_sums_by_group_equal_a_slow_loop_and_grow_with_items_not_with_groups_times_items() -> None:
+    rng = np.random.default_rng(4)
+    values, group = rng.normal(size=(2, 500, 3)), rng.integers(0, 40, 500)
+    slow = np.zeros((2, 45, 3))  # five groups have no item
+    for item, place in enumerate(group):
+        slow[:, place] += values[:, item]
+    np.testing.assert_allclose(statistics.sum_by_group(values, group, 45, axis=-2), slow, atol=1e-12)
+    np.testing.assert_allclose(statistics.sum_by_group(values[..., 0], group, 45), slow[..., 0], atol=1e-12)
+    assert not statistics.sum_by_group(np.zeros((2, 0)), np.zeros(0, dtype=np.int64), 3).any()
+    many = 100_000  # as a table of group by item this would be 80 GB
+    tracemalloc.start()
+    assert statistics.sum_by_group(np.ones(many), np.arange(many), many).sum() == many
+    assert tracemalloc.get_traced_memory()[1] < 100 * 8 * many
+    tracemalloc.stop()

@@ -21,6 +21,7 @@ import numpy as np
 
 from core import options
 from core.alignment.experiments.drawings import head_chart, matrix_chart, output_chart
+from core.alignment.prices import attention_price
 from core.alignment.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.registry import METHODS
 from core.alignment.spec import methods_option
@@ -253,13 +254,6 @@ def run_study(spec: AttentionSpec, texts: Mapping[str, Text] | None = None, **op
     return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
-def seconds(spec: AttentionSpec) -> float:
-    """About how long it takes on two idle cores."""
-    slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
-    pairs = len(spec.models) * (len(spec.models) - 1)
-    return pairs * (4 + 0.5 * len(spec.methods) + 18 * slow) / 2 * max(1.0, spec.sentences / 250)
-
-
 def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame) -> str:
     """Where matched heads agree most, beside chance, where best counterparts stand, and the best map of the outputs."""
     if heads.empty:
@@ -318,4 +312,4 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
     return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
 
 
-Spec = AttentionSpec
+Spec, price = AttentionSpec, attention_price

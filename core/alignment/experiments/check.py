@@ -20,6 +20,7 @@ import numpy as np
 from core import options
 from core.alignment.bijections import FORMS, plant
 from core.alignment.experiments.drawings import check_chart
+from core.alignment.prices import check_price
 from core.alignment.protocol import TINY, rows_for, split_rows
 from core.alignment.registry import METHODS
 from core.alignment.spec import ITEMS, check_rows, methods_option, split_option
@@ -208,12 +209,6 @@ def run_study(spec: CheckSpec, texts: Mapping[str, Text] | None = None, **option
     return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
-def seconds(spec: CheckSpec) -> float:
-    """About how long it takes on two idle cores: fitting grows with the rows, trained maps are all but everything."""
-    slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
-    return (4 + 16 * slow) * len(spec.truths) / len(FORMS) * max(1.0, spec.sentences / 250)
-
-
 def make_headline(table: pd.DataFrame) -> str:
     """Which map undoes the most bent truth of each form best, and where the invertible network stands."""
     if table.empty:
@@ -244,4 +239,4 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     return {f"check-{truth}": check_chart(result, truth, TRUTHS[truth]) for truth in result.spec["truths"]}
 
 
-Spec = CheckSpec
+Spec, price = CheckSpec, check_price

@@ -36,6 +36,7 @@ from core.alignment.experiments.published_claims import (
 )
 from core.alignment.experiments.published_maps import FITTED, published_pair
 from core.alignment.experiments.published_rows import RATE
+from core.alignment.prices import protocol_price
 from core.alignment.registry import DEFAULT_METHODS
 from core.alignment.spec import AlignSpec
 from core.errors import SpecError
@@ -98,7 +99,7 @@ class ProtocolSpec(options.Spec):
         return {"models": self.models, **({"tuned": self.tuned} if self.tuned else {})}
 
 
-Spec = ProtocolSpec
+Spec, price = ProtocolSpec, protocol_price
 
 
 def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -201,14 +202,6 @@ def run_study(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None, **opt
     first = prepare(spec, texts)
     ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
     return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
-def seconds(spec: ProtocolSpec) -> float:
-    """About how long it takes on two idle cores, with models of the box; the default study took 180 s at first.
-
-    A third of it is the training of their networks; what the page's own study has computed is not computed again.
-    """
-    return 120 + (3 + bool(spec.tuned)) * 15 * spec.steps / 350
 
 
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:

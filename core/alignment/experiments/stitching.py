@@ -21,6 +21,7 @@ import numpy as np
 from core import options
 from core.alignment.experiments.drawings import stitching_chart
 from core.alignment.linear import Aligner
+from core.alignment.prices import stitching_price
 from core.alignment.protocol import part_of, parts_from
 from core.alignment.registry import METHODS
 from core.alignment.spec import methods_option
@@ -234,15 +235,6 @@ def run_study(spec: StitchSpec, texts: Mapping[str, Text] | None = None, **optio
     return with_unknown_words(collect(spec, ready, outputs), ready)
 
 
-def seconds(spec: StitchSpec) -> float:
-    """About how long it takes on two idle cores: every stitch of every pair runs the upper layers again.
-
-    The default study took 98 s.
-    """
-    slow = sum(METHODS[name].kind == "non-linear" for name in spec.methods)
-    return len(spec.models) ** 2 * (5 + 1.3 * len(spec.methods) + 33 * slow) / 2 * max(1.0, spec.sentences / 250)
-
-
 def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
     """Accuracy stitched at the middle layer by the best map, beside whole models, no map and the lookup."""
     across = table[table["source"] != table["target"]]
@@ -279,4 +271,4 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"accuracy": correct.mean(1), "low": low, "high": high})
 
 
-Spec = StitchSpec
+Spec, price = StitchSpec, stitching_price

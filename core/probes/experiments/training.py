@@ -30,6 +30,7 @@ from core.probes.experiments.training_charts import figures
 from core.probes.experiments.training_headline import CITATIONS, make_headline, make_methods, make_notices
 from core.probes.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
 from core.probes.planning import prepare as prepare_probes
+from core.probes.prices import training_price as price
 from core.probes.spec import HEADS, ProbeSpec, parsers
 from core.probes.study import notes_of, score_table
 from core.probes.tables import POSITION, Group, draw_sample, probe_groups
@@ -43,7 +44,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ProbeTrainingSpec", "Spec", "collect", "figures", "plan", "prepare", "run_study", "seconds"]
+__all__ = ["ProbeTrainingSpec", "Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 
 @dataclass(frozen=True)
@@ -166,9 +167,3 @@ def run_study(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None, 
     first = prepare(spec, texts)
     ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
     return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
-def seconds(spec: ProbeTrainingSpec) -> float:
-    """About how long it takes on two idle cores, for models of the box's size."""
-    models = 1 + len(spec.found)
-    return 6 + models * (spec.seeds + spec.controls) * 1.2 * spec.sentences / 800

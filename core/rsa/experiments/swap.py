@@ -27,7 +27,7 @@ from core.rsa.experiments.examples import PARSE, Examples, chance, read_examples
 from core.rsa.experiments.swap_charts import figures
 from core.rsa.experiments.swap_headline import make_headline, make_notices
 from core.rsa.experiments.swapping_scores import exchange_rows, own_row
-from core.rsa.experiments.ways import BASE_WAYS, DONOR_WAYS
+from core.rsa.prices import swap_price as price
 from core.rsa.runs import find_compared
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
@@ -36,7 +36,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 CITATIONS = ("merchant2020", "lenc2015")
 
 
@@ -206,12 +206,6 @@ def run_study(spec: SwapSpec, texts: Mapping[str, Text] | None = None, **options
     first = prepare(spec, texts)
     ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
     return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
-def seconds(spec: SwapSpec) -> float:
-    """About how long it takes on two idle cores with models as small as the box's."""
-    each = (len(BASE_WAYS) + len(DONOR_WAYS) * (spec.noises + spec.random)) / 14
-    return 6 + 6 * len(spec.compare) * each * max(1.0, spec.sentences / 200)
 
 
 _SCORE = ("score", "low", "high", "sentences")

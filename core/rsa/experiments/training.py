@@ -26,6 +26,7 @@ from core.results.references import cite
 from core.rsa.experiments.training_charts import figures
 from core.rsa.experiments.training_headline import make_headline
 from core.rsa.measures import MEASURES
+from core.rsa.prices import training_price as price
 from core.rsa.tasks import compare_models
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
@@ -36,7 +37,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
 PEAK = COLUMNS[:7]  # of the table of peaks
 CITATIONS = ("saphra2019", "sellam2022")

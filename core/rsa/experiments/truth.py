@@ -29,6 +29,7 @@ from core.results.references import cite
 from core.rsa.experiments.truth_charts import figures
 from core.rsa.experiments.truth_headline import make_headline
 from core.rsa.measures import MEASURES
+from core.rsa.prices import truth_price as price
 from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.statistics import average_ranks
@@ -39,7 +40,7 @@ from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
 COUNTS = ("changed", "unchanged", "models")
 CITATIONS = ("ding2021", "merchant2020")

@@ -32,6 +32,7 @@ from core.weights.finding import Found, find_models
 from core.weights.intruders import compare_directions, count_p_value, direction_p_values
 from core.weights.measuring import deltas_with_progress, open_pair
 from core.weights.members import MOST_MODELS
+from core.weights.prices import intruders_price as price
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +71,7 @@ class IntruderSpec(options.Spec):
 
 
 Spec = IntruderSpec
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "run_study"]
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 
 @pure("weights.intruders")

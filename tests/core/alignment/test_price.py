@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.alignment.price import price
 from core.alignment.spec import AlignSpec
+from core.alignment.study import price
+from core.commands.pricing import check_price
 from core.commands.study import agree
 from core.errors import SpecError
 from core.limits import MODE
@@ -92,26 +93,23 @@ def test_without_a_hub_multiberts_are_known_and_said_to_be(server: HubServer, mo
 
 
 def test_more_pairs_wider_models_more_text_and_more_maps_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.alignment.price.on_this_machine", lambda seconds: seconds)
-    monkeypatch.setattr(
-        "core.alignment.price.size_of", lambda ref: replace(MULTIBERT, d_model=768 if "a" in ref else 128)
-    )
+    monkeypatch.setattr("core.models.costs.size_of", lambda ref: replace(MULTIBERT, d_model=768 if "a" in ref else 128))
     small = AlignSpec(("hub:x", "hub:y"), methods=("ridge", "inn"))
-    cost = price(small).seconds
+    cost = price(small).processor
     for other in (
         replace(small, models=("hub:a", "hub:y")),
         replace(small, models=("hub:x", "hub:y", "hub:z")),
-        replace(small, sentences=2000),
+        replace(small, sentences=1000),
         replace(small, methods=("ridge", "inn", "kernel")),
     ):
-        assert price(other).seconds > 1.1 * cost, other
-    assert price(replace(small, layers=(0, 1))).seconds < cost
+        assert price(other).processor > 1.1 * cost, other
+    assert price(replace(small, layers=(0, 1))).processor < cost
 
 
 def test_a_shared_instance_refuses_in_a_sentence(seeds: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MODE, "shared")
     with pytest.raises(SpecError, match=r"would download 11 GB, and this instance keeps 4\.3 GB"):
-        price(AlignSpec((ALL_MULTIBERTS,)))
+        check_price(price, AlignSpec((ALL_MULTIBERTS,)))
     with pytest.raises(SpecError, match=r"would take about .* hours, and this instance allows 30 minutes"):
         Price(40_000.0, 1.0).refuse_where_shared()
     monkeypatch.setenv(MODE, "")
@@ -119,11 +117,11 @@ def test_a_shared_instance_refuses_in_a_sentence(seeds: HubServer, monkeypatch: 
 
 
 def test_the_command_asks_goes_on_or_refuses(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, large = Price(LONG, 1.0, LARGE, LARGE), Price(LONG + 1, 1.0)
+    small, large = Price(LONG, 0.1, LARGE, LARGE), Price(LONG + 31, 0.1)
     agree(small, yes=False)
     assert capsys.readouterr().err == ""
     agree(large, yes=True)
-    assert capsys.readouterr().err == "Expected: about 10 minutes on two cores, 1.0 GB of memory.\n"
+    assert capsys.readouterr().err == "Expected: about 2 minutes on two cores, 0.1 GB of memory.\n"
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     with pytest.raises(SpecError, match="Nothing was started: add --yes"):
         agree(large, yes=False)

@@ -249,7 +249,7 @@ def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None
             assert len(matrix) == len(set(zip(*(matrix[name] for name in MATRIX_COLUMNS[2:6]), strict=True)))
             assert set(matrix["source"]) == {models[0]}
             assert "head-matrix" in drawn
-        assert experiment.seconds(asked) > 0
+        assert experiment.price(asked).processor > 0
 
 
 def test_heads_of_a_model_match_themselves(models, sentences) -> None:

@@ -1,0 +1,175 @@
+"""What the studies of this room cost: maps between two spaces, fitted in both directions at every layer.
+
+Linear maps factor matrices of d by d; kernel ridge factors its rows; the two networks take as many steps as they need,
+each of which multiplies by matrices as wide as d. Stitching runs the upper layers again for every map and layer, and
+the published protocol trains networks four times as wide as d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from core.alignment.registry import METHODS
+from core.models import costs
+from core.runs.cores import TASKS_AT_ONCE
+from core.runs.price import Price
+
+if TYPE_CHECKING:
+    from core.alignment.experiments.attention import AttentionSpec
+    from core.alignment.experiments.check import CheckSpec
+    from core.alignment.experiments.published import ProtocolSpec
+    from core.alignment.experiments.stitching import StitchSpec
+    from core.alignment.spec import AlignSpec
+
+PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds of a multiplication, and of a cubed width
+SCORED = 6e-8  # of a number of a row that is mapped and scored
+KERNELS = 30  # factorisations of the rows that choose a width and a penalty
+SEARCHED, MOST_ROWS = 800.0, 4_000.0
+# Processor seconds of a network of the box in training, one map at one layer in one direction, on a processor without
+# units for bfloat16; and the power of the width with which they grow.
+NETWORKS = {"inn": (4.7, 1.1), "mlp": (3.9, 1.1)}
+BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
+LABELLED = 300.0  # sentences of the box with a label
+STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double
+KEPT = 25_000  # bytes that a map keeps of a pair at one layer
+COPIES_READ = 2  # of the vectors of all layers, in single precision
+BLOCKS = 4  # strengths of a known bijection
+ADAM = 4e-9  # processor seconds of a number that a step of Adam moves
+FITS, PUBLISHED = {"models": 5, "tuned": 1}, 17  # times that the protocol fits; numbers of its networks, in squared d
+
+
+def align_price(spec: AlignSpec) -> Price:
+    """The price of the main study: every map of every pair, both directions and all layers."""
+    sizes = costs.sizes_of(ref for group in spec.groups.values() for ref in group)
+    pairs = [(one, other) for _, one, other in spec.pairs() if one in sizes and other in sizes]
+    sentences = costs.sentences_of(spec)
+    rows = sentences * (costs.WORDS if spec.items == "words" else 1)
+    tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
+    memory = kept = 0.0
+    for number, (one, other) in enumerate(pairs):
+        width = max(sizes[one].d_model, sizes[other].d_model)
+        states = len(spec.layers) or min(sizes[one].layers, sizes[other].layers) + 1
+        tasks += fitting(spec.methods, width, rows, 2 * states)
+        if spec.grid and not number:
+            maps = (sizes[one].layers + 1) * (sizes[other].layers + 1)
+            tasks.append(maps * _linear(1, width, rows))
+        at_once = min(TASKS_AT_ONCE, len(pairs) * _tasks(spec.methods))
+        memory = max(memory, at_once * _stacked(2 * states * rows * width, spec.methods))
+        kept += KEPT * len(spec.methods) * states
+    kept += sum(costs.stored(size, sentences) for size in sizes.values())
+    work = f"{costs.counted(len(pairs), 'pair')} of {costs.counted(len(sizes), 'model')}"
+    return costs.price_of(sizes, tasks, memory + costs.resident(sizes), store=kept, work=work)
+
+
+def attention_price(spec: AttentionSpec) -> Price:
+    """The price of matched heads and mapped attention outputs."""
+    sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
+    rows, entries = sentences * costs.SUBWORDS, sentences * costs.SUBWORDS**2 * 1.3
+    tasks, memory = [costs.STARTING], 0.0
+    pairs = [(one, other) for one in sizes for other in sizes if one != other]
+    for pair in pairs:
+        width, layers = max(sizes[ref].d_model for ref in pair), max(sizes[ref].layers for ref in pair)
+        heads = layers * max(1.0, width / 64)
+        one = sum(costs.opening(sizes[ref]) + costs.passing(sizes[ref], sentences) for ref in pair)
+        one += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
+        tasks.append(one + sum(fitting(spec.methods, width, rows, layers)))
+        held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
+        memory = max(memory, min(TASKS_AT_ONCE, len(pairs)) * held * costs.DOUBLE)
+    return costs.price_of(sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(pairs), "ordered pair"))
+
+
+def stitching_price(spec: StitchSpec) -> Price:
+    """The price of stitching: every map at every layer, and the layers above it for every labelled sentence."""
+    sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
+    rows = sentences * costs.SUBWORDS
+    tasks, memory = [costs.STARTING], 0.0
+    for upper in sizes.values():
+        for lower in sizes.values():
+            width, states = max(upper.d_model, lower.d_model), upper.layers + 1
+            one = sum(costs.opening(size) + costs.passing(size, sentences + LABELLED) for size in (upper, lower))
+            one += costs.passing(upper, LABELLED, len(spec.methods) * states / 2)
+            tasks.append(one + sum(fitting(spec.methods, width, rows, states)))
+            held = 2 * states * rows * width * 3 * costs.DOUBLE + costs.SINGLE * (upper.parameters + lower.parameters)
+            memory = max(memory, TASKS_AT_ONCE * held)
+    return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes) ** 2, "ordered pair"))
+
+
+def check_price(spec: CheckSpec) -> Price:
+    """The price of the bijection check: every map undoes every truth of every strength, side by side."""
+    sizes, sentences = costs.sizes_of((spec.model,)), costs.sentences_of(spec)
+    rows = sentences * (costs.WORDS if spec.items == "words" else 1)
+    tasks, memory, truths = [costs.STARTING], 0.0, BLOCKS * len(spec.truths)
+    for size in sizes.values():
+        tasks += [costs.vectors(size, sentences), *fitting(spec.methods, size.d_model, rows, truths)]
+        held = truths * rows * size.d_model * 3 + COPIES_READ * (size.layers + 1) * rows * size.d_model / 2
+        memory = min(TASKS_AT_ONCE, _tasks(spec.methods)) * held * costs.DOUBLE
+    return costs.price_of(
+        sizes, tasks, memory + costs.resident(sizes), work=costs.counted(truths * len(spec.methods), "map")
+    )
+
+
+def protocol_price(spec: ProtocolSpec) -> Price:
+    """The price of the published protocol: its fits of both pairs, and our maps of the same pairs."""
+    from core.alignment.experiments.published import OURS_OF
+
+    sizes, sentences = costs.sizes_of(ref for pair in spec.groups.values() for ref in pair), costs.sentences_of(spec)
+    rows, tasks, memory = sentences * costs.WORDS, [costs.STARTING], 0.0
+    for group, refs in spec.groups.items():
+        pair = [sizes[ref] for ref in refs if ref in sizes]
+        if len(pair) < 2:
+            continue
+        width, states = max(size.d_model for size in pair), max(size.layers for size in pair) + 1
+        padded = spec.length / costs.SUBWORDS
+        reading = sum(2 * (costs.opening(size) + costs.passing(size, sentences * padded)) for size in pair)
+        step = states * PUBLISHED * 2 * width**2 * 64 * 3 * PRODUCTS + states * PUBLISHED * 2 * width**2 * ADAM
+        tasks += [reading + spec.steps * step] * (FITS[group] - 1)
+        tasks += [reading + sum(fitting(("inn", "ridge", "mlp"), width, sentences, 2 * states))]
+        tasks += [costs.vectors(size, sentences) for size in pair]
+        tasks += fitting(OURS_OF[group], width, rows, 2 * states)
+        networks = PUBLISHED * 2 * width**2 * states * costs.SINGLE * 4
+        memory = max(memory, TASKS_AT_ONCE * max(networks, _stacked(2 * states * rows * width, OURS_OF[group])))
+    return costs.price_of(sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(spec.groups), "pair"))
+
+
+def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> list[float]:
+    """Processor seconds of each task that fits maps: the linear ones and controls together, each other one alone.
+
+    Args:
+        methods: Names in the registry.
+        width: Of both spaces.
+        rows: Paired rows, training and test.
+        maps: Layers, directions and truths that are fitted side by side.
+    """
+    names = [*methods]
+    quick = sum(_linear(maps, width, rows) for name in names if METHODS[name].kind != "non-linear")
+    slow = [_trained(name, width, rows) * maps for name in names if METHODS[name].kind == "non-linear"]
+    return [*slow, quick] if quick else slow
+
+
+def _linear(maps: float, width: int, rows: float) -> float:
+    """Processor seconds of linear maps: moments, a factorisation, and the scores."""
+    return maps * (PRODUCTS * 4 * rows * width**2 + FACTORED * width**3 + SCORED * rows * width)
+
+
+def _trained(name: str, width: int, rows: float) -> float:
+    """Processor seconds of one non-linear map."""
+    if name == "kernel":
+        fitted = min(TRAINED * rows, MOST_ROWS)
+        searched = min(fitted, SEARCHED)
+        factors = KERNELS * searched**2 * (searched / 3 + width) + 3 * fitted**2 * (fitted / 3 + 2 * width)
+        return PRODUCTS * (factors + fitted * rows * 2 * width) + SCORED * rows * (width + fitted)
+    seconds, power = NETWORKS[name]
+    return seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.5), 2.0) ** 0.5
+
+
+def _tasks(methods: Iterable[str]) -> int:
+    """Tasks of one pair."""
+    kinds = [METHODS[name].kind for name in methods]
+    return kinds.count("non-linear") + any(kind != "non-linear" for kind in kinds)
+
+
+def _stacked(numbers: float, methods: Iterable[str]) -> float:
+    """Bytes that a task holds of so many numbers of both directions."""
+    quick = any(METHODS[name].kind != "non-linear" for name in methods)
+    return numbers * (STACKS * 2 * costs.SINGLE + (WIDE * costs.DOUBLE if quick else costs.DOUBLE))

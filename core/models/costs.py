@@ -1,0 +1,108 @@
+"""The model of costs: what every study's price is made of, measured on one core (see `benchmarks/prices.py`).
+
+A study's price is a list of processor seconds, one number a task, and its peak memory. Both are sums of what there is
+to do: models opened and read, matrices multiplied and factored, rows kept. What is the same in all studies stands here,
+what is a study's own beside it. No weights are fetched: sizes are asked of headers and configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from core.errors import ModelError
+from core.models.sizes import Size, size_of
+from core.runs.price import Price, on_this_machine, wall_seconds
+
+SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
+DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and genres that have a tenth of them each
+WORDS, SUBWORDS = 14.3, 21.0  # of a sentence of the demo, special tokens included among the subwords
+NUMPY, TORCH = 0.14, 0.45  # gigabytes of memory before any model: without torch, and with it
+STARTING = 5.0  # processor seconds until torch and transformers are there
+OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and to load each of its parameters
+PASSING, BESIDE = 2e-11, 4e-8  # processor seconds of a multiplication in a forward pass; of a number of a state
+READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
+
+
+def sentences_of(spec: Any) -> float:
+    """Sentences that a study reads: as many as it asks for, and no more than the demo has."""
+    ref, _, genres = str(spec.corpus).partition(":")
+    if ref != "demo":
+        return float(spec.sentences)
+    kept = len(genres.split(",")) if genres else len(spec.genres)
+    return min(float(spec.sentences), DEMO * kept / GENRES if kept else DEMO)
+
+
+def counted(number: int, what: str) -> str:
+    """How many there are, in words."""
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
+
+
+def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
+    """Size by reference. A model that cannot be had is missing: the study leaves it out and says why."""
+    sizes: dict[str, Size] = {}
+    for ref in dict.fromkeys(refs):
+        with suppress(ModelError):
+            sizes[ref] = size_of(ref)
+    return sizes
+
+
+def opening(size: Size) -> float:
+    """Processor seconds to load a model."""
+    return OPENING + LOADING * size.parameters
+
+
+def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
+    """Processor seconds of forward passes over sentences.
+
+    Args:
+        size: Of the model.
+        sentences: Of a text like the demo.
+        passes: Through all layers.
+    """
+    tokens = SUBWORDS * sentences * passes
+    return tokens * size.layers * size.d_model * (12 * PASSING * size.d_model + BESIDE)
+
+
+def vectors(size: Size, sentences: float) -> float:
+    """Processor seconds to open a model, to read sentences with it, and to keep the vectors of all words."""
+    numbers = (size.layers + 1) * size.d_model * WORDS * sentences
+    return opening(size) + passing(size, sentences) + READING * numbers
+
+
+def stored(size: Size, sentences: float) -> float:
+    """Bytes that the vectors of all words take in the store."""
+    return 2.0 * (size.layers + 1) * size.d_model * WORDS * sentences
+
+
+def resident(sizes: Mapping[str, Size], at_once: int = 1) -> float:
+    """Bytes of the largest models that are in memory together."""
+    return SINGLE * sum(sorted((size.parameters for size in sizes.values()), reverse=True)[:at_once])
+
+
+def price_of(
+    sizes: Mapping[str, Size], tasks: Iterable[float], memory: float, *, libraries: float = TORCH, store: float = 0.0,
+    more_download: float = 0.0, work: str = "",
+) -> Price:  # fmt: skip
+    """The price of a study.
+
+    Args:
+        sizes: Of its models.
+        tasks: Processor seconds of each task.
+        memory: Bytes at the peak, beside the libraries.
+        libraries: Gigabytes that these take.
+        store: Bytes that are kept.
+        more_download: Gigabytes of models that are not among `sizes`.
+        work: What there is to do, in words.
+    """
+    each = [*tasks]
+    return Price(
+        seconds=on_this_machine(wall_seconds(each)),
+        memory=libraries + memory / 1e9,
+        download=sum(size.download for size in sizes.values()) / 1e9 + more_download,
+        store=store / 1e9,
+        work=work,
+        known=all(size.asked for size in sizes.values()),
+        processor=sum(each),
+    )

@@ -1,0 +1,112 @@
+"""What the studies of this room cost: sentences parsed, banks of probes trained, classifiers fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from core.models import costs, parse_ref
+from core.models.sizes import Size
+from core.runs.price import Price
+
+if TYPE_CHECKING:
+    from core.probes.edge_spec import EdgeSpec
+    from core.probes.experiments.training import ProbeTrainingSpec
+    from core.probes.sentences import SentenceSpec
+    from core.probes.spec import ProbeSpec
+
+PARSING = 4e-3  # processor seconds of a sentence
+EPOCHS = 22  # after which most probes have converged
+PROJECTED, MEASURED = 6.5e-11, 2e-9  # processor seconds of a word, rank and dimension; of a word, rank and probe
+DRAWN = 2e-8  # of a test sentence, probe and bootstrap draw
+FITTED = 5e-9  # of an item, dimension and class of a classifier, until it has converged
+CLASSES = {"pos": 17, "label": 40, "distance": 9}
+BOUND = 1.5e-10  # of a cubed dimension of a classifier
+HALF = 2.0  # bytes of a number of a vector that probes read
+WORKING, PARSER = 2.5, 0.12  # copies of the vectors of one model; gigabytes of the parser and its trees
+
+
+def probe_price(spec: ProbeSpec) -> Price:
+    """The price of the main study: a bank of probes for each model, on its trees and on control trees."""
+    return _priced(spec, spec.probed, controlled=spec.models, sweep=spec.sweep)
+
+
+def training_price(spec: ProbeTrainingSpec) -> Price:
+    """The price of probes on the steps of a run and its end."""
+    refs = (*spec.found, spec.end)
+    return _priced(spec.as_probes, refs, controlled=refs)
+
+
+def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
+    """The price of the rank sweep: probes of every rank on one layer of each model."""
+    sizes = costs.sizes_of(models)
+    words = costs.WORDS * costs.sentences_of(spec)
+    tasks = [costs.STARTING, PARSING * costs.sentences_of(spec)]
+    tasks += [costs.opening(size) + _swept(spec, size, words) for size in sizes.values()]
+    return costs.price_of(
+        sizes, tasks, _held(sizes.values(), spec.layers, words), work=costs.counted(len(sizes), "model")
+    )
+
+
+def sentence_price(spec: SentenceSpec) -> Price:
+    """The price of one text through one model and its parser."""
+    sizes = costs.sizes_of((spec.model,))
+    sentences = 1 + len(spec.text.split()) / costs.WORDS
+    tasks = [costs.STARTING + PARSING * sentences, *(costs.vectors(size, sentences) for size in sizes.values())]
+    return costs.price_of(sizes, tasks, costs.resident(sizes) + PARSER * 1e9)
+
+
+def edges_price(spec: EdgeSpec) -> Price:
+    """The price of edge probing: classifiers of each target at each layer, with those of control labels."""
+    sizes, sentences = costs.sizes_of(spec.probed), costs.sentences_of(spec)
+    words = costs.WORDS * sentences
+    tasks = [costs.STARTING, PARSING * sentences]
+    for ref, size in sizes.items():
+        tasks.append(costs.vectors(size, sentences))
+        sets = 1 + (spec.controls if not parse_ref(ref).random else 0)
+        states = len(spec.layers) or size.layers + 1
+        for target in spec.targets:
+            width = size.d_model * (2 if target == "label" else 1)
+            classes = CLASSES[target]
+            tasks.append(states * (FITTED * words * width * classes * sets + BOUND * 10 * width**3))
+    memory = _held(sizes.values(), spec.layers, words)
+    kept = sum(costs.stored(size, sentences) for size in sizes.values())
+    return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def _priced(spec: ProbeSpec, refs: Sequence[str], *, controlled: Sequence[str], sweep: bool = False) -> Price:
+    sizes, sentences = costs.sizes_of(refs), costs.sentences_of(spec)
+    words = costs.WORDS * sentences
+    tasks = [costs.STARTING, PARSING * sentences]
+    for ref, size in sizes.items():
+        states = len(spec.layers) or size.layers + 1
+        tasks.append(costs.vectors(size, sentences))
+        for draws in (spec.seeds, spec.controls if ref in controlled else 0):
+            once = sum(_bank(spec, kind, min(spec.rank, size.d_model), size.d_model, words) for kind in spec.probes)
+            tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
+        if sweep:
+            tasks.append(_swept(spec, size, words))
+    memory = _held(sizes.values(), spec.layers, words)
+    kept = sum(costs.stored(size, sentences) for size in sizes.values())
+    return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def _bank(spec: ProbeSpec, kind: str, rank: int, width: int, words: float) -> float:
+    """Processor seconds of one probe in training."""
+    epochs = min(spec.epochs, EPOCHS)
+    once = PROJECTED * rank * width + (MEASURED * rank if kind == "distance" else 0.0)
+    return epochs * words * once
+
+
+def _swept(spec: ProbeSpec, size: Size, words: float) -> float:
+    """Processor seconds of probes of every rank: the whole bank is as wide as the widest."""
+    ranks = size.d_model.bit_length() + 1
+    return spec.seeds * ranks * _bank(spec, "distance", size.d_model, size.d_model, words)
+
+
+def _held(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
+    """Bytes of the widest model's vectors with what is computed of them, and of the model or the parser."""
+    here = [*sizes]
+    numbers = max(((len(layers) or size.layers + 1) * size.d_model * words for size in here), default=0.0)
+    model = max((size.parameters for size in here), default=0) * costs.SINGLE
+    return WORKING * HALF * numbers + max(model, PARSER * 1e9)

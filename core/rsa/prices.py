@@ -1,0 +1,187 @@
+"""What the studies of this room cost: forward passes, and measures that compare two spaces layer by layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.models import costs
+from core.models.sizes import Size
+from core.rsa.experiments.ways import BASE_WAYS, DONOR_WAYS
+from core.rsa.measures import JACKKNIFE_GROUPS, Options, get_measure, null_draws
+from core.rsa.runs import find_compared
+from core.runs.cores import TASKS_AT_ONCE
+from core.runs.price import Price
+
+if TYPE_CHECKING:
+    from core.rsa.experiments.swap import SwapSpec
+    from core.rsa.experiments.training import TrainingSpec
+    from core.rsa.experiments.truth import TruthSpec
+    from core.rsa.spec import RsaSpec
+    from core.rsa.tokens import TokenMapSpec
+
+PLAIN, SHUFFLED = 0.012, 2.2e-9  # processor seconds of a measure, whatever the size; of a number put in another order
+PAIRS, PRODUCTS, RESAMPLED = 1.2e-10, 2.5e-11, 5e-10  # of a pair's dimension; of a multiplication; of a draw's pair
+FACTORED, MATRICES = 4e-11, {"pearson": 9e-9, "ranks": 1.5e-8}  # canonical: of a multiplication; of a matrix's entry
+SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mean CCA
+STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and draw
+WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
+COPIES = 4  # of the vectors of two models
+LABELLED = 300  # sentences of the box with a label
+TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
+PASSAGE = 2.0  # processor seconds of a token map beside its models
+ROUNDINGS, EXCHANGED = 4, 0.6  # of a frozen fine-tune; of a pass that an exchange of layers runs
+
+
+def scoring(
+    measure: str, kernel: str, comparison: str, items: float, width: int, sentences: float, draws: int
+) -> float:
+    """Processor seconds of one layer: the similarity, its band and its null."""
+    options = Options(kernel, comparison)
+    null = null_draws(get_measure(measure, options), round(items), width, options)
+    once = comparing(measure, items, width)
+    if measure in SLOWER:
+        return PLAIN + once * (1 + JACKKNIFE_GROUPS + null)
+    seconds = PLAIN + once + SHUFFLED * null * items * width
+    if measure == "cosine":
+        return seconds + RESAMPLED * draws * (items + sentences)
+    seconds += PAIRS * items**2 * (width + 50) + RESAMPLED * draws * sentences**2
+    if measure in TABLES:
+        seconds += TABLES[measure] * 8e-9 * draws * items
+    if measure == "rsa" and _whole(kernel, comparison):
+        return seconds + MATRICES[_whole(kernel, comparison)] * null * items**2
+    return seconds + PRODUCTS * null * items * width * min(items, width)
+
+
+def comparing(measure: str, items: float, width: int) -> float:
+    """Processor seconds of one similarity alone."""
+    if measure in SLOWER:
+        return SLOWER[measure] * FACTORED * (items * width**2 + 20.0 * min(items, width) ** 3)
+    return 3 * PRODUCTS * items * width * min(items, width)
+
+
+def holding(measure: str, kernel: str, comparison: str, items: float, sentences: float, draws: int) -> float:
+    """Bytes that one layer's scoring holds at its peak, beside the vectors."""
+    held = STRIPS * 512 * items * costs.DOUBLE + 3 * draws * sentences * costs.DOUBLE
+    if measure in TABLES:
+        held += TABLES[measure] * items * draws * costs.DOUBLE
+    if measure == "rsa" and _whole(kernel, comparison):
+        held += WHOLE[_whole(kernel, comparison)] * items**2 * costs.DOUBLE
+    return held
+
+
+def _whole(kernel: str, comparison: str) -> str:
+    """Which comparison holds whole matrices over items; "" where none does."""
+    return "ranks" if comparison != "pearson" else "pearson" if kernel == "euclidean" else ""
+
+
+def rsa_price(spec: RsaSpec) -> Price:
+    """The price of the main study."""
+    from core.rsa.study import find_references
+
+    compared, references = find_compared(spec.base, spec.compare).refs, find_references(spec)
+    sizes = costs.sizes_of((spec.base, *compared, *references))
+    sentences = costs.sentences_of(spec)
+    items = min(spec.words, costs.WORDS * sentences) if spec.items == "words" else sentences
+    texts = 2 if spec.second_corpus else 1
+    tasks = [costs.STARTING]
+    for ref in (*compared, *references):
+        if ref in sizes and spec.base in sizes:
+            base, size = sizes[spec.base], sizes[ref]
+            width, states = max(base.d_model, size.d_model), base.layers + 1
+            one = scoring(spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws)
+            part = texts if ref in compared else 1
+            tasks += [one * states] * part
+            if spec.grid and ref in compared:
+                tasks.append((comparing(spec.measure, items, width) + PLAIN / 5) * states * (size.layers + 1))
+    tasks += [costs.vectors(size, sentences * texts) for size in sizes.values()]
+    at_once = min(TASKS_AT_ONCE, len(compared) + len(references))
+    held = holding(spec.measure, spec.kernel, spec.comparison, items, sentences, spec.draws)
+    memory = at_once * (held + COPIES * _most_numbers(sizes, items) * costs.SINGLE) + costs.resident(sizes)
+    kept = sum(costs.stored(size, sentences * texts) for size in sizes.values())
+    return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def training_price(spec: TrainingSpec) -> Price:
+    """The price of the steps of a run: every step against the end."""
+    refs = (*spec.found, *spec.others)
+    sizes, sentences = costs.sizes_of((spec.end, *refs)), costs.sentences_of(spec)
+    items = min(spec.words, costs.WORDS * sentences)
+    tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
+    for ref in refs:
+        if ref in sizes and spec.end in sizes:
+            end = sizes[spec.end]
+            one = scoring(spec.measure, "cosine", "pearson", items, end.d_model, sentences, spec.draws)
+            tasks.append(one * (end.layers + 1))
+    held = holding(spec.measure, "cosine", "pearson", items, sentences, spec.draws)
+    at_once = min(TASKS_AT_ONCE, len(refs))
+    memory = at_once * (held + COPIES * _most_numbers(sizes, items) * costs.SINGLE) + costs.resident(sizes)
+    kept = sum(costs.stored(size, sentences) for size in sizes.values())
+    return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
+
+
+def tokens_price(spec: TokenMapSpec) -> Price:
+    """The price of a token map: one passage through each model."""
+    sizes = costs.sizes_of(spec.models)
+    tasks = [costs.STARTING + PASSAGE, *(costs.vectors(size, 5) for size in sizes.values())]
+    widest = max((size.d_model for size in sizes.values()), default=0)
+    tasks.append(5e-10 * widest**3)  # the axes of all layers together
+    return costs.price_of(
+        sizes, tasks, costs.resident(sizes) + 3 * widest**2 * costs.DOUBLE, work=costs.counted(len(sizes), "model")
+    )
+
+
+def swap_price(spec: SwapSpec) -> Price:
+    """The price of exchanging layers: every way at every layer runs the layers above it again."""
+    compared = find_compared(spec.base, spec.compare).refs
+    sizes = costs.sizes_of((spec.base, *compared))
+    sentences = min(costs.sentences_of(spec), LABELLED)
+    ways = len(BASE_WAYS) + len(DONOR_WAYS) * (spec.noises + spec.random)
+    donors = 1 + spec.random + spec.noises
+    tasks = [costs.STARTING]
+    for ref in compared:
+        if ref in sizes:
+            size = sizes[ref]
+            passes = EXCHANGED * ways * (size.layers + 1) + 2 * donors
+            tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # passes of single sentences
+            tasks.append(
+                costs.opening(size) * (2 + donors)
+                + costs.passing(size, sentences * passes + tested)
+                + _turning(size, spec)
+            )
+    at_once = min(TASKS_AT_ONCE, len(compared))
+    largest = max((size.parameters for size in sizes.values()), default=0)
+    states = max((min(2.0**28, costs.stored(size, sentences) * 3) for size in sizes.values()), default=0.0)
+    memory = at_once * (4 * largest * costs.SINGLE + states)
+    return costs.price_of(sizes, tasks, memory, work=costs.counted(len(compared), "fine-tune"))
+
+
+def _turning(size: Size, spec: SwapSpec) -> float:
+    """Processor seconds to turn a fine-tune's change in random directions."""
+    return spec.noises * size.layers * 12 * 3e-10 * size.d_model**3
+
+
+def truth_price(spec: TruthSpec) -> Price:
+    """The price of measures held against known truth: models rounded or planted, and every measure on each."""
+    refs = (*spec.compare, *spec.planted)
+    sizes, sentences = costs.sizes_of((spec.base, *refs)), costs.sentences_of(spec)
+    items = min(spec.words, costs.WORDS * sentences)
+    tasks = [costs.STARTING]
+    for kind, group in (("frozen", spec.compare), ("planted", spec.planted)):
+        for number, ref in enumerate(ref for ref in group if ref in sizes):
+            size = sizes[ref]
+            models = ROUNDINGS if kind == "frozen" else spec.plants
+            readings = 1 if kind == "frozen" else 2
+            passes = 1 + models * (1 if kind == "frozen" else 4)
+            once = sum(comparing(measure, items, size.d_model) + PLAIN / 5 for measure in spec.measures)
+            rounding = models * 4e-8 * size.parameters
+            one = 2 * costs.opening(size) + costs.passing(size, sentences, passes) + rounding
+            one += once * (size.layers + 1) * models * readings
+            tasks += [one] * (2 if number else 1)  # matched in size too, but for the smallest change
+    largest = max((size.parameters for size in sizes.values()), default=0) * costs.SINGLE
+    memory = TASKS_AT_ONCE * (3 * largest + 4 * _most_numbers(sizes, items) * costs.DOUBLE)
+    return costs.price_of(sizes, tasks, memory, work=costs.counted(len(refs), "fine-tune"))
+
+
+def _most_numbers(sizes: dict[str, Size], items: float) -> float:
+    """Numbers of one model's vectors of these items, in all layers, at most."""
+    return max(((size.layers + 1) * size.d_model * items for size in sizes.values()), default=0.0)

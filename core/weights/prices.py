@@ -1,0 +1,102 @@
+"""What the studies of this room cost: matrices factored, and Gaussian changes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from core.errors import ModelError
+from core.models import costs
+from core.models.references import PATTERN
+from core.models.sizes import Size
+from core.runs.cores import TASKS_AT_ONCE
+from core.runs.price import Price
+from core.weights.intruders import SMALL
+from core.weights.members import find_members
+
+if TYPE_CHECKING:
+    from core.weights.experiments.intruders import IntruderSpec
+    from core.weights.spec import WeightsSpec
+
+STARTING, MAPS = 1.0, {"umap": 25.0, "tsne": 3.0}  # processor seconds
+WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are square
+FEED_FORWARD = "ff"  # how the names of these two families begin
+FACTORED, PERMUTED = 3.6e-10, 6e-8  # processor seconds of a cubed side, and of a permutation and pair of models
+DRAWN = 2e-8  # of a number of a Gaussian change
+LED = {True: 6e-10, False: 6e-11}  # of a cubed side whose leading directions are found: small matrices, large ones
+BASE = 1e-9  # of a cubed side of the base's own decomposition
+HELD = 10  # copies of the largest matrix
+KEPT = 2**14 + 4_000  # numbers that are kept of a matrix
+
+
+def weights_price(spec: WeightsSpec) -> Price:
+    """The price of the main study: every matrix of every fine-tune is factored once."""
+    refs = members_of(spec.base, spec.models, spec.own_bases)
+    sizes = costs.sizes_of((spec.base, *refs))
+    here = [sizes[ref] for ref in refs if ref in sizes]
+    here += [sizes[spec.base]] * spec.tree if spec.base in sizes else []
+    pairs = len(here) ** 2 / 2
+    tasks = [STARTING + MAPS.get(spec.map, 0.0) + PERMUTED * spec.permutations * pairs]
+    for size in here:
+        once = sum(number * FACTORED * _cube(shape) for shape, number in _matrices(size, spec.families))
+        tasks += [costs.OPENING + once] * (2 if spec.of != "delta" else 1)
+    numbers = sum(KEPT * 6 * size.layers for size in here)
+    memory = _largest(here) + numbers * costs.SINGLE
+    listed = sizes[spec.base].parameters * costs.SINGLE / 1e9 * spec.tree if spec.base in sizes else 0.0
+    return costs.price_of(
+        sizes, tasks, memory, libraries=costs.NUMPY, store=numbers * costs.SINGLE, more_download=listed,
+        work=costs.counted(len(here), "fine-tune"),
+    )  # fmt: skip
+
+
+def intruders_price(spec: IntruderSpec) -> Price:
+    """The price of the intruder experiment: every Gaussian change of every matrix is factored."""
+    refs = members_of(spec.base, spec.models)
+    sizes = costs.sizes_of((spec.base, *refs))
+    here = [sizes[ref] for ref in refs if ref in sizes]
+    tasks = [STARTING]
+    for size in here:
+        once = sum(number * _changed(shape, spec.draws) for shape, number in _matrices(size, spec.families))
+        tasks.append(costs.OPENING + once)
+    memory = _largest(here) + sum(6 * size.layers * spec.draws * spec.leading * costs.SINGLE for size in here)
+    return costs.price_of(sizes, tasks, memory, libraries=costs.NUMPY, work=costs.counted(len(here), "fine-tune"))
+
+
+def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> tuple[str, ...]:
+    """References of the fine-tunes that are named; what cannot be found is left to the study, which says why.
+
+    Raises:
+        SpecError: If a pattern matches nothing.
+    """
+    named = [pattern for pattern in patterns if pattern.startswith("hub:") and not PATTERN.search(pattern)]
+    others = [pattern for pattern in patterns if pattern not in named]
+    found: Iterable[str] = ()
+    if others:
+        with suppress(ModelError):
+            found = (member.ref for member in find_members(base, others, own_bases).members)
+    return tuple(dict.fromkeys((*found, *named)))
+
+
+def _matrices(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int], float]]:
+    """Shapes of a model's matrices, and how many there are of each: those of a BERT of this width and depth."""
+    wide = sum(FEED_FORWARD in family for family in families) if families else 2
+    square = len(families) - wide if families else 4
+    width = size.d_model
+    return [((width, width), square * size.layers), ((width, WIDER * width), wide * size.layers)]
+
+
+def _changed(shape: tuple[int, int], draws: int) -> float:
+    """Processor seconds of one matrix and its Gaussian changes."""
+    once = DRAWN * shape[0] * shape[1] + LED[min(shape) <= SMALL] * _cube(shape)
+    return draws * once + BASE * _cube(shape)
+
+
+def _cube(shape: tuple[int, int]) -> float:
+    return float(min(shape)) ** 3 * (1 + 0.1 * (max(shape) / min(shape) - 1))
+
+
+def _largest(sizes: Sequence[Size]) -> float:
+    """Bytes of the matrices that two tasks hold."""
+    widest = max((size.d_model for size in sizes), default=0)
+    return HELD * min(TASKS_AT_ONCE, len(sizes)) / TASKS_AT_ONCE * WIDER * widest**2 * costs.DOUBLE

@@ -1,0 +1,165 @@
+"""The price of every study: there is one, it grows with what is asked for, it asks and is refused by one rule."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.commands import study as command
+from core.commands.answers import requests
+from core.commands.pricing import check_price
+from core.commands.study import STUDIES, study_module
+from core.errors import SpecError
+from core.limits import LOCAL, MODE, SHARED
+from core.models import costs, zoo_models
+from core.models.sizes import Size
+from core.options import Spec
+from core.runs import memory
+from core.runs.price import LONG, Price, combined, wall_seconds
+from core.weights.spec import WeightsSpec
+
+BASE = Size(110_000_000, 12, 768, 440_000_000)  # a BERT-base that is still to be downloaded
+PAIR = ("hub:one/base", "hub:other/base")
+
+
+@pytest.fixture
+def bert_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every model is as large as a BERT-base, and nothing is asked of a hub."""
+    monkeypatch.setattr(costs, "size_of", lambda ref: BASE)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_has_a_price_and_its_defaults_pass_in_shared_mode(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not zoo_models():
+        pytest.skip("the box has no models yet: make zoo")
+    study = study_module(name)
+    price = check_price(study.price, study.Spec())
+    assert 0 < price.seconds <= price.processor
+    assert 0 < price.memory < SHARED.max_memory_bytes / 1e9
+    assert price.download == 0
+    monkeypatch.setenv(MODE, "shared")
+    assert check_price(study.price, study.Spec()).excess == ""
+
+
+def test_everything_that_comes_with_the_box_passes_in_shared_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MODE, "shared")
+    priced = [request.run.args for request in requests() if request.run.args[0] in STUDIES]
+    assert len(priced) > len(STUDIES)
+    for name, spec in priced:
+        check_price(study_module(name).price, spec)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_module(name)
+    monkeypatch.setattr(costs, "size_of", lambda ref: Size(2_000_000, 6, 128, 0))
+    small = study.price(study.Spec())
+    monkeypatch.setattr(costs, "size_of", lambda ref: BASE)
+    large = study.price(study.Spec())
+    assert large.processor > 1.2 * small.processor
+    assert large.memory > small.memory
+    assert large.download > small.download == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "what", "option"),
+    [
+        (
+            "rsa",
+            {"measure": "cka", "draws": 10_000, "words": 20_000, "sentences": 1_000},
+            "memory",
+            "(draws|sentences)",
+        ),
+        ("rsa", {"kernel": "euclidean", "words": 6_000, "sentences": 1_000}, "memory", "words"),
+        ("align", {"models": PAIR}, "memory", "(methods|sentences)"),
+        ("weights intruders", {"base": PAIR[0], "models": PAIR[1:], "draws": 1_000}, "seconds", "draws"),
+    ],
+)
+def test_a_shared_instance_refuses_and_names_what_to_lower(
+    name: str, values: dict[str, object], what: str, option: str, bert_base: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = study_module(name)
+    spec = study.Spec(**values)
+    assert check_price(study.price, spec).asks
+    monkeypatch.setenv(MODE, "shared")
+    assert study.price(spec).excess == what
+    with pytest.raises(SpecError, match=rf"and this instance allows .* “.*” \({option}\), or run Palimpsest"):
+        check_price(study.price, spec)
+
+
+def test_a_large_pair_says_its_memory_and_a_fine_tune_its_minutes(bert_base: None) -> None:
+    align, intruders = study_module("align"), study_module("weights intruders")
+    assert 3.0 < align.price(align.Spec(PAIR)).memory < 12.0
+    one = intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:]))
+    assert 250 < one.processor < 700
+    assert intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:], draws=50)).processor < 0.6 * one.processor
+
+
+def test_fine_tunes_of_the_hub_are_counted_with_their_download(bert_base: None) -> None:
+    weights = study_module("weights")
+    spec = WeightsSpec(base=PAIR[0], models=PAIR[1:], tree=0)
+    assert weights.price(replace(spec, tree=10)).download == pytest.approx(0.88 + 4.4, rel=0.01)
+
+
+def test_half_of_the_free_memory_asks_as_a_minute_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = tmp_path / "meminfo"
+    monkeypatch.setattr(memory, "MEMINFO", told)
+    told.write_text("MemTotal: 9000000 kB\nMemAvailable: 2000000 kB\n")
+    assert memory.free_memory() == 2_048_000_000
+    assert not Price(1.0, 1.0).asks
+    assert Price(1.0, 1.1).asks
+    assert Price(LONG + 1, 0.1).asks
+    told.unlink()
+    assert memory.free_memory() > 0  # as the system says, where there is no such file
+
+
+def test_two_tasks_run_at_once_and_the_longest_is_the_least() -> None:
+    assert wall_seconds([4.0, 3.0, 3.0]) == 5.0
+    assert wall_seconds([8.0, 1.0]) == 8.0
+    assert wall_seconds([]) == 0.0
+    both = combined([Price(3.0, 1.0, 2.0), Price(4.0, 0.5, 2.0)])
+    assert (both.seconds, both.memory, both.download) == (7.0, 1.0, 2.0)
+
+
+def test_only_a_shared_instance_has_caps() -> None:
+    assert LOCAL.max_memory_bytes > 1e15
+    assert SHARED.max_memory_bytes <= 2**30
+
+
+class Study:
+    """A study that is stored or not, and says whether it was run."""
+
+    def __init__(self, stored: bool) -> None:
+        self.stored, self.ran = stored, False
+
+    @staticmethod
+    def price(spec: Spec) -> Price:
+        """Long."""
+        return Price(LONG + 60, 0.1)
+
+
+@pytest.mark.parametrize(("stored", "yes", "starts"), [(False, False, False), (False, True, True), (True, False, True)])
+def test_the_command_starts_what_is_large_with_yes_or_where_it_is_stored(
+    stored: bool, yes: bool, starts: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study(stored)
+    monkeypatch.setattr(command, "study_module", lambda name: study)
+    monkeypatch.setattr(command, "spec_of", lambda name, arguments: WeightsSpec())
+    monkeypatch.setattr(command, "is_stored", lambda study, spec, store: study.stored)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+
+    def run_study(spec: Spec, **options: object) -> None:
+        study.ran = True
+        raise KeyboardInterrupt  # that it was started is all there is to see
+
+    study.run_study = run_study  # type: ignore[attr-defined]
+    arguments = argparse.Namespace(fresh=False, scheduler=None, yes=yes)
+    with pytest.raises((SpecError, KeyboardInterrupt)):
+        command.main("weights", arguments)
+    assert study.ran is starts
+    assert ("Expected: about 2 minutes" in capsys.readouterr().err) is not stored
