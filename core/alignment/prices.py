@@ -160,7 +160,7 @@ def _trained(name: str, width: int, rows: float) -> float:
         factors = KERNELS * searched**2 * (searched / 3 + width) + 3 * fitted**2 * (fitted / 3 + 2 * width)
         return PRODUCTS * (factors + fitted * rows * 2 * width) + SCORED * rows * (width + fitted)
     seconds, power = NETWORKS[name]
-    return seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.5), 2.0) ** 0.5
+    return float(seconds * (width / BOX_WIDTH) ** power * min(max(rows / BOX_ROWS, 0.5), 2.0) ** 0.5)
 
 
 def _tasks(methods: Iterable[str]) -> int:
