@@ -10,7 +10,7 @@ export TOKENIZERS_PARALLELISM := false
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
 app: $(VENV)/app.stamp
-	$(BIN)/python -m ui.start app.py --server.address=$(ADDRESS)
+	$(BIN)/python -m ui.frame.start app.py --server.address=$(ADDRESS)
 
 # Two workers, each with whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.
 WORKERS ?= 2

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.limits import current_limits, share_beyond_loopback
-from core.runs.cores import share_cores
-from core.runs.memory import give_back_large_blocks
-from ui.errors import errors_shown
-from ui.heavy import freeze_heavy_imports
-from ui.recent import show_links
-from ui.shell import WIDTH, entry_of, navigation, show_logo, show_sidebar
-from ui.uploads import limit_uploads
+from core.runs.process.cores import share_cores
+from core.runs.process.memory import give_back_large_blocks
+from ui.frame.errors import errors_shown
+from ui.frame.heavy import freeze_heavy_imports
+from ui.frame.recent import show_links
+from ui.frame.shell import WIDTH, entry_of, navigation, show_logo, show_sidebar
+from ui.frame.uploads import limit_uploads
 
 
 @st.cache_resource(show_spinner=False)

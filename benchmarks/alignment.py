@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.alignment.cca import canonical_directions
-from core.alignment.linear import Ols, Procrustes, Ridge, moments
+from core.alignment.maps.cca import canonical_directions
+from core.alignment.maps.linear import Ols, Procrustes, Ridge, moments
 
 LAYERS, ROWS, WIDTH = 7, 5_000, 384
 CORRELATIONS = (0.98, 0.85, 0.7)  # the components that scikit-learn is timed on; the others are below .6
@@ -82,8 +82,8 @@ def closed_forms() -> None:
 
 def training_cost(width: int, steps: int, layers: int) -> float:
     """Seconds to fit the networks of so many layers for so many steps, their starts included."""
-    from core.alignment.fitting import Schedule
-    from core.alignment.nonlinear import Inn
+    from core.alignment.maps.fitting import Schedule
+    from core.alignment.maps.nonlinear import Inn
 
     x, y = pair(layers, 2_000, width)
     held = (x[:, :200], y[:, :200])

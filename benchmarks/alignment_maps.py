@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.alignment.experiments import check
-from core.alignment.registry import METHODS
-from core.alignment.spec import SPLITS, AlignSpec
-from core.alignment.study import run_study
+from core.alignment.check import study as check
+from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.spec import SPLITS, AlignSpec
+from core.alignment.seeds.study import run_study
 
 if TYPE_CHECKING:
     import pandas as pd

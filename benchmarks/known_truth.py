@@ -8,9 +8,9 @@ page show them; the last table is committed as `known_truth.txt`.
 
 from __future__ import annotations
 
-from core.rsa.experiments.truth import TruthSpec, run_study
-from core.rsa.experiments.truth_charts import column_name
-from core.rsa.experiments.truth_headline import finder_label
+from core.rsa.truth.charts import column_name
+from core.rsa.truth.study import TruthSpec, run_study
+from core.rsa.truth.text import finder_label
 
 
 def main() -> None:

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from core.probes.batches import ProbeData
-from core.probes.data import as_tree, gold_of
-from core.probes.predict import predict_depths
-from core.probes.schedule import BATCH, DECAY, EPOCHS, IMPROVEMENT, LEARNING_RATE, PATIENCE, SPREAD
-from core.probes.scores import Gold, score, score_depths
-from core.probes.training import Probe, train_bank
+from core.probes.structural.batches import ProbeData
+from core.probes.structural.predict import predict_depths
+from core.probes.structural.schedule import BATCH, DECAY, EPOCHS, IMPROVEMENT, LEARNING_RATE, PATIENCE, SPREAD
+from core.probes.structural.scores import Gold, score, score_depths
+from core.probes.structural.training import Probe, train_bank
+from core.probes.trees.data import as_tree, gold_of
 from core.text.corpora import read_corpus
 from core.text.trees import heads_from_edges, random_tree_edges, tree_distances
 from core.vectors.activations import extract

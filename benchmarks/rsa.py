@@ -15,10 +15,10 @@ from functools import partial
 
 import numpy as np
 
-from core.rsa.cka import cka_draws, debiased_cka
-from core.rsa.kernels import similarity_matrix
-from core.rsa.matching import mean_cosine_draws
-from core.rsa.rdm import rsa, rsa_draws
+from core.rsa.measures.cka import cka_draws, debiased_cka
+from core.rsa.measures.kernels import similarity_matrix
+from core.rsa.measures.matching import mean_cosine_draws
+from core.rsa.measures.rdm import rsa, rsa_draws
 from core.statistics import sentence_counts
 
 ITEMS, WIDTH = 5000, 768

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.weights.neighbours import calc_neighbour_shares
-from core.weights.spectra import energy_rank, entropy_rank, singular_values, stable_rank
-from core.weights.vectors import Features, calc_distances
+from core.weights.vectors.neighbours import calc_neighbour_shares
+from core.weights.vectors.registry import Features, calc_distances
+from core.weights.vectors.spectra import energy_rank, entropy_rank, singular_values, stable_rank
 
 WIDTH, INNER, LAYERS = 768, 3072, 12
 SHAPES = {
@@ -47,8 +47,8 @@ REPLICATES = 400
 PEAK = """
 import json, sys
 from pathlib import Path
-from core.weights.spec import WeightsSpec
-from core.weights.study import run_study
+from core.weights.clusters.spec import WeightsSpec
+from core.weights.clusters.study import run_study
 result = run_study(WeightsSpec(base=sys.argv[1], models=(sys.argv[2],), permutations=1000))
 assert not result.failures, result.failures
 status = Path("/proc/self/status").read_text().splitlines()  # ru_maxrss counts the parent too

@@ -4,7 +4,7 @@ import signal
 import sys
 
 from core.commands.main import Terminated, main
-from core.runs.cores import share_cores
+from core.runs.process.cores import share_cores
 
 
 def _stop(number: int, frame: object) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.models import zoo_models
-from ui import shell
-from ui.box import box_table
-from ui.examples import show_examples
-from ui.pair_card import show_pair_card
+from ui.frame import shell
+from ui.frame.box import box_table
+from ui.home.examples import show_examples
+from ui.home.pair_card import show_pair_card
 
 shell.open_page(
     "Written over, never erased",

@@ -8,18 +8,22 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
-from core.probes.result import ProbeResult
-from core.probes.spec import ProbeSpec
-from core.probes.study import figures, price, run_study
-from ui import edge_views, kept, lessons, probe_training, shell
-from ui.forms import Form
-from ui.layers import layer_option
-from ui.price import priced_panel
-from ui.probe_ranks import ranks_view
-from ui.probe_views import OPTIONS, SENTENCE_VIEW, scores_view, sentence_view
-from ui.probe_words import CAVEATS, FORMULAS
-from ui.results import show_headline, show_method
-from ui.studies import contents
+from core.probes.trees.result import ProbeResult
+from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.study import figures, price, run_study
+from ui import lessons
+from ui.frame import shell
+from ui.study import pins as kept
+from ui.study.forms import Form
+from ui.study.layers import layer_option
+from ui.study.price import priced_panel
+from ui.study.results import show_headline, show_method
+from ui.study.views import contents
+from ui.views import edges as edge_views
+from ui.views import probe_training
+from ui.views.probe_ranks import ranks_view
+from ui.views.probe_words import CAVEATS, FORMULAS
+from ui.views.probes import OPTIONS, SENTENCE_VIEW, scores_view, sentence_view
 
 SCORES, SENTENCE, RANKS = "By layer", SENTENCE_VIEW, "Rank"
 VIEWS = {

@@ -8,17 +8,21 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
-from core.rsa.spec import RsaSpec
-from core.rsa.study import figures, price, run_study
-from core.rsa.tokens import TokenMapSpec
-from ui import kept, lessons, rsa_experiments, rsa_views, shell
-from ui.forms import Form
-from ui.layers import layer_option
-from ui.models import fine_tune_finder
-from ui.price import priced_panel
-from ui.results import show_headline, show_method
-from ui.rsa_views import CURVES, GRID, TEXTS, TOKENS, view_headline
-from ui.studies import contents
+from core.rsa.layers.spec import RsaSpec
+from core.rsa.layers.study import figures, price, run_study
+from core.rsa.tokens.study import TokenMapSpec
+from ui import lessons
+from ui.frame import shell
+from ui.study import pins as kept
+from ui.study.forms import Form
+from ui.study.layers import layer_option
+from ui.study.models import fine_tune_finder
+from ui.study.price import priced_panel
+from ui.study.results import show_headline, show_method
+from ui.study.views import contents
+from ui.views import rsa as rsa_views
+from ui.views import rsa_experiments
+from ui.views.rsa import CURVES, GRID, TEXTS, TOKENS, view_headline
 
 VIEWS = {
     CURVES: "similarity to the base by layer",

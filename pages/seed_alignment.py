@@ -7,10 +7,17 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import options
-from core.alignment.spec import AlignSpec
-from core.alignment.study import figures, price, run_study
-from ui import kept, lessons, shell
-from ui.alignment_views import (
+from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.study import figures, price, run_study
+from ui import lessons
+from ui.frame import shell
+from ui.study import pins as kept
+from ui.study.forms import Form
+from ui.study.layers import layer_option
+from ui.study.price import priced_panel
+from ui.study.results import show_headline, show_method
+from ui.study.views import contents
+from ui.views.alignment import (
     CAVEATS,
     EXPERIMENT_OPTIONS,
     EXPERIMENTS,
@@ -21,11 +28,6 @@ from ui.alignment_views import (
     VIEWS,
     show_view,
 )
-from ui.forms import Form
-from ui.layers import layer_option
-from ui.price import priced_panel
-from ui.results import show_headline, show_method
-from ui.studies import contents
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui import shell
+from ui.frame import shell
 from ui.lessons import LESSONS, handout_button, link_of
 
 OPENING = 5  # minutes, before the first lesson and after the last

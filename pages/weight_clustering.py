@@ -8,15 +8,19 @@ import streamlit as st
 
 from core import options
 from core.options import Spec, options_of
-from core.weights.members import fine_tunes
-from core.weights.spec import WeightsSpec
-from core.weights.study import figures, price, redraw, run_study
-from ui import kept, lessons, shell, weights_experiments, weights_hub, weights_views
-from ui.forms import Form
-from ui.price import priced_panel
-from ui.results import show_headline, show_method
-from ui.run_panel import run_panel
-from ui.studies import contents
+from core.weights.clusters.members import fine_tunes
+from core.weights.clusters.spec import WeightsSpec
+from core.weights.clusters.study import figures, price, redraw, run_study
+from ui import lessons
+from ui.frame import shell
+from ui.study import pins as kept
+from ui.study.forms import Form
+from ui.study.price import priced_panel
+from ui.study.results import show_headline, show_method
+from ui.study.run_panel import run_panel
+from ui.study.views import contents
+from ui.views import weights as weights_views
+from ui.views import weights_experiments, weights_hub
 
 MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"
 VIEWS = {

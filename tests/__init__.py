@@ -1,0 +1,5 @@
+"""The tests."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]

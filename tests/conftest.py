@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.runs.cores import limit_threads
+from core.runs.process.cores import limit_threads
 
 limit_threads()  # before anything imports torch; numpy is here already, brought by a plugin, with a thread a core
 os.environ.setdefault("HF_HUB_OFFLINE", "0")
@@ -34,7 +34,7 @@ def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 def tokenizers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokenizers run in the test's process, where a test does not ask for their own: each start is a second or two."""
     if request.node.get_closest_marker("tokenizers_apart") is None:
-        monkeypatch.setattr("core.models.tokenizers.is_included", lambda ref, folder: True)
+        monkeypatch.setattr("core.models.loading.tokenizers.is_included", lambda ref, folder: True)
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ def blocks(heading: str) -> list[str]:
 
 
 def example(of: str) -> tuple[str, str]:
-    """(module, code) of the example that names a file: `# core/rsa/measures.py`."""
+    """(module, code) of the example that names a file: `# core/rsa/measures/registry.py`."""
     for code in blocks("Adding to it"):
         first = code.splitlines()[0]
         if of in first:
@@ -62,8 +62,8 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]
 
 @pytest.mark.slow
 def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
-    from core.rsa.spec import RsaSpec
-    from core.rsa.study import figures, run_study
+    from core.rsa.layers.spec import RsaSpec
+    from core.rsa.layers.study import figures, run_study
 
     add("measures", "MEASURES")
     spec = RsaSpec(compare=("zoo:parse-0",), measure="signs", sentences=40, words=100, draws=20, references=False)
@@ -79,8 +79,8 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
-    from core.weights.spec import WeightsSpec
-    from core.weights.study import run_study
+    from core.weights.clusters.spec import WeightsSpec
+    from core.weights.clusters.study import run_study
 
     add("vectors", "VECTORS")
     refs = tuple(f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1))
@@ -91,9 +91,9 @@ def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
-    from core.alignment.charts import figures
-    from core.alignment.spec import AlignSpec
-    from core.alignment.study import run_study
+    from core.alignment.seeds.charts import figures
+    from core.alignment.seeds.spec import AlignSpec
+    from core.alignment.seeds.study import run_study
 
     add("registry", "METHODS")
     result = run_study(AlignSpec(methods=("mean", "ols"), sentences=60, layers=(0, 2)))

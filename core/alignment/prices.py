@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from core.alignment.registry import METHODS
+from core.alignment.maps.registry import METHODS
 from core.models import costs
-from core.runs.cores import TASKS_AT_ONCE
 from core.runs.price import Price
+from core.runs.process.cores import TASKS_AT_ONCE
 
 if TYPE_CHECKING:
-    from core.alignment.experiments.attention import AttentionSpec
-    from core.alignment.experiments.check import CheckSpec
-    from core.alignment.experiments.published import ProtocolSpec
-    from core.alignment.experiments.stitching import StitchSpec
-    from core.alignment.spec import AlignSpec
+    from core.alignment.attention.study import AttentionSpec
+    from core.alignment.check.study import CheckSpec
+    from core.alignment.published.study import ProtocolSpec
+    from core.alignment.seeds.spec import AlignSpec
+    from core.alignment.stitching.study import StitchSpec
 
 PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds of a multiplication, and of a cubed width
 SCORED = 6e-8  # of a number of a row that is mapped and scored
@@ -111,7 +111,7 @@ def check_price(spec: CheckSpec) -> Price:
 
 def protocol_price(spec: ProtocolSpec) -> Price:
     """The price of the published protocol: its fits of both pairs, and our maps of the same pairs."""
-    from core.alignment.experiments.published import OURS_OF
+    from core.alignment.published.study import OURS_OF
 
     sizes, sentences = costs.sizes_of(ref for pair in spec.groups.values() for ref in pair), costs.sentences_of(spec)
     rows, tasks, memory = sentences * costs.WORDS, [costs.STARTING], 0.0

@@ -21,14 +21,14 @@ from core.commands.examples import EXAMPLES, Example
 from core.commands.study import study_module
 from core.errors import NotStoredError
 from core.options import Spec
-from core.probes.sentences import SENTENCE_SHOWN, SentenceSpec
-from core.probes.spec import ProbeSpec
-from core.rsa.spec import RsaSpec
-from core.rsa.tokens import TokenMapSpec
+from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
+from core.probes.trees.spec import ProbeSpec
+from core.rsa.layers.spec import RsaSpec
+from core.rsa.tokens.study import TokenMapSpec
 from core.runs.answers import Answers, default_answers, write_answers
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal
-from core.weights.spec import WeightsSpec
+from core.weights.clusters.spec import WeightsSpec
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -127,11 +127,11 @@ def name_of(command: str, spec: Any) -> str:
 
 def _run(command: str, spec: Any, **options: Any) -> Any:
     if command == "sentence":
-        from core.probes.sentences import run_sentences
+        from core.probes.sentence.study import run_sentences
 
         return run_sentences(spec, **options)
     if command == "tokens":
-        from core.rsa.tokens import run_study
+        from core.rsa.tokens.study import run_study
 
         return run_study(spec, **options)
     return study_module(command).run_study(spec, **options)

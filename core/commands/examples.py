@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.alignment.registry import METHODS
-from core.alignment.spec import AlignSpec
+from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.spec import AlignSpec
 from core.options import Spec
-from core.probes.spec import ProbeSpec
-from core.results.charts import GREY, ORANGE, colours_of
+from core.probes.trees.spec import ProbeSpec
+from core.results.drawing.style import GREY, ORANGE, colours_of
 from core.results.names import short_name
-from core.rsa.spec import RsaSpec
-from core.weights.members import EVERY
-from core.weights.spec import WeightsSpec
+from core.rsa.layers.spec import RsaSpec
+from core.weights.clusters.members import EVERY
+from core.weights.clusters.spec import WeightsSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +186,7 @@ def _seeds(results: Sequence[Result]) -> Finding:
 
 
 def _tree(results: Sequence[Result]) -> Finding:
-    from core.probes.sentences import SENTENCE_SHOWN, SentenceSpec, draw_sentence, run_sentences
+    from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec, draw_sentence, run_sentences
 
     result: Any = results[0]
     model = next(iter(result.probes))

@@ -14,13 +14,13 @@ from core.commands.study import PATIENCE, STUDIES, command_line, study_module
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
 from core.models.sizes import download_of
+from core.models.weights.relation import is_related, measure_relation
+from core.models.weights.sources import identify
 from core.options import Spec
 from core.results.names import short_name
 from core.runs.price import Price, combined
 from core.runs.runner import Task, run
 from core.runs.tasks import Signal
-from core.weights.opening import identify
-from core.weights.relation import is_related, measure_relation
 
 if TYPE_CHECKING:
     from core.results.export import Result

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
 from core.commands.study import STUDIES
-from core.probes.tables import CHAIN
-from core.results.drawn import words_of
+from core.probes.trees.tables import CHAIN
+from core.results.drawing.files import words_of
 from core.results.export import Result, chart_svg, provenance
 from core.results.names import short_name
 
@@ -63,7 +63,7 @@ def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
 
 def make_figures(parts: Sequence[Part]) -> dict[str, alt.TopLevelMixin]:
     """The figures of the page, by file name."""
-    from core.weights.pair_charts import change_chart
+    from core.weights.clusters.charts.pairs import change_chart
 
     charts: dict[str, alt.TopLevelMixin] = {}
     for part in parts:

@@ -30,30 +30,39 @@ PATIENCE = 10.0  # seconds to find out whether everything is stored
 
 # command -> (module with Spec, price(spec), run_study(spec, **options) and figures(result), one line of help)
 STUDIES = {
-    "rsa": ("core.rsa.study", "which layers fine-tuning changes: representational similarity by layer"),
-    "tokens": ("core.rsa.tokens", "the words of a question and its passage through the layers, in two dimensions"),
-    "swap": ("core.rsa.experiments.swap", "whether a task needs a layer: layers of base and fine-tune exchanged"),
-    "truth": ("core.rsa.experiments.truth", "which measure finds the layers that are known to have changed"),
-    "training": ("core.rsa.experiments.training", "steps of a training run against its end, by layer and tokens seen"),
-    "probe": ("core.probes.study", "whether syntax is in the vectors: structural probes by layer, predicted trees"),
-    "probe edges": ("core.probes.edges", "tags, labels and heads by layer: accuracy, code length, control labels"),
+    "rsa": ("core.rsa.layers.study", "which layers fine-tuning changes: representational similarity by layer"),
+    "tokens": (
+        "core.rsa.tokens.study",
+        "the words of a question and its passage through the layers, in two dimensions",
+    ),
+    "swap": ("core.rsa.swap.study", "whether a task needs a layer: layers of base and fine-tune exchanged"),
+    "truth": ("core.rsa.truth.study", "which measure finds the layers that are known to have changed"),
+    "training": ("core.rsa.training.study", "steps of a training run against its end, by layer and tokens seen"),
+    "probe": (
+        "core.probes.trees.study",
+        "whether syntax is in the vectors: structural probes by layer, predicted trees",
+    ),
+    "probe edges": (
+        "core.probes.edges.study",
+        "tags, labels and heads by layer: accuracy, code length, control labels",
+    ),
     "probe training": (
-        "core.probes.experiments.training",
+        "core.probes.training.study",
         "probes on the steps of a training run: the best layer by tokens seen, against its rivals",
     ),
-    "weights": ("core.weights.study", "what a model was fine-tuned on, from its weights alone"),
+    "weights": ("core.weights.clusters.study", "what a model was fine-tuned on, from its weights alone"),
     "weights intruders": (
-        "core.weights.experiments.intruders",
+        "core.weights.intruders.study",
         "leading directions of the tuned weights that resemble none of the base's",
     ),
-    "align": ("core.alignment.study", "whether two models learn the same space: maps judged on held-out words"),
-    "align check": ("core.alignment.experiments.check", "whether maps undo known bijections of a model's states"),
+    "align": ("core.alignment.seeds.study", "whether two models learn the same space: maps judged on held-out words"),
+    "align check": ("core.alignment.check.study", "whether maps undo known bijections of a model's states"),
     "align stitch": (
-        "core.alignment.experiments.stitching",
+        "core.alignment.stitching.study",
         "lower layers of one model, upper layers and head of another",
     ),
-    "align protocol": ("core.alignment.experiments.published", "the protocol published with BERT-INN, beside ours"),
-    "align attention": ("core.alignment.experiments.attention", "matched heads and mapped attention outputs"),
+    "align protocol": ("core.alignment.published.study", "the protocol published with BERT-INN, beside ours"),
+    "align attention": ("core.alignment.attention.study", "matched heads and mapped attention outputs"),
 }
 
 

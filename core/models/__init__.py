@@ -1,8 +1,8 @@
 """Models: references to them, their files, what they are, and the loaded thing itself."""
 
 from core.models.describing import ModelInfo, describe, fingerprint, locate, tokenizer_fingerprint, zoo_models
-from core.models.loading import DTYPES, LoadedModel, choose_device, load_model, load_tokenizer, load_with_head
-from core.models.making import import_transformers
+from core.models.loading.construction import import_transformers
+from core.models.loading.model import DTYPES, LoadedModel, choose_device, load_model, load_tokenizer, load_with_head
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import zoo_folder
 

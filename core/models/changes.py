@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.models import checkpoints
 from core.models.describing import fingerprint, locate
-from core.models.headers import Tensor, read_header
+from core.models.files import checkpoints
+from core.models.files.headers import Tensor, read_header
+from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
-from core.models.residence import borrow_model
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure, tick
 
 if TYPE_CHECKING:
-    from core.models.loading import LoadedModel
+    from core.models.loading.model import LoadedModel
 
 BODY = re.compile(
     r"((?:(?:encoder|decoder)\.)?(?:layers?|h|block)\.\d+\..+)$"

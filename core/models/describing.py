@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import core.models.checkpoints as checkpoints
+import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.references import ModelRef, parse_ref
@@ -57,7 +57,7 @@ def locate(ref: str | ModelRef) -> Path:
     """
     ref = parse_ref(ref)
     if ref.kind == "hub":
-        import core.models.hub as hub
+        import core.models.hub.client as hub
 
         return hub.download(ref.name, ref.revision)
     if ref.kind == "path":

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from core.errors import SpecError
-from core.models.checkpoints import ADAPTER, CONFIG
 from core.models.describing import zoo_models
+from core.models.files.checkpoints import ADAPTER, CONFIG
 from core.models.references import PATTERN, parse_ref
 from core.models.zoo import zoo_folder
 

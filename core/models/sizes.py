@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import core.models.checkpoints as checkpoints
-import core.models.hub as hub
+import core.models.files.checkpoints as checkpoints
+import core.models.hub.client as hub
 from core.errors import ModelError
 from core.models.describing import describe
-from core.models.hub_errors import failures, is_unreachable
+from core.models.hub.errors import failures, is_unreachable
 from core.models.references import parse_ref
 
 BYTES = 4  # of a number, in float32

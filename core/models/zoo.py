@@ -98,8 +98,8 @@ def open_model(folder: Path) -> int:
     from transformers import AutoModel, AutoTokenizer
     from transformers.utils import logging
 
-    from core.models.heads import load_task_model
-    from core.models.making import MAKING_A_MODEL
+    from core.models.loading.construction import MAKING_A_MODEL
+    from core.models.loading.heads import load_task_model
 
     level = logging.get_verbosity()
     logging.set_verbosity_error()  # a body opened without its head is reported weight by weight

@@ -76,7 +76,7 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
         return (value,)
     from fnmatch import fnmatchcase
 
-    from core.models.hub import PRESETS
+    from core.models.hub.client import PRESETS
 
     found = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
     if not found:

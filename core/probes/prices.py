@@ -10,10 +10,10 @@ from core.models.sizes import Size
 from core.runs.price import Price
 
 if TYPE_CHECKING:
-    from core.probes.edge_spec import EdgeSpec
-    from core.probes.experiments.training import ProbeTrainingSpec
-    from core.probes.sentences import SentenceSpec
-    from core.probes.spec import ProbeSpec
+    from core.probes.edges.spec import EdgeSpec
+    from core.probes.sentence.study import SentenceSpec
+    from core.probes.training.study import ProbeTrainingSpec
+    from core.probes.trees.spec import ProbeSpec
 
 PARSING = 4e-3  # processor seconds of a sentence
 EPOCHS = 22  # after which most probes have converged

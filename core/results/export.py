@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from core.errors import PalimpsestError
-from core.results import drawn
 from core.results.columns import describe
+from core.results.drawing import files as drawn
 from core.results.references import Reference
 
 if TYPE_CHECKING:

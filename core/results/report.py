@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.results import drawn
 from core.results.columns import describe
+from core.results.drawing import files as drawn
 from core.results.numbers import text_of
 
 if TYPE_CHECKING:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from core.models import costs
 from core.models.sizes import Size
-from core.rsa.experiments.ways import BASE_WAYS, DONOR_WAYS
-from core.rsa.measures import JACKKNIFE_GROUPS, Options, get_measure, null_draws
-from core.rsa.runs import find_compared
-from core.runs.cores import TASKS_AT_ONCE
+from core.rsa.layers.runs import find_compared
+from core.rsa.measures.registry import JACKKNIFE_GROUPS, Options, get_measure, null_draws
+from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.runs.price import Price
+from core.runs.process.cores import TASKS_AT_ONCE
 
 if TYPE_CHECKING:
-    from core.rsa.experiments.swap import SwapSpec
-    from core.rsa.experiments.training import TrainingSpec
-    from core.rsa.experiments.truth import TruthSpec
-    from core.rsa.spec import RsaSpec
-    from core.rsa.tokens import TokenMapSpec
+    from core.rsa.layers.spec import RsaSpec
+    from core.rsa.swap.study import SwapSpec
+    from core.rsa.tokens.study import TokenMapSpec
+    from core.rsa.training.study import TrainingSpec
+    from core.rsa.truth.study import TruthSpec
 
 PLAIN, SHUFFLED = 0.012, 2.2e-9  # processor seconds of a measure, whatever the size; of a number put in another order
 PAIRS, PRODUCTS, RESAMPLED = 1.2e-10, 2.5e-11, 5e-10  # of a pair's dimension; of a multiplication; of a draw's pair
@@ -76,7 +76,7 @@ def _whole(kernel: str, comparison: str) -> str:
 
 def rsa_price(spec: RsaSpec) -> Price:
     """The price of the main study."""
-    from core.rsa.study import find_references
+    from core.rsa.layers.study import find_references
 
     compared, references = find_compared(spec.base, spec.compare).refs, find_references(spec)
     sizes = costs.sizes_of((spec.base, *compared, *references))

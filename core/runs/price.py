@@ -15,8 +15,8 @@ from functools import cache
 
 from core.errors import SpecError
 from core.limits import current_limits
-from core.runs.cores import TASKS_AT_ONCE
-from core.runs.memory import free_memory
+from core.runs.process.cores import TASKS_AT_ONCE
+from core.runs.process.memory import free_memory
 
 MEASURED = 100e9  # floating-point operations a second, one core, where seconds were measured
 LONG, LARGE = 60.0, 2.0  # seconds and gigabytes (to download or to keep) above which a study asks before it starts

@@ -19,8 +19,8 @@ from typing import Any
 
 from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError, TaskError
 from core.runs.cluster import ClusterExecutor, cluster
-from core.runs.cores import TASKS_AT_ONCE, limit_threads
-from core.runs.memory import give_back_free_memory, give_back_large_blocks
+from core.runs.process.cores import TASKS_AT_ONCE, limit_threads
+from core.runs.process.memory import give_back_free_memory, give_back_large_blocks
 from core.runs.store import Store, current_store, decode
 from core.runs.tasks import Ledger, Outcome, Signal, Task, checkpoint, opened_ledger, perform, span, tick
 

@@ -22,11 +22,12 @@ from typing import Any
 import diskcache
 
 from core.errors import StoreError
-from core.runs import books, files
+from core.runs import entries as books
+from core.runs import files
 from core.runs.answers import Answers, default_answers
-from core.runs.books import StoreInfo
 from core.runs.encoding import Value, decode, decode_sound, encode, identified, key_of
-from core.runs.flight import Flight, SingleFlight
+from core.runs.entries import StoreInfo
+from core.runs.single_flight import Flight, SingleFlight
 
 __all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "current_store", "default_store", "using"]
 __all__ += ["decode", "encode", "identified", "key_of"]
@@ -199,7 +200,7 @@ class Store:
             books.drop(self._values, keys)
 
     def lock(self, key: str, waiting: Callable[[], None] | None = None) -> contextlib.AbstractContextManager[Flight]:
-        """Hold `key` alone among all threads and processes of this store. See core.runs.flight.SingleFlight.hold."""
+        """Hold `key` alone among all threads and processes of this store. See core.runs.single_flight.SingleFlight.hold."""
         return self._flights.hold(key, waiting)
 
     def get_or_compute(

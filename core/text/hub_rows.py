@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from core.errors import CorpusError
-from core.runs.apart import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
+from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
 from core.text.datasets import HubText, Row, read_rows, too_much
 
 MOST_ROWS = 2_000_000  # rows looked at

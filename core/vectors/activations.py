@@ -18,16 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import ModelError, ShapeError
-from core.models import (
-    ModelInfo,
-    ModelRef,
-    checkpoints,
-    describe,
-    load_tokenizer,
-    locate,
-    parse_ref,
-    tokenizer_fingerprint,
-)
+from core.models import ModelInfo, ModelRef, describe, load_tokenizer, locate, parse_ref, tokenizer_fingerprint
+from core.models.files import checkpoints
 from core.runs.tasks import span, tick
 
 if TYPE_CHECKING:
@@ -261,7 +253,7 @@ def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[
     if not absent:
         return
     from core.models.changes import borrow_between
-    from core.models.residence import borrow_model
+    from core.models.loading.memory import borrow_model
 
     # Long sentences first, as in the batches: a chunk then holds sentences of about one length.
     missing = {key: tuple(sentences[places[key][0]]) for key in absent}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from core.models import LoadedModel
-    from core.models.tokenizers import Tokenizer
+    from core.models.loading.tokenizers import Tokenizer
 
 CPU_BUDGET = 256 * 768  # numbers in one layer's output: 256 tokens at BERT-base width
 CPU_MOST = 2048  # tokens: beyond it narrow models gain nothing

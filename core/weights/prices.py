@@ -10,14 +10,14 @@ from core.errors import ModelError
 from core.models import costs
 from core.models.references import PATTERN
 from core.models.sizes import Size
-from core.runs.cores import TASKS_AT_ONCE
 from core.runs.price import Price
-from core.weights.intruders import SMALL
-from core.weights.members import find_members
+from core.runs.process.cores import TASKS_AT_ONCE
+from core.weights.clusters.members import find_members
+from core.weights.vectors.intruders import SMALL
 
 if TYPE_CHECKING:
-    from core.weights.experiments.intruders import IntruderSpec
-    from core.weights.spec import WeightsSpec
+    from core.weights.clusters.spec import WeightsSpec
+    from core.weights.intruders.study import IntruderSpec
 
 STARTING, MAPS = 1.0, {"umap": 25.0, "tsne": 3.0}  # processor seconds
 WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are square

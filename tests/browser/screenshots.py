@@ -17,7 +17,7 @@ from playwright.sync_api import Error, Page, sync_playwright
 from core.options import options_of
 from tests.browser.conftest import ARGUMENTS, CHROMIUM
 from tests.browser.server import serve
-from ui.shell import PAGES
+from ui.frame.shell import PAGES
 
 SIZES = {"wide": (1280, 720), "phone": (420, 900)}
 THEMES = ("light", "dark")

@@ -22,7 +22,7 @@ def test_every_page_shows_its_figure_at_once_without_torch(chromium: BrowserCont
         pytest.skip("the box has no answers yet: make answers")
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process has loaded is read from /proc")
-    command = [sys.executable, "-m", "ui.start", str(ROOT / "app.py"), "--server.headless=true"]
+    command = [sys.executable, "-m", "ui.frame.start", str(ROOT / "app.py"), "--server.headless=true"]
     with started(command, tmp_path) as (server, address):
         page = chromium.new_page()
         page.goto(address)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_layout import views_of
-from ui.shell import PAGES
+from ui.frame.shell import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

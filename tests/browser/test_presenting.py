@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.screenshots import views
-from ui.shell import PAGES
+from ui.frame.shell import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from ui.shell import PAGES
+from ui.frame.shell import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from playwright.sync_api import APIResponse, BrowserContext, Page
 from core.limits import MEGABYTE, SHARED
 from tests.browser.form import unfold
 from tests.browser.server import serve
-from ui.uploads import LARGEST_HELD
+from ui.frame.uploads import LARGEST_HELD
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 HELD = re.compile(r"^cache_memory_bytes\{.*UploadedFileManager.*\} ([\d.]+)$", re.MULTILINE)

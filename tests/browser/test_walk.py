@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.form import line, unfold
 from tests.browser.server import serve
-from ui.shell import PAGES
+from ui.frame.shell import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

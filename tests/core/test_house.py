@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from core.commands.study import STUDIES
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 MOST_MODULES = 200
 CORE = sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "core").rglob("*.py"))
 MODULES = [name.replace("/", ".").removesuffix(".__init__") for name in CORE if not name.endswith("__main__")]
@@ -41,7 +40,9 @@ def test_that_test_can_fail() -> None:
 def test_no_study_imports_what_only_computing_needs(package: str) -> None:
     """What a page imports: a study whose numbers are stored, or came with the box, is shown without these."""
     studies = [module for module, _ in STUDIES.values()]
-    assert not imported(package, [*studies, "core.rsa.tokens", "core.probes.sentences", "core.commands.answers"])
+    assert not imported(
+        package, [*studies, "core.rsa.tokens.study", "core.probes.sentence.study", "core.commands.answers"]
+    )
 
 
 @pytest.mark.parametrize("package", ["torch", "transformers", "spacy", "altair"])

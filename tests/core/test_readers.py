@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 
 from core.errors import PalimpsestError
-from core.models import checkpoints, locate, parse_ref
-from core.models.headers import parse_header, read_header
+from core.models import locate, parse_ref
+from core.models.files import checkpoints
+from core.models.files.headers import parse_header, read_header
+from core.models.weights import tensors
 from core.options import options_of
-from core.rsa.spec import RsaSpec
+from core.rsa.layers.spec import RsaSpec
 from core.runs.encoding import decode, encode
 from core.text import parsing
 from core.text.corpora import corpus_from_bytes, read_corpus
 from core.text.datasets import parse_hub_ref
-from core.weights import tensors
 from tests.core.hostile import EXAMPLES, NASTY, bend, bend_bytes, bent_json, read_or_refuse, texts
 
 REFERENCES = ("zoo:seed-0", "hub:bert-base-uncased", "hub:org/name@refs/pr/1", "path:/some/dir", "random:zoo:seed-0")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.alignment.spec import AlignSpec
+from core.alignment.seeds.spec import AlignSpec
 from core.options.summary import summary
-from core.probes.spec import ProbeSpec
-from core.rsa.spec import RsaSpec
-from core.weights.spec import WeightsSpec
+from core.probes.trees.spec import ProbeSpec
+from core.rsa.layers.spec import RsaSpec
+from core.weights.clusters.spec import WeightsSpec
 
 
 def test_the_default_study_in_a_line() -> None:

@@ -17,10 +17,10 @@ from streamlit.testing.v1 import AppTest, app_test
 
 from core.limits import MODE
 from core.models import zoo_models
-from ui import figures
-from ui.figures import themed
+from tests import ROOT
+from ui.study import figures
+from ui.study.figures import themed
 
-ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 120  # seconds; a slow machine is no fault of the app
 SMALL = {
     "sentences": "20",

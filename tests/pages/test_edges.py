@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.probes.test_edges import write_tagged
+from tests.core.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
-from ui import controls
-from ui.edge_views import EDGES
+from ui.study import controls
+from ui.views.edges import EDGES
 
 
 @pytest.fixture(scope="module")

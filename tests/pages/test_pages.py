@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import ROOT, SMALL, open_page, sentences
-from ui.shell import PAGES
+from ui.frame.shell import PAGES
 
 SETTINGS: dict[str, dict[str, str | list[str]]] = {
     "pages/home.py": {},

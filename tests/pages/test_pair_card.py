@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.core.weights.small_zoo import write_zoo
+from tests.core.small_zoo import write_zoo
 from tests.pages.conftest import sentences, settle
 
 CARD = """
-from ui.pair_card import show_pair_card
+from ui.home.pair_card import show_pair_card
 show_pair_card()
 """
 

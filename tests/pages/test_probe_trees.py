@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.core.probes.test_study import write_trees
+from tests.core.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import headline, open_page, sentences, settle
-from ui import controls
+from ui.study import controls
 
 PAGE = "pages/probe_trees.py"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.rsa.spec import RsaSpec
-from core.rsa.study import run_study
+from core.rsa.layers.spec import RsaSpec
+from core.rsa.layers.study import run_study
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
@@ -177,7 +177,7 @@ def test_layers_are_exchanged_where_the_task_can_be_scored() -> None:
 
 
 def test_training_and_known_truth_have_views_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.rsa.experiments import truth
+    from core.rsa.truth import study as truth
 
     app = open_page(PAGE, **SMALL, view="Through training")
     assert len(charts(app)) == 2

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.alignment import study
+from core.alignment.seeds import study
 from core.limits import MODE, SHARED
 from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import headline, open_page, sentences
-from ui.alignment_views import ATTENTION, CHECK, EXPERIMENT_VIEWS, PROTOCOL, SPACE, STITCHING, STUDY_VIEWS, TRAINING
+from ui.views.alignment import ATTENTION, CHECK, EXPERIMENT_VIEWS, PROTOCOL, SPACE, STITCHING, STUDY_VIEWS, TRAINING
 
 PAGE = "pages/seed_alignment.py"
 MODELS = ("zoo:seed-0", "zoo:seed-1")

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.models import hub, hub_ranges
-from core.models.hub_listing import Listed
-from core.weights import measuring
-from core.weights.maps import ModelMap
-from core.weights.members import EVERY
-from tests.core.weights.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
-from tests.core.weights.tree_server import TreeServer, as_files
+from core.models.hub import client as hub
+from core.models.hub import ranges as hub_ranges
+from core.models.hub.listing import Listed
+from core.weights.clusters import tasks as measuring
+from core.weights.clusters.members import EVERY
+from core.weights.vectors.projections import ModelMap
+from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
+from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
 
 PAGE = "pages/weight_clustering.py"
@@ -191,9 +192,9 @@ def panel_alone() -> AppTest:
         import streamlit as st
 
         from core.options import options_of
-        from core.weights.spec import WeightsSpec
-        from ui.links import Address
-        from ui.weights_hub import hub_panel
+        from core.weights.clusters.spec import WeightsSpec
+        from ui.frame.links import Address
+        from ui.views.weights_hub import hub_panel
 
         address = Address("weights", options_of(WeightsSpec))
         if "base" not in st.query_params:

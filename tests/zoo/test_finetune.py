@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from core.errors import RecipeError
-from core.models.heads import ArcParser, load_task_model
+from core.models.loading.heads import ArcParser, load_task_model
 from tests.zoo.made_up import MNLI, SQUAD, write_task, write_treebank
 from zoo.recipe import finetune as module
 from zoo.recipe.finetune import COMMON, HUB_SETTINGS, Finetuning, finetune, run_settings

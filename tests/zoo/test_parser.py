@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,11 @@ from core.errors import RecipeError
 from core.text.conllu import Sentence
 from core.text.parsing import parse_sentences
 from core.text.trees import validate_heads
+from tests import ROOT
 from zoo.recipe import parser
 from zoo.recipe.parser import ParserTraining, read_treebank, train_parser, upos_table
 
-GOLD = Path(__file__).resolve().parents[2] / "zoo" / "corpus" / "demo-gold.conllu"
+GOLD = ROOT / "zoo" / "corpus" / "demo-gold.conllu"
 TINY = ParserTraining(steps=6, width=16, depth=1, rows=(50, 50, 50, 50), evaluate_every=3, dev_sentences=10)
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from ui.frame.links import Address
 from ui.lessons.alignment import ALIGNMENT
+from ui.lessons.guess import Mark
 from ui.lessons.handout import handout
 from ui.lessons.lesson import Lesson
 from ui.lessons.probes import PROBES
 from ui.lessons.rsa import RSA
 from ui.lessons.weights import WEIGHTS
-from ui.links import Address
-from ui.marks import Mark
 
 if TYPE_CHECKING:
     from core.results.export import Result

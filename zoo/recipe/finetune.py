@@ -33,7 +33,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.errors import RecipeError
-from core.models.heads import HEAD_KEY, ArcParser
+from core.models.loading.heads import HEAD_KEY, ArcParser
 from core.models.zoo import file_digest
 from zoo.recipe.batches import IGNORED, Encoded, collate, encode_task, training_order
 from zoo.recipe.checkpoints import read_record, write_model

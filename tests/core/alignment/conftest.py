@@ -59,7 +59,7 @@ def sentences() -> tuple[tuple[str, ...], ...]:
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks of the study that are small and stop at once, where a test is not about them."""
-    from core.alignment.nonlinear import COUPLED, PLAIN, Inn, Mlp
+    from core.alignment.maps.nonlinear import COUPLED, PLAIN, Inn, Mlp
 
     monkeypatch.setattr(Inn.__init__, "__defaults__", (1, 8, replace(COUPLED, steps=25), 0))
     monkeypatch.setattr(Mlp.__init__, "__defaults__", (16, replace(PLAIN, steps=25), 0))

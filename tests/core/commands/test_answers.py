@@ -20,11 +20,11 @@ from core.results.columns import describe
 from core.runs.answers import FILE, Answers, write_answers
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
-from core.weights.condensing import condensed_keys, lighten
+from core.weights.clusters.distances import condensed_keys, lighten
+from tests import ROOT
 from tests.core.results.statements import false_statements
 from tests.core.results.test_columns import undescribed
 
-ROOT = Path(__file__).parents[3]
 BOX = Answers(zoo_folder() / FILE)
 MADE_BY = "make them anew with `make answers`"
 needs_answers = pytest.mark.skipif(not BOX.path.is_file(), reason="the box has no answers yet: make answers")

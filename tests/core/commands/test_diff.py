@@ -17,8 +17,8 @@ from core.commands.pair_page import draw, make_figures, make_page, make_sentence
 from core.commands.study import STUDIES
 from core.models import zoo_models
 from core.results.export import Result
-from tests.core.weights.small_zoo import CONFIG, base_tensors, write_model, write_zoo
-from tests.core.weights.test_adapters import QUERY, factors_of, write_adapter
+from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter
+from tests.core.small_zoo import CONFIG, base_tensors, write_model, write_zoo
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from core.alignment import view_headlines as alignment
+from core.alignment.seeds import view_text as alignment
 from core.commands.answers import Request, requests
 from core.errors import NotStoredError
-from core.probes.tables import NAMES
-from core.probes.view_headlines import scores_sentence
+from core.probes.trees.tables import NAMES
+from core.probes.trees.view_text import scores_sentence
 from core.results.headlines import LONGEST, lead_of
-from core.rsa import view_headlines as rsa
+from core.rsa.layers import view_text as rsa
 from core.runs.tasks import Signal
-from core.weights import view_headlines as weights
+from core.weights.clusters import view_text as weights
 
 ODD = re.compile(r"(?<![\d.,])0\.\d|\d%")  # 0.47 for .47, 47% for 47 %
 VIEWS: dict[str, tuple[Any, ...]] = {

@@ -13,8 +13,7 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import ModelError
-
-ROOT = Path(__file__).parents[3]
+from tests import ROOT
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)

@@ -17,9 +17,9 @@ from core.limits import LOCAL, MODE, SHARED
 from core.models import costs, zoo_models
 from core.models.sizes import Size
 from core.options import Spec
-from core.runs import memory
 from core.runs.price import LONG, Price, combined, wall_seconds
-from core.weights.spec import WeightsSpec
+from core.runs.process import memory
+from core.weights.clusters.spec import WeightsSpec
 
 BASE = Size(110_000_000, 12, 768, 440_000_000)  # a BERT-base that is still to be downloaded
 PAIR = ("hub:one/base", "hub:other/base")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.commands import main as cli
-from tests.core.weights.small_zoo import write_zoo
+from tests.core.small_zoo import write_zoo
 
 
 @pytest.fixture(scope="module")

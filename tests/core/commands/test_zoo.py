@@ -12,7 +12,7 @@ import pytest
 
 from core.commands import main as cli
 from core.models.zoo import find_problems, read_manifest
-from tests.core.models.test_heads import parser_folder  # noqa: F401 - a fixture
+from tests.core.models.loading.test_heads import parser_folder  # noqa: F401 - a fixture
 from tests.core.test_house import ROOT
 from tests.zoo.made_up import SETTINGS
 from zoo.recipe.checkpoints import read_record, write_json, write_model

@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 
 from core.errors import ModelError, SpecError
 from core.models.changes import Change, apartness, borrow_between, shares_no_start, weight_change
+from core.models.loading.memory import borrow_model
 from core.models.patterns import matching_refs
-from core.models.residence import borrow_model
 from core.results.notices import start_notices
 from tests.core.tiny_models import save_tiny
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from core.probes.batches import ProbeData
+from core.probes.structural.batches import ProbeData
 from core.text.trees import heads_from_edges, random_tree_edges, tree_depths, tree_distances
 
 

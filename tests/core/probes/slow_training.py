@@ -1,6 +1,6 @@
 """Probes trained as the published code does it and no faster: one layer, a sentence at a time, differences and all.
 
-Hewitt & Manning 2019, appendix A.1, and `regimen.py`. Nothing here is shared with `core.probes.training`.
+Hewitt & Manning 2019, appendix A.1, and `regimen.py`. Nothing here is shared with `core.probes.structural.training`.
 """
 
 from __future__ import annotations

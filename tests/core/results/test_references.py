@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from core import __version__
 from core.errors import PalimpsestError
 from core.results.bibliography import PAPERS
 from core.results.references import PALIMPSEST, VENUE, Reference, bibtex, cite, registry
+from tests import ROOT
 
-ROOT = Path(__file__).parents[3]
 SOURCES = {
     path: path.read_text(encoding="utf8")
     for folder in ("core", "ui", "pages")
@@ -106,7 +105,7 @@ def test_every_paper_has_one_record() -> None:
 
 
 def test_what_studies_and_measures_cite_is_in_the_registry() -> None:
-    from core.rsa.measures import MEASURES
+    from core.rsa.measures.registry import MEASURES
 
     cited = set().union(*_cited_keys().values())
     cited |= {key for measure in MEASURES.values() for key in measure.references}
@@ -118,7 +117,7 @@ def test_what_the_source_mentions_is_in_the_registry_and_nothing_else_is() -> No
     names = {(paper.authors[0].partition(",")[0], str(paper.year)): paper.key for paper in PAPERS if paper.authors}
     mentioned = {(name, year) for name, year, _ in _mentions()}
     assert {mention for mention in _mentions() if mention[:2] not in names} == set()
-    from core.rsa.measures import MEASURES
+    from core.rsa.measures.registry import MEASURES
 
     cited = set().union(*_cited_keys().values())
     cited |= {key for measure in MEASURES.values() for key in measure.references}

@@ -17,13 +17,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from core.alignment.nonlinear import COUPLED, Inn
-from core.alignment.registry import METHODS
-from core.alignment.spec import AlignSpec
-from core.alignment.study import run_study as align
+from core.alignment.maps.nonlinear import COUPLED, Inn
+from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.study import run_study as align
 from core.models import load_model
-from core.probes.spec import ProbeSpec
-from core.probes.study import run_study as probe
+from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.study import run_study as probe
 from core.results.export import Result, table_csv
 from core.runs import checkpoints
 from core.runs.checkpoints import Checkpoint
@@ -109,7 +109,7 @@ def run(study: str, store: Path, kept: int | None) -> list[dict[str, Any]]:
 def main(folder: Path) -> dict[str, Any]:
     """For each study what every run said, and what the uninterrupted one did."""
     load_model("zoo:seed-0")  # the imports that the children would make, each for itself
-    for module in ("core.alignment.kernel", "core.probes.training", "pandas", "spacy"):
+    for module in ("core.alignment.maps.kernel", "core.probes.structural.training", "pandas", "spacy"):
         import_module(module)
     return {
         study: {

@@ -20,8 +20,8 @@ from core.runs.checkpoints import Checkpoint
 from core.runs.runner import Task, checkpoint, run
 from core.runs.store import Store, Value
 from core.runs.tasks import pure
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 STOP: list[type[Exception]] = []
 COUNTED: list[int] = []
 

@@ -33,6 +33,7 @@ from core.runs.cluster import ClusterExecutor
 from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_stages, span, tick
 from core.runs.store import Store
 from core.runs.tasks import Signal, pure
+from tests import ROOT
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that counts calls.
 
@@ -382,7 +383,7 @@ run(tasks, store=Store(pathlib.Path(sys.argv[1])), progress=lambda p: print(p.do
 def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> None:
     log = tmp_path / "log"
     command = [sys.executable, "-c", CRASH, str(store.folder), str(log)]
-    with subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if int(line) >= 2:
@@ -695,8 +696,8 @@ def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
 @pytest.mark.slow
 def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: Path) -> None:
     """Activations, parses and words of a study go into its own store; the default one stays empty."""
-    from core.rsa.spec import RsaSpec
-    from core.rsa.study import run_study
+    from core.rsa.layers.spec import RsaSpec
+    from core.rsa.layers.study import run_study
 
     spec = RsaSpec(compare=("zoo:parse-0",), sentences=20, words=40, draws=20, references=False)
     result = run_study(spec, store=store)

@@ -26,11 +26,11 @@ import pytest
 import core.runs.store
 from core.errors import StoreError
 from core.runs import files as store_files
-from core.runs import flight
-from core.runs.flight import SingleFlight
+from core.runs import single_flight as flight
+from core.runs.single_flight import SingleFlight
 from core.runs.store import INLINE_BYTES, Store, StoreWarning, current_store, default_store, key_of, using
+from tests import ROOT
 
-ROOT = Path(__file__).parents[3]
 SMALL = {"vectors": np.arange(20, dtype=np.float16).reshape(4, 5), "words": ["a", "b"], "n": 2}
 LARGE = {"vectors": np.arange(2**17, dtype=np.float32)}
 

@@ -15,8 +15,8 @@ import pytest
 
 from core.commands.main import main as command
 from core.runs.store import Store, StoreWarning
+from tests import ROOT
 
-ROOT = Path(__file__).parents[3]
 VALUE = {"x": np.arange(20_000.0)}
 
 

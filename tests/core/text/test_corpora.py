@@ -15,8 +15,8 @@ from core.text import datasets as hub_text
 from core.text import hub_rows, lines, parsing
 from core.text.corpora import GENRES, Corpus, Sentence, corpus_from_bytes, corpus_problem, parse_corpus, read_corpus
 from core.text.datasets import HubText, parse_hub_ref
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 TREE = "# genre = news\n1\tDogs\t_\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
 BARE = "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_\n2\tbark\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 

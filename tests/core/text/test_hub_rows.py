@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.errors import CancelledError, CorpusError
-from core.runs import apart
+from core.runs.process import isolation as apart
 from core.text import hub_rows
 from core.text.corpora import read_corpus
 from core.text.datasets import HubText, read_rows

@@ -28,8 +28,8 @@ from core.text.parsing import (
     tokenize_lines,
 )
 from core.text.trees import validate_heads
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 STRANGE = [
     (),
     ("Word",),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.options.summary import summary
-from core.rsa import study
-from core.rsa.spec import RsaSpec
+from core.rsa.layers import study
+from core.rsa.layers.spec import RsaSpec
 from core.text.reading import read_text
 from tests.core.tiny_models import save_tiny
 

@@ -18,8 +18,8 @@ from core.text.corpora import parse_corpus, read_corpus
 from core.text.parsing import parse_sentences, parse_words, pipeline_fingerprint, tokenize_lines, words_key
 from core.text.shipped import FILE, Shipped, shipped
 from core.text.shipping import ship_demo
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 FRESH = """
 import sys
 from core.text.corpora import parse_corpus, read_corpus

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from core.runs.store import default_store
 from core.vectors import activations, forward
 from core.vectors.activations import extract, fitting
 from core.vectors.pairs import in_common
+from tests import ROOT
 from tests.core.tiny_models import D_MODEL, LAYERS, SENTENCES, plain_tokenizer, save_tiny, tiny_tokenizer
 
 LONG = ("dog",) * 80  # more than the tiny models' 64 positions
@@ -293,7 +293,7 @@ def test_warm_runs_import_neither_torch_nor_transformers(tiny) -> None:
         f"fitting({tiny['bert']!r}, given)\n"
         "print('torch' in sys.modules or 'transformers' in sys.modules)"
     )
-    root = Path(__file__).parents[3]
+    root = ROOT
     cold, warm = (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True

@@ -13,11 +13,11 @@ import pytest
 from core.commands.study import STUDIES
 from core.models.identity import Identity
 from core.options import options_of
-from core.probes.sentences import SentenceSpec, run_sentences
+from core.probes.sentence.study import SentenceSpec, run_sentences
 from core.results.export import Result
-from core.rsa import study
-from core.rsa.spec import RsaSpec
-from core.rsa.tokens import TokenMapSpec, run_study
+from core.rsa.layers import study
+from core.rsa.layers.spec import RsaSpec
+from core.rsa.tokens.study import TokenMapSpec, run_study
 from core.runs.runner import Outputs, run_stages
 from core.runs.store import Store, using
 from core.text.corpora import Corpus, Sentence

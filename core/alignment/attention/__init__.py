@@ -1,0 +1,1 @@
+"""Matched attention heads and mapped attention outputs."""

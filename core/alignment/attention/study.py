@@ -1,0 +1,315 @@
+"""Attention of two models: do their heads look at the same words, and do their attention outputs span one space?
+
+Heads have no order that two seeds would share, so each head of the source is first matched with one of the target,
+one to one, so that the summed correlation of their attention probabilities is largest (the Hungarian method), on
+training sentences. What is shown is of held-out sentences: how well matched heads correlate, beside heads matched at
+random (the null), how every head of the first pair correlates with every head of whatever layer, as one matrix, and how
+well a map of the attention outputs does, as for hidden states.
+
+References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, through scipy). Deviations: probabilities
+are compared head by head after matching, because a map between two sets of distributions would not keep them such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from core import options
+from core.alignment.check.drawings import head_chart, matrix_chart, output_chart
+from core.alignment.maps.registry import METHODS
+from core.alignment.prices import attention_price
+from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
+from core.alignment.seeds.spec import methods_option
+from core.alignment.seeds.study import CITATIONS
+from core.alignment.seeds.tasks import fit_method
+from core.errors import ModelError, ShapeError
+from core.models import load_tokenizer, tokenizer_fingerprint
+from core.models.identity import identities, identity_tasks
+from core.models.loading.memory import borrow_model
+from core.results.export import Result, provenance
+from core.results.numbers import text_of
+from core.results.references import cite
+from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.statistics import interval
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+    from torch import nn
+
+    from core.models.loading.tokenizers import Tokenizer
+
+HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
+MATRIX_COLUMNS = ("source", "target", "source_layer", "source_head", "target_layer", "target_head", "correlation")
+OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
+DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
+NULL_DRAWS = 200
+
+
+@dataclass(frozen=True)
+class AttentionSpec(options.Spec):
+    """Attention of every ordered pair of models."""
+
+    models: tuple[str, ...] = options.models(
+        "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more, every ordered pair."
+    )
+    methods: tuple[str, ...] = methods_option(
+        DEFAULT, "How attention outputs of one model are mapped into the other's."
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(250)
+    seed: int = options.seed("Seed of the split, the null and the networks.")
+
+
+@pure("alignment.attention", version=3)
+def align_attention(
+    source: str,
+    target: str,
+    source_identity: str,
+    target_identity: str,
+    sentences: Words,
+    methods: tuple[str, ...],
+    seed: int,
+) -> Value:
+    """Matched heads and mapped attention outputs, layer by layer (layer 1 is the first).
+
+    Returns:
+        `matched` (layer, head): held-out correlation of each source head with its match; `match` (layer, head): which
+        head of the target it is; `null` (layer, draw): mean correlation under random matchings; `matrix` (layer, head,
+        layer, head): held-out correlation of every source head with every target head; `m/nmse` (layer,) of the
+        attention outputs for each method, `m/refused` where one does not fit.
+
+    Raises:
+        ModelError: If a model cannot be loaded, does not show its attention, or the tokenizers or depths differ.
+        ShapeError: If there are too few sentences to split.
+    """
+    if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
+        raise ModelError(f"{source} and {target} cut words differently, so their attention cannot be compared.")
+    tokenizer = load_tokenizer(target, source)
+    where = np.array([part_of(words, seed) for words in sentences])
+    if min((where == part).sum() for part in ("train", "validation", "test")) < 1:
+        raise ShapeError("Too few sentences to split into training, validation and test; use more.")
+    read = []
+    for place, ref in enumerate((source, target)):
+        with span(0.3 * place, 0.3 * (place + 1)), borrow_model(ref, device="cpu", attentions=True) as loaded:
+            read.append(_read(loaded.model, tokenizer, sentences, where == "test"))
+    (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
+    if len(x) != len(y):
+        raise ModelError(f"{source} has {len(x)} layers and {target} {len(y)}; attention is compared layer by layer.")
+    owner, subwords = read[0][2:]
+    value: Value = _match_heads(moments_x, moments_y, seed)
+    parts = parts_from(where[owner], subwords, owner)
+    train, test = parts.train, parts.test
+    spread = ((y[:, test] - y[:, train].mean(1, keepdims=True)) ** 2).sum((-1, -2))
+    for number, name in enumerate(methods):
+        with span(0.6 + 0.4 * number / len(methods), 0.6 + 0.4 * (number + 1) / len(methods)):
+            tick(0.0, METHODS[name].label)
+            try:
+                aligner = fit_method(name, seed, x, y, parts)
+            except ShapeError as error:
+                value[f"{name}/refused"] = str(error)
+                continue
+            mapped = aligner.transform(rows_for(aligner, x, parts.types)[:, test])
+            value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(spread, TINY)
+    return value
+
+
+def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
+    """Match on the training entries, measure on the test entries; x and y are (part, layer, head, entry)."""
+    from scipy.optimize import linear_sum_assignment
+
+    rng = np.random.default_rng(seed)
+    layers, heads = len(x[0]), len(x[0][0])
+    matched, match, null = np.zeros((layers, heads)), np.zeros((layers, heads), dtype=np.int64), []
+    flat = (part.reshape(-1, part.shape[-1]) for part in (x[1], y[1]))
+    matrix = _correlations(*flat).reshape(layers, heads, *y[1].shape[:2])
+    for layer in range(layers):
+        train, test = _correlations(x[0][layer], y[0][layer]), matrix[layer, :, layer]
+        rows, columns = linear_sum_assignment(-train)
+        match[layer, rows] = columns
+        matched[layer, rows] = test[rows, columns]
+        null.append([test[np.arange(heads), rng.permutation(test.shape[1])[:heads]].mean() for _ in range(NULL_DRAWS)])
+    return {"matched": matched, "match": match, "null": np.array(null), "matrix": matrix}
+
+
+def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson correlation of every head of x (head, entry) with every head of y."""
+    x = x - x.mean(-1, keepdims=True)
+    y = y - y.mean(-1, keepdims=True)
+    norms = np.outer(np.linalg.norm(x, axis=-1), np.linalg.norm(y, axis=-1))
+    return cast(np.ndarray, x @ y.T / np.maximum(norms, 1e-300))
+
+
+def _read(
+    model: nn.Module, tokenizer: Tokenizer, sentences: Words, is_test: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities (train, test; layer, head, entry), outputs (layer, row, d_model), their sentences and subwords."""
+    from core.alignment.seeds.states import attend, batches
+
+    entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    outputs, owners, subwords, done = [], [], [], 0
+    for batch in batches(tokenizer, sentences):
+        probabilities, vectors = attend(model, batch)
+        for row, number in enumerate(batch.sentences):
+            length = int(batch.mask[row].sum())
+            block = probabilities[:, row, :, :length, :length]
+            entries[int(is_test[number])].append(block.flatten(2).numpy().astype(np.float64))
+        real = batch.mask.bool()
+        outputs.append(vectors[:, real].double().numpy())
+        owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
+        subwords.append(batch.ids[real].numpy())
+        done += len(batch.sentences)
+        tick(done / len(sentences), "reading attention")
+    parts = [np.concatenate(part, axis=-1) for part in entries]
+    return parts, np.concatenate(outputs, axis=1), np.concatenate(owners), np.concatenate(subwords)
+
+
+def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the text, ask what the models are."""
+    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(spec.models)]
+
+
+def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
+    """One task for each ordered pair; roles are (source, target).
+
+    Raises:
+        CorpusError: If the text could not be read.
+    """
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    return [
+        Task.of(
+            f"{source} → {target}",
+            align_attention,
+            role=(source, target),
+            group=target,
+            source=source,
+            target=target,
+            source_identity=known[source],
+            target_identity=known[target],
+            sentences=ready.need("text").words,
+            methods=spec.methods,
+            seed=spec.seed,
+        )
+        for source, target in permutations([ref for ref in spec.models if ref in known], 2)
+    ]
+
+
+def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """The tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix` (MATRIX_COLUMNS).
+
+    The null is the mean correlation of heads matched at random; the matrix is that of the first pair.
+    """
+    import pandas as pd
+
+    heads, mapped, notices = [], [], []
+    for (source, target), value in outputs.values.items():
+        ends = {"source": source, "target": target}
+        heads.append(pd.DataFrame(ends | _head_columns(value)))
+        for method in spec.methods:
+            if f"{method}/refused" in value:
+                notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
+            if f"{method}/nmse" in value:
+                nmse = value[f"{method}/nmse"]
+                mapped.append(pd.DataFrame({**ends, "layer": np.arange(len(nmse)) + 1, "method": method, "nmse": nmse}))
+    head_table = pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
+    output_table = pd.concat(mapped, ignore_index=True) if mapped else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
+    matrix = _matrix_table(outputs)
+    corpus: Corpus = ready.values["text"]
+    return Result(
+        study="align attention",
+        spec=spec.plain(),
+        headline=make_headline(head_table, output_table, matrix),
+        tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
+        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus),
+        methods=(
+            f"On {len(corpus.sentences):,} sentences of {spec.corpus}, each source head was matched with one target "
+            "head by the Hungarian method on the correlation of their attention probabilities over training sentences; "
+            "correlations shown are of held-out sentences, the null is random matching. The matrix holds every head of "
+            "the first pair against every head, of whatever layer. Attention outputs (before the "
+            "residual connection) of all subwords were mapped as hidden states are, whole sentences held out."
+            f" {spec.settings()}"
+        ),
+        citations=cite((*CITATIONS, "kuhn1955")),
+    )
+
+
+def run_study(spec: AttentionSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
+
+
+def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame) -> str:
+    """Where matched heads agree most, beside chance, where best counterparts stand, and the best map of the outputs."""
+    if heads.empty:
+        return "No pair could be compared; the reasons are below."
+    by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
+    above = by_layer[by_layer["correlation"] > by_layer["null_high"]]
+    best = by_layer["correlation"].idxmax()
+    text = (
+        f"Matched heads correlate most at layer {best} ({text_of(by_layer['correlation'][best])}, matched at random up "
+        f"to {text_of(by_layer['null_high'][best])}), and more than at random at {len(above)} of {len(by_layer)} layers"
+    )
+    if len(by_layer) > 1 and len(matrix):
+        best_of = matrix.loc[matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()]
+        same = float((best_of["source_layer"] == best_of["target_layer"]).mean())
+        text += (
+            f". Of any layer's heads, the one most like it stands in its own layer for {text_of(same, 'per cent')} "
+            f"of them (by chance {text_of(1 / len(by_layer), 'per cent')})"
+        )
+    means = outputs.groupby("method")["nmse"].mean()
+    tried = means.drop([name for name in means.index if METHODS[name].kind == "control"])
+    if tried.empty:
+        return text + "."
+    text += (
+        f". Attention outputs are mapped best by {METHODS[str(tried.idxmin())].label}, with a held-out error of "
+        f"{text_of(tried.min())} on average over layers"
+    )
+    if "lookup" in means.index:
+        text += f" (a table of mean outputs by subword, which reads no source: {text_of(means['lookup'])})"
+    return text + "."
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Matched heads and mapped outputs; none where nothing could be computed."""
+    if result.table.empty:
+        return {}
+    return {"heads": head_chart(result), "outputs": output_chart(result), "head-matrix": matrix_chart(result)}
+
+
+def _matrix_table(outputs: Outputs) -> pd.DataFrame:
+    """MATRIX_COLUMNS of the first pair; layers count from 1, heads from 0."""
+    import pandas as pd
+
+    for (source, target), value in outputs.values.items():
+        matrix = np.asarray(value["matrix"])
+        one, head, two, other = (index.ravel() for index in np.indices(matrix.shape))
+        columns = (source, target, one + 1, head, two + 1, other, matrix.ravel())
+        return pd.DataFrame(dict(zip(MATRIX_COLUMNS, columns, strict=True)))
+    return pd.DataFrame(columns=list(MATRIX_COLUMNS))
+
+
+def _head_columns(value: Value) -> dict[str, np.ndarray]:
+    """Columns of `heads` of one pair, from layer to null_high."""
+    low, high = interval(value["null"], axis=1)
+    layer, head = (index.ravel() for index in np.indices(value["matched"].shape))
+    columns = (layer + 1, head, value["match"].ravel(), value["matched"].ravel(), low[layer], high[layer])
+    return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
+
+
+Spec, price = AttentionSpec, attention_price

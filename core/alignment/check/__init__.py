@@ -1,0 +1,1 @@
+"""Whether maps undo known bijections of a model's states."""

@@ -1,0 +1,154 @@
+"""Charts of the alignment room's experiments: stitched models, undone bijections, attention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from core.alignment.seeds.curves import ERROR_TITLE, HEIGHT, curves_of_methods, error_chart, method_looks, named_methods
+from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.drawing.curves import Look, grey_band
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.style import COLOURS, GREY, SHAPES, heading, legend
+from core.results.names import short_names
+from core.results.numbers import Tip, text_of, told
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from core.results.export import Result
+
+HEADS = 290  # height of the plot of matched heads, below which stands a legend
+LOWEST = 1e-6  # errors below are drawn here: rounding
+OWN = "models by themselves"
+
+
+def stitching_chart(result: Result) -> alt.TopLevelMixin:
+    """Accuracy by the layer of the stitch, mean over pairs of different models, beside their own accuracy."""
+    import pandas as pd
+
+    rows = named_methods(result.table[result.table["source"] != result.table["target"]])
+    rows = rows.groupby(["method", "name", "layer"], as_index=False)[["accuracy", "low", "high"]].mean()
+    own = float(result.tables["own"]["accuracy"].mean())
+    low, high = span_of(rows["accuracy"], rows["low"], rows["high"], [own])
+    plane = layer_plane(
+        rows, "accuracy", "Accuracy", (max(low, 0.0), min(high, 1.0)),
+        x_title="Stitched at layer (0 = embeddings)", kind="per cent", height=HEIGHT,
+    )  # fmt: skip
+    looks = method_looks(rows["method"])
+    looks[OWN] = Look(GREY, dash=(4, 4), point=False, width=1.4)
+    drawn = pd.concat([rows, rule(plane, OWN, own)], ignore_index=True)
+    below = "dashed line across: the models by themselves; bands: 95 %, over sentences"
+    return curves_of_methods(drawn, plane, looks, "Accuracy of stitched models", below, "per cent")
+
+
+def check_chart(result: Result, truth: str, meaning: str) -> alt.TopLevelMixin:
+    """Error of undoing one form of truth, by how many blocks it has, one curve per map.
+
+    Args:
+        result: Of the bijection check.
+        truth: The form.
+        meaning: What it is.
+    """
+    rows = named_methods(result.table[result.table["truth"] == truth])
+    rows = rows.assign(shown=np.maximum(rows["nmse"], LOWEST))
+    values = np.log10(rows["shown"])
+    blocks = sorted(int(count) for count in set(rows["blocks"]))
+    plane = Plane(
+        *("blocks", "shown", "Blocks of the truth (0 = a rotation)", ERROR_TITLE),
+        *(float(10 ** (values.min() - 0.15)), float(10 ** (values.max() + 0.15))),
+        (float(blocks[0]), float(max(blocks[-1], blocks[0] + 1))),
+        kind="measure",
+        height=HEIGHT,
+        x_axis={"values": blocks, "format": "d"},
+        y_log=True,
+    )
+    what = f"Undoing a known bijection: {truth}"
+    return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning, "measure")
+
+
+def head_chart(result: Result) -> alt.TopLevelMixin:
+    """Correlation of matched heads by layer, a point per head and pair, the null of random matching in grey."""
+    import altair as alt
+
+    table = result.tables["heads"]
+    names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
+    table = table.assign(pair=table["source"].map(names) + " into " + table["target"].map(names))
+    pairs = list(dict.fromkeys(table["pair"]))
+    null = table.groupby("layer", as_index=False)[["null_low", "null_high"]].mean()
+    ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
+    title = "Correlation of matched heads"
+    plane = layer_plane(
+        table, "correlation", title, ends, x_title="Layer (1 = the first above the embeddings)", height=HEADS
+    )
+    tips = (Tip("pair", "Models"), Tip("layer", "Layer", "whole"), Tip("head", "Head of the first", "whole"))
+    rows, tooltip = told(table, (*tips, Tip("match", "Its match", "whole"), Tip("correlation", "Correlation", "share")))
+    # Two directions often match the same heads: their points stand beside each other.
+    spread = {pair: 0.4 * ((place + 0.5) / len(pairs) - 0.5) for place, pair in enumerate(pairs)}
+    rows = rows.assign(at=rows["layer"] + rows["pair"].map(spread))
+    wide = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3))
+    x = wide.x_of()
+    looks = [alt.Scale(domain=pairs, range=[values[n % len(values)] for n in range(len(pairs))])
+             for values in (COLOURS, SHAPES)]  # fmt: skip
+    points = (
+        alt.Chart(rows)
+        .mark_point(filled=True, size=45, opacity=0.75)
+        .encode(
+            x=wide.x_of(column="at"),
+            y=plane.y_of(),
+            color=alt.Color("pair:N", title=None, scale=looks[0], legend=legend()),
+            shape=alt.Shape("pair:N", title=None, scale=looks[1], legend=legend()),
+            tooltip=tooltip,
+        )
+    )
+    band = grey_band(null, plane, "null_low", "null_high", "Heads matched at random")(x)
+    by_layer = table.groupby("layer")["correlation"].mean()
+    what = "Attention of matched heads"
+    words = (
+        f"{what}. Points for {len(table)} heads by layer; mean correlation "
+        + ", ".join(f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items())
+        + f". Grey band: heads matched at random, up to {text_of(float(null['null_high'].max()))}."
+    )
+    chart = alt.layer(band, points).properties(
+        title=heading(what, "held out; grey: heads matched at random, 95 %"),
+        width="container",
+        height=plane.pixels,
+        description=words,
+    )
+    return cast("alt.TopLevelMixin", chart)
+
+
+def matrix_chart(result: Result) -> alt.TopLevelMixin:
+    """Every head of the first pair's source against every head of its target, whatever their layers."""
+    table = result.tables["head_matrix"]
+    ends = [str(table[name].iloc[0]) for name in ("source", "target")]
+    names = short_names(dict.fromkeys(ends))
+    source, target = (names[ref] for ref in ends)
+    cells = table.assign(
+        row=table["source_layer"].astype(str) + "." + table["source_head"].astype(str),
+        column=table["target_layer"].astype(str) + "." + table["target_head"].astype(str),
+    )
+    rows, columns = (list(dict.fromkeys(cells[name])) for name in ("row", "column"))
+    chart = heatmap(
+        cells, x="column", y="row", value="correlation", ends=(0.0, 1.0), order=(columns, rows[::-1]),
+        height=2 * HEIGHT, titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
+        tips=(Tip("row", source), Tip("column", target), Tip("correlation", "Correlation", "share")),
+    )  # fmt: skip
+    what = "Every head against every head"
+    best = cells.loc[cells["correlation"].idxmax()]
+    words = (
+        f"{what} of {source} and {target}: {len(rows)} by {len(columns)} correlations. The highest is "
+        f"{text_of(float(best['correlation']))}, of {best['row']} with {best['column']} (layer and head)."
+    )
+    title = heading(what, f"{source} and {target}, held out; 3.0 is layer 3, head 0")
+    return cast("alt.TopLevelMixin", chart.properties(title=title, description=words))
+
+
+def output_chart(result: Result) -> alt.TopLevelMixin:
+    """Held-out error of mapped attention outputs by layer, one curve per method, mean over pairs."""
+    table = result.tables["outputs"].groupby(["method", "layer"], as_index=False)["nmse"].mean()
+    return error_chart(
+        table, "Mapped attention outputs", "mean over pairs", x_title="Layer (1 = the first above the embeddings)"
+    )

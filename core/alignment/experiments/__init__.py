@@ -1,1 +1,0 @@
-"""Experiments beside the seed-alignment study, each whole in one file: bijection check, stitching, attention."""

@@ -1,0 +1,1 @@
+"""Aligners: maps from one space to another, closed-form and trained."""

@@ -1,0 +1,71 @@
+"""Planted bijections: three ways to bend a space so that it can be unbent exactly, only one of them the network's own.
+
+- `coupling`: affine coupling blocks with random weights, the form of the invertible network itself;
+- `bend`: a rotation, every coordinate z bent into .3 z + tanh 2 z, which is monotone, and a rotation;
+- `residual`: x + c tanh(x A + b) B with random rotations A and B and c < 1, a contraction added to the identity.
+
+With no block each is one rotation, which every linear map undoes.
+
+References: Dinh et al. 2017 (coupling); Behrmann et al. 2019 (invertible residual networks). Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+GAIN = 1.5  # weights of the coupling network over their usual size: bent enough that least squares leaves an error
+CONTRACTION = 0.9  # c, the Lipschitz constant of what a residual block adds
+FLAT, STEEP = 0.3, 2.0  # slopes of the bend: .3 far from 0 and 2.3 at 0
+HIDDEN = 64  # of the coupling network
+
+Single = Float[np.ndarray, "row d"]
+
+
+def plant(rows: Single, form: str, blocks: int, seed: int) -> Single:
+    """Rows, centred and scaled to unit variance, rotated and sent through so many blocks of a form in `FORMS`."""
+    scaled = (rows - rows.mean(0)) / max(float(rows.std()), 1e-12)
+    rng = np.random.default_rng(seed)
+    turned = scaled @ _rotation(rows.shape[1], rng)
+    return FORMS[form](turned, blocks, rng) if blocks else turned
+
+
+def _coupling(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+    import torch
+
+    from core.alignment.maps.nonlinear import coupling_network
+
+    network = coupling_network(rows.shape[1], blocks, HIDDEN, int(rng.integers(2**31)), zero=False).double()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.requires_grad:
+                parameter.mul_(GAIN)
+        bent: np.ndarray = network(torch.from_numpy(rows), jac=False)[0].numpy()
+    return bent
+
+
+def _bend(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+    for _ in range(blocks):
+        rows = (FLAT * rows + np.tanh(STEEP * rows)) @ _rotation(rows.shape[1], rng)
+    return rows
+
+
+def _residual(rows: Single, blocks: int, rng: np.random.Generator) -> Single:
+    d = rows.shape[1]
+    for _ in range(blocks):
+        inward, outward = _rotation(d, rng), _rotation(d, rng)
+        rows = rows + CONTRACTION * np.tanh(rows @ inward + rng.normal(size=d)) @ outward
+    return rows
+
+
+def _rotation(d: int, rng: np.random.Generator) -> Single:
+    return np.linalg.qr(rng.normal(size=(d, d)))[0]
+
+
+FORMS: dict[str, Callable[[Single, int, np.random.Generator], Single]] = {
+    "coupling": _coupling,
+    "bend": _bend,
+    "residual": _residual,
+}

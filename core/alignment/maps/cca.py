@@ -1,0 +1,126 @@
+"""Canonical correlation analysis as a map: into the canonical space of X and back out into Y.
+
+CCA finds directions of X and of Y that correlate most. As a map, a row of X is whitened and turned into its
+canonical coordinates, each is shrunk by its canonical correlation (the least-squares prediction of the partner
+coordinate), and the result is turned back into Y. With all directions this *is* ordinary least squares; with
+fewer it is reduced-rank regression, which is what gives the method something of its own.
+
+SVCCA first keeps the principal components that hold 99 % of the variance on each side; PWCCA keeps the canonical
+directions that carry most of the projection weight.
+
+References: Hotelling 1936; Raghu et al. 2017 (SVCCA); Morcos et al. 2018 (PWCCA); Izenman 1975 (reduced rank).
+Deviations: SVCCA and PWCCA are similarity indices in their papers; here the same directions make a map. Moments in
+float64 with rank truncation instead of a QR of the rows, so that collinear dimensions do not inflate correlations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from jaxtyping import Float
+
+from core.alignment.maps.linear import RCOND, LinearAligner, Moments, Rows, check_pairs, inverse_power
+from core.errors import ShapeError
+from core.statistics import projection_weights
+
+VARIANCE_KEPT = 0.99  # SVCCA: share of each side's variance that its principal components keep
+WEIGHT_KEPT = 0.99  # PWCCA: share of the projection weight that the kept directions carry
+SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)  # of all directions: what CCA chooses from on validation rows
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Canonical directions of a pair of spaces, best first.
+
+    Attributes:
+        x_in: Centred rows of X times this are canonical coordinates with unit variance, (..., dx, k).
+        y_out: Canonical coordinates of Y times this are centred rows of Y, (..., k, dy).
+        correlations: Canonical correlations in [0, 1], (..., k).
+    """
+
+    x_in: Float[np.ndarray, "... dx k"]
+    y_out: Float[np.ndarray, "... k dy"]
+    correlations: Float[np.ndarray, "... k"]
+
+
+def canonical_directions(found: Moments) -> Canonical:
+    """Canonical directions from moments; k = min(dx, dy), directions without variance get correlation 0."""
+    half_x, half_y = inverse_power(found.xx, 0.5), inverse_power(found.yy, 0.5)
+    left, values, right = np.linalg.svd(half_x @ found.xy @ half_y, full_matrices=False)
+    root_y = inverse_power(found.yy, -0.5)
+    return Canonical(half_x @ left, right @ root_y, np.clip(values, 0.0, 1.0))
+
+
+class Cca(LinearAligner):
+    """CCA with the number of directions given, or chosen on the validation rows (all, if there are none)."""
+
+    def __init__(self, components: int | None = None) -> None:
+        if components is not None and components < 1:
+            raise ShapeError(f"CCA needs at least one component; got {components}.")
+        self.components = components
+
+    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        directions = canonical_directions(found)
+        k = directions.correlations.shape[-1]
+        everything = np.ones((*found.xx.shape[:-2], k))
+        if self.components is not None:
+            return _through(directions, everything * (np.arange(k) < self.components))
+        if validation is None:
+            return _through(directions, everything)
+        x = np.asarray(validation[0], dtype=np.float64) - found.mean_x
+        y = np.asarray(validation[1], dtype=np.float64) - found.mean_y
+        check_pairs(x, y)
+        weights = [_through(directions, everything * (np.arange(k) < max(1, round(s * k)))) for s in SHARES]
+        errors = np.stack([((x @ weight - y) ** 2).mean((-1, -2)) for weight in weights])
+        chosen = np.argmin(errors, axis=0)
+        return cast(np.ndarray, np.take_along_axis(np.stack(weights), chosen[None, ..., None, None], axis=0)[0])
+
+
+class Svcca(LinearAligner):
+    """CCA between the principal components that hold `VARIANCE_KEPT` of each side's variance."""
+
+    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        keep_x, keep_y = _principal_projector(found.xx), _principal_projector(found.yy)
+        reduced = Moments(
+            found.rows,
+            found.mean_x,
+            found.mean_y,
+            keep_x @ found.xx @ keep_x,
+            keep_y @ found.yy @ keep_y,
+            keep_x @ found.xy @ keep_y,
+        )
+        directions = canonical_directions(reduced)
+        return _through(directions, np.ones_like(directions.correlations))
+
+
+class Pwcca(LinearAligner):
+    """CCA on the directions that carry `WEIGHT_KEPT` of the projection weight (Morcos et al. 2018, equation 3)."""
+
+    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        directions = canonical_directions(found)
+        # <canonical coordinate i, dimension j of X> over the rows is a column of xx @ x_in.
+        weight = projection_weights((found.xx @ directions.x_in).swapaxes(-1, -2))
+        order = np.argsort(-weight, axis=-1)
+        shares = np.take_along_axis(weight, order, -1).cumsum(-1)
+        kept_sorted = np.concatenate([np.ones_like(shares[..., :1]), shares[..., :-1] < WEIGHT_KEPT], axis=-1)
+        kept = np.zeros_like(weight)
+        np.put_along_axis(kept, order, kept_sorted, -1)
+        return _through(directions, kept)
+
+
+def _through(directions: Canonical, kept: np.ndarray) -> np.ndarray:
+    """One weight matrix: in, shrink each kept coordinate by its correlation, out."""
+    return cast(np.ndarray, (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out)
+
+
+def _principal_projector(covariance: np.ndarray) -> np.ndarray:
+    """Orthogonal projector on the fewest principal directions that hold `VARIANCE_KEPT` of the variance."""
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.maximum(values[..., ::-1], 0.0)
+    vectors = vectors[..., ::-1]
+    total = np.maximum(values.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
+    before = values.cumsum(-1) - values  # variance held by the directions that come earlier
+    kept = (before < VARIANCE_KEPT * total) & (values > RCOND * values[..., :1])
+    return cast(np.ndarray, (vectors * kept[..., None, :]) @ vectors.swapaxes(-1, -2))

@@ -1,0 +1,101 @@
+"""The aligners there are, by name: how each is made, what it is called, which colour it has.
+
+A method is added by an entry here; forms, command line, tables and charts read this registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.alignment.maps.cca import Cca, Pwcca, Svcca
+from core.alignment.maps.controls import Lookup, Shuffled
+from core.alignment.maps.linear import Aligner, Identity, Ols, Procrustes, Ridge
+from core.errors import SpecError
+
+
+@dataclass(frozen=True)
+class Method:
+    """One aligner.
+
+    Attributes:
+        label: What charts call it.
+        make: A fresh aligner for a random seed.
+        kind: "control", "linear" or "non-linear"; the last ones take their time, so each is a task of its own.
+        note: One clause for the page.
+        colour: Its colour on every chart.
+    """
+
+    label: str
+    make: Callable[[int], Aligner]
+    kind: str
+    note: str
+    colour: str = "#444444"
+
+
+def _inn(seed: int) -> Aligner:
+    from core.alignment.maps.nonlinear import Inn
+
+    return Inn(seed=seed)
+
+
+def _mlp(seed: int) -> Aligner:
+    from core.alignment.maps.nonlinear import Mlp
+
+    return Mlp(seed=seed)
+
+
+def _kernel(seed: int) -> Aligner:
+    from core.alignment.maps.kernel import KernelRidge
+
+    return KernelRidge(seed)
+
+
+METHODS: dict[str, Method] = {
+    "identity": Method("identity", lambda seed: Identity(), "control", "no map: the vectors as they are", "#8C8C8C"),
+    "shuffled": Method("shuffled pairs", Shuffled, "control", "ridge regression on pairs that were broken", "#B8B8B8"),
+    "lookup": Method(
+        "lookup by word", lambda seed: Lookup(), "control", "the mean target vector of the word; no source", "#5F5F5F"
+    ),
+    "procrustes": Method("Procrustes", lambda seed: Procrustes(), "linear", "a rotation or reflection", "#56B4E9"),
+    "procrustes-scaled": Method(
+        "Procrustes, scaled", lambda seed: Procrustes(scale=True), "linear", "a rotation and one scale", "#7AA6C2"
+    ),
+    "ols": Method("least squares", lambda seed: Ols(), "linear", "any linear map", "#0072B2"),
+    "ridge": Method("ridge", lambda seed: Ridge(), "linear", "any linear map, its size penalised", "#004B75"),
+    "cca": Method("CCA", lambda seed: Cca(), "linear", "least squares of reduced rank", "#009E73"),
+    "svcca": Method("SVCCA", lambda seed: Svcca(), "linear", "CCA between leading principal components", "#66C2A5"),
+    "pwcca": Method("PWCCA", lambda seed: Pwcca(), "linear", "CCA on the directions of most weight", "#B3A100"),
+    "kernel": Method("kernel ridge", _kernel, "non-linear", "any smooth map, by a Gaussian kernel", "#8B3A9E"),
+    "inn": Method(
+        "invertible network", _inn, "non-linear", "Procrustes, then affine coupling blocks: a bijection", "#D55E00"
+    ),
+    "mlp": Method("plain network", _mlp, "non-linear", "ridge plus two layers: need not be a bijection", "#CC79A7"),
+}
+DEFAULT_METHODS = (
+    "identity",
+    "shuffled",
+    "lookup",
+    "procrustes",
+    "ols",
+    "ridge",
+    "cca",
+    "svcca",
+    "pwcca",
+    "kernel",
+    "inn",
+    "mlp",
+)
+LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "linear")
+NON_LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "non-linear")
+
+
+def make_aligner(name: str, seed: int = 0) -> Aligner:
+    """A fresh aligner by its name in the registry.
+
+    Raises:
+        SpecError: If there is none of that name; the message lists what there is.
+    """
+    if name not in METHODS:
+        raise SpecError(f"There is no alignment method {name!r}; choose from {', '.join(METHODS)}.")
+    return METHODS[name].make(seed)

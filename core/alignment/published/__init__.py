@@ -1,0 +1,1 @@
+"""The protocol published with BERT-INN, beside ours."""

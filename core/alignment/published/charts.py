@@ -1,0 +1,118 @@
+"""Charts of the published protocol beside ours: errors by protocol, and which finding holds by which protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from core.alignment.maps.registry import METHODS
+from core.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
+from core.results.drawing.context import hand
+from core.results.drawing.description import bars_in_words
+from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, heading, legend
+from core.results.names import short_names
+from core.results.numbers import Tip, text_of, told
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from core.results.export import Result
+
+DRAWN = {
+    "inn": ("invertible network", METHODS["inn"].colour),
+    "linear": ("linear map", METHODS["ols"].colour),
+    "mlp": ("plain network", METHODS["mlp"].colour),
+    "cca": ("CCA", METHODS["cca"].colour),
+    "start": ("invertible network, untrained", BROWN),
+}
+VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
+
+
+def protocol_chart(result: Result) -> alt.TopLevelMixin:
+    """Error of each map by each protocol, on a logarithmic axis; at 1 the target's mean, which reads no source."""
+    import altair as alt
+
+    table = result.tables["errors"]
+    table = table[(table["pair"] == "models") & (table["layer"] == -1) & table["method"].isin(DRAWN)]
+    table = table.assign(
+        label=table["protocol"].map(PROTOCOLS),
+        map=table["method"].map(lambda name: DRAWN[name][0]),
+        low=np.maximum(table["low"], table["nmse"] / 100),  # a logarithm ends somewhere
+    )
+    rows, tooltip = told(
+        table,
+        (Tip("label", "Protocol"), Tip("map", "Map"), Tip("nmse", "Error", "measure"), Tip("low", "Band", "measure")),
+    )
+    shown = [label for name, label in PROTOCOLS.items() if label in set(rows["label"])]
+    names = [name for name, _ in DRAWN.values()]
+    colours = alt.Scale(domain=names, range=[colour for _, colour in DRAWN.values()])
+    shapes = alt.Scale(domain=names, range=list(SHAPES[: len(names)]))
+    ends = [0.9 * float(min(rows["low"].min(), 0.5)), 1.1 * float(rows["high"].max())]
+    axis = alt.Axis(format="~g", tickCount=6)
+    x = alt.X(
+        "nmse:Q", title="Error (times the target's variance)", scale=alt.Scale(type="log", domain=ends, nice=False),
+        axis=axis,
+    )  # fmt: skip
+    y = alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(labelLimit=170, ticks=False))
+    base = alt.Chart(rows).encode(y=y, color=alt.Color("map:N", title=None, scale=colours, legend=legend(2, 170)))
+    mean = alt.Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
+    layers = [
+        mean.encode(x=alt.X("one:Q", scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)),
+        base.mark_rule(strokeWidth=1.6).encode(x=x.copy(), x2="high:Q").transform_calculate(nmse="datum.low"),
+        base.mark_point(filled=True, size=70, opacity=0.9).encode(
+            x=x,
+            shape=alt.Shape("map:N", title=None, scale=shapes, legend=legend(2, 170)),
+            tooltip=tooltip,
+        ),
+    ]
+    first, second = short_names(result.spec["models"]).values()
+    what = f"Errors by protocol, {first} into {second}"
+    network = rows[rows["method"] == "inn"]
+    chart = alt.layer(*layers).properties(
+        title=heading(what, "dashed at 1: the target's mean; bands: 95 %"),
+        width="container",
+        height=hand().height(24 * len(shown)),
+        description=bars_in_words(network, f"{what}, invertible network", name="label", value="nmse", kind="measure"),
+    )
+    return cast("alt.TopLevelMixin", chart)
+
+
+def claim_chart(result: Result) -> alt.TopLevelMixin:
+    """Which finding holds by which protocol: a cell each, with the difference of errors that says so."""
+    import altair as alt
+
+    table = result.tables["claims"]
+    table = table.assign(
+        finding=table["claim"].map(lambda name: CLAIMS[name].label),
+        says=table["claim"].map(lambda name: CLAIMS[name].says),
+        label=table["protocol"].map(PROTOCOLS),
+        written=[text_of(float(value), "change") for value in table["difference"]],
+    )
+    tips = (
+        *(Tip("says", "Finding"), Tip("label", "Protocol"), Tip("verdict", "Verdict")),
+        *(Tip("difference", "Difference of errors", "change"), Tip("low", "Band", "change")),
+    )
+    rows, tooltip = told(table, tips)
+    findings = [about.label for about in CLAIMS.values() if about.label in set(rows["finding"])]
+    shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]
+    axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": 170}
+    base = alt.Chart(rows).encode(
+        x=alt.X("finding:N", title=None, sort=findings, axis=alt.Axis(labelAngle=-35, labelOverlap=False, **axis)),
+        y=alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(**axis)),
+    )
+    scale = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
+    cells = base.mark_rect(opacity=0.85, stroke="white", strokeWidth=1).encode(
+        color=alt.Color("verdict:N", title=None, scale=scale, legend=legend(3, symbolStrokeWidth=0)), tooltip=tooltip
+    )
+    letters = base.mark_text(fontSize=hand().letter - 1, color="white").encode(text="written:N")
+    what = "Which finding holds by which protocol"
+    counts = rows.groupby("label", sort=False)["verdict"].apply(lambda given: int((given == HOLDS).sum()))
+    words = f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
+    chart = alt.layer(cells, letters).properties(
+        title=heading(what, "numbers: difference of errors; open: the band holds 0"),
+        width="container",
+        height=hand().height(24 * len(shown)),
+        description=words,
+    )
+    return cast("alt.TopLevelMixin", chart)

@@ -1,0 +1,214 @@
+"""The protocol published with BERT-INN, beside ours, on the same pair: which findings survive?
+
+The published code averages sentences over their padding, evaluates under dropout, on pairs of unrelated sentences that
+it trained on, with one network for all layers that begins at random and is trained at 1e-6. Each of these is changed
+by itself, then all of them, and beside them stands what the study of this page says. Findings that are held against
+each other are in `published_claims.CLAIMS`, with who says them.
+
+References: Ren et al. 2023, arXiv 2305.14555, *All Roads Lead to Rome?*, and github.com/twinkle0331/BERT-similarity
+(`run_hidden_similarity.py`, its readme). From the paper's abstract: that the network learns the bijection better than
+other bijective methods such as CCA. From the code's readme: that a network that need not be invertible should leave
+least, and 1,600 sentences of GLUE. From the code: everything else, see `published_rows`, `published_maps` and
+`published_training`. Not known: whether the paper's own figures were made by this version of the code.
+Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the target's variance
+(of all layers together, so that layers weigh as in a plain squared error), which `mse` is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from core import options
+from core.alignment.maps.registry import DEFAULT_METHODS
+from core.alignment.prices import protocol_price
+from core.alignment.published.charts import claim_chart, protocol_chart
+from core.alignment.published.maps import FITTED, published_pair
+from core.alignment.published.rows import RATE
+from core.alignment.published.text import (
+    OUR_METHODS,
+    OURS,
+    Errors,
+    claim_rows,
+    error_rows,
+    errors_of,
+    finding_rows,
+    make_headline,
+    our_errors,
+)
+from core.alignment.seeds import study
+from core.alignment.seeds.spec import AlignSpec
+from core.errors import SpecError
+from core.models.identity import identities, identity_tasks
+from core.results.export import Result, provenance
+from core.results.references import cite
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import altair as alt
+
+THEIR_WIDTH = 768
+TUNED = ("published", "training", "all")  # fits of the fine-tuned pair: those that its one finding needs
+OURS_OF = {  # maps of our study, in the tasks that the page's own study has
+    "models": tuple(name for name in DEFAULT_METHODS if name != "kernel"),
+    "tuned": ("inn",),
+}
+
+
+@dataclass(frozen=True)
+class ProtocolSpec(options.Spec):
+    """The published protocol and ours on one pair of pretrained models and one pair of fine-tunes."""
+
+    models: tuple[str, ...] = options.models(
+        "Pair", ("zoo:seed-0", "zoo:seed-1"), least=2, most=2, help="The first is mapped into the second."
+    )
+    tuned: tuple[str, ...] = options.models(
+        "Fine-tuned pair",
+        ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
+        least=0,
+        most=2,
+        help="Fine-tunes of the two, for one task; none where empty.",
+    )
+    length: int = options.whole(
+        "Padded to", 128, low=8, high=512, help="Subwords that every sentence is padded to; 128 in the code."
+    )
+    steps: int = options.whole(
+        "Batches",
+        350,
+        low=1,
+        high=3000,
+        help="Of their training, 3,000 in the code; its rate falls by 1 % a batch, so that those after 350 can move a "
+        "weight by 3 % of what the others can.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(250)
+    seed: int = options.seed("Seed of the splits, first weights and dropout.")
+
+    def check(self) -> None:
+        if len(self.tuned) == 1:
+            raise SpecError("The fine-tuned pair needs two models, or none.")
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Both pairs by name."""
+        return {"models": self.models, **({"tuned": self.tuned} if self.tuned else {})}
+
+
+Spec, price = ProtocolSpec, protocol_price
+
+
+def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the text, ask what the models are."""
+    refs = [ref for pair in spec.groups.values() for ref in pair]
+    return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(refs)]
+
+
+def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
+    """A task for each fit of each pair, with the role (pair, fit), and those of our study, (pair, "ours", methods).
+
+    Raises:
+        CorpusError: If the text could not be read.
+    """
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    tasks: list[Task] = []
+    for group, (one, other) in spec.groups.items():
+        if one not in known or other not in known:
+            continue
+        for fitted in FITTED if group == "models" else TUNED:
+            name = f"{one} → {other}: {fitted}"
+            arguments: dict[str, Any] = {
+                "length": spec.length,
+                "steps": spec.steps,
+                "seed": spec.seed,
+                "fitted": fitted,
+            }
+            task = Task.of(
+                name, published_pair, role=(group, fitted), group=other, one=one, other=other, one_identity=known[one],
+                other_identity=known[other], sentences=ready.need("text").words, **arguments,
+            )  # fmt: skip
+            tasks.append(task)
+        for task in study.plan(_ours(spec, group), ready):
+            methods = cast("tuple[Any, ...]", task.role)[-1]
+            tasks.append(Task(task.name, task.function, task.arguments, (group, OURS, methods), task.group))
+    return tasks
+
+
+def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
+    """Our study of a pair; with the page's options its tasks are the page's own."""
+    return AlignSpec(
+        spec.groups[group], methods=OURS_OF[group], corpus=spec.corpus, genres=spec.genres, sentences=spec.sentences,
+        grid="", seed=spec.seed,
+    )  # fmt: skip
+
+
+def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """The tables `findings`, `claims` and `errors`, see `published_claims`."""
+    import pandas as pd
+
+    found: dict[str, dict[str, Errors]] = {group: {} for group in spec.groups}
+    widths = dict.fromkeys(spec.groups, 1)
+    notices: list[str] = []
+    for group in spec.groups:
+        for fitted, variants in FITTED.items():
+            if (group, fitted) in outputs.values:
+                value = outputs.values[group, fitted]
+                widths[group] = value["d"]
+                found[group] |= {variant: errors_of(value, variant) for variant in variants}
+        values = {role[2]: value for role, value in outputs.values.items() if role[:2] == (group, OURS)}
+        if values and (ours := our_errors(values)).by_method:
+            found[group][OURS] = ours
+            notices += [notice for value in values.values() for notice in value["notices"]]
+    if widths["models"] < THEIR_WIDTH:
+        notices.append(
+            f"These models are {widths['models']} wide, those of the paper {THEIR_WIDTH}: a wider network has more "
+            "weights that move, so the same steps take it further."
+        )
+    claims = claim_rows(found["models"], found.get("tuned", {}))
+    findings = finding_rows(claims)
+    errors = pd.concat([error_rows(one, group, widths[group]) for group, one in found.items()], ignore_index=True)
+    corpus: Corpus = ready.values["text"]
+    refs = tuple(ref for pair in spec.groups.values() for ref in pair)
+    return Result(
+        study="align protocol",
+        spec=spec.plain(),
+        headline=make_headline(errors, findings),
+        tables={"findings": findings, "claims": claims, "errors": errors},
+        notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(refs, corpus),
+        methods=(
+            f"{len(corpus.sentences):,} sentences of {spec.corpus} were padded to {spec.length} subwords and averaged "
+            "over all positions. One invertible layer (RealNVP), a linear map and a network of four layers, the same "
+            "for all layers, began at random and took one step of Adam for each layer of each batch of 64, at 1e-6 "
+            f"falling by 1 % a batch, for {spec.steps:,} batches. They were evaluated on training sentences under "
+            f"dropout (models trained without get {RATE}), each source row against another sentence's target row; CCA "
+            "was fitted on such pairs. Then each of these choices was changed by itself, and all of them. Ours are "
+            "maps between vectors of words, as in the study of this page, on words never fitted on. Errors are squared "
+            "errors over the target's variance; bands are jackknife intervals over evaluated sentences or words, "
+            "95 % in charts of errors and for all findings of a protocol together where findings are judged. With one "
+            f"pair they are of this pair. {spec.settings()}"
+        ),
+        citations=cite(study.CITATIONS),
+    )
+
+
+def run_study(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Errors by protocol, and which finding holds by which."""
+    if result.tables["claims"].empty:
+        return {}
+    return {"protocol-errors": protocol_chart(result), "protocol-findings": claim_chart(result)}
+
+
+assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])

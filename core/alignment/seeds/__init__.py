@@ -1,0 +1,1 @@
+"""Whether two models learn the same space: maps judged on held-out words."""

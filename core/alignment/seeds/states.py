@@ -1,0 +1,132 @@
+"""What fitting maps needs of models that run by hand: batches of text, rows of all subwords, attention.
+
+How models are run and entered stands in `core.models.loading.layers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.alignment.maps.linear import Aligner
+from core.alignment.seeds.protocol import rows_for
+from core.errors import ModelError
+from core.models.loading.layers import Batch, answers_in_tuples, enter, first_of, layer_list, states
+from core.models.loading.tokenizers import Tokenizer
+from core.runs.tasks import tick
+
+BATCH = 64
+
+
+def batches(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]) -> Iterator[Batch]:
+    """Texts (strings, or lists of words) in batches of about one length, longest first.
+
+    What is beyond the longest text that the models read is cut off.
+    """
+    encoded = [encoding.ids for encoding in tokenizer.encode(texts, longest=tokenizer.longest)]
+    order = sorted(range(len(texts)), key=lambda number: -len(encoded[number]))
+    for start in range(0, len(order), BATCH):
+        chosen = order[start : start + BATCH]
+        width = len(encoded[chosen[0]])
+        ids = torch.full((len(chosen), width), tokenizer.pad or 0)
+        mask = torch.zeros(len(chosen), width, dtype=torch.long)
+        for row, number in enumerate(chosen):
+            ids[row, : len(encoded[number])] = torch.tensor(encoded[number])
+            mask[row, : len(encoded[number])] = 1
+        yield Batch(ids, mask, chosen)
+
+
+def subword_rows(
+    model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States of every real subword, float64 (layer, row, d_model), and the sentence and the subword of each row.
+
+    Rows are in the order of the batches, which depends on the tokenizer and the text alone: two models with one
+    tokenizer give rows that pair up.
+    """
+    vectors, owners, subwords = [], [], []
+    for batch in batches(tokenizer, sentences):
+        real = batch.mask.bool()
+        vectors.append(states(model, batch)[:, real].double().numpy())
+        owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
+        subwords.append(batch.ids[real].numpy())
+    return np.concatenate(vectors, axis=1), np.concatenate(owners), np.concatenate(subwords)
+
+
+def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Attention probabilities (layer, sentence, head, subword, subword), outputs (layer, sentence, subword, d_model).
+
+    The output is what the attention block adds up from its heads, before the residual connection.
+
+    Raises:
+        ModelError: If the architecture keeps its attention where we do not know, or does not return it.
+    """
+    captured: list[Tensor] = []
+
+    def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+        captured.append(first_of(output))
+
+    handles = []
+    for layer in layer_list(model):
+        attention = getattr(getattr(layer, "attention", None), "self", None)
+        if attention is None:
+            raise ModelError(
+                f"{type(model).__name__} keeps its attention where we do not find it; use a BERT-like model."
+            )
+        handles.append(attention.register_forward_hook(hook))
+    try:
+        with torch.inference_mode():
+            result = model(input_ids=batch.ids, attention_mask=batch.mask, output_attentions=True)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not result.attentions or result.attentions[0] is None:
+        raise ModelError(f"{type(model).__name__} does not return its attention probabilities.")
+    return torch.stack(result.attentions), torch.stack(captured)
+
+
+def predict_labels(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
+    """Number of the class that a model with a head gives each text, (text,)."""
+    predicted = np.zeros(len(texts), dtype=np.int64)
+    for batch in batches(tokenizer, texts):
+        with torch.inference_mode():
+            output = model(input_ids=batch.ids, attention_mask=batch.mask)
+        predicted[batch.sentences] = output.logits.argmax(-1).numpy()
+    return predicted
+
+
+def stitched_labels(
+    lower: Any,
+    upper: Any,
+    tokenizer: Tokenizer,
+    labelled: Sequence[tuple[str, str]],
+    aligners: Mapping[str, Aligner],
+) -> dict[str, np.ndarray]:
+    """Number of the class that each stitch gives each text, (layer, text) by method.
+
+    Args:
+        lower, upper: The source, which gives states, and the target, whose layers go on from them to its head.
+        tokenizer: Of both.
+        labelled: (text, label) pairs.
+        aligners: The maps by method.
+    """
+    shape = (1 + len(layer_list(upper)), len(labelled))
+    predicted = {name: np.zeros(shape, dtype=np.int64) for name in aligners}
+    done, parts = 0, list(batches(tokenizer, [text for text, _ in labelled]))
+    in_tuple = bool(parts) and answers_in_tuples(upper, parts[0])
+    for batch in parts:
+        hidden, real = states(lower, batch), batch.mask.bool()
+        for name, aligner in aligners.items():
+            mapped = hidden.clone()
+            rows = aligner.transform(rows_for(aligner, hidden[:, real].double().numpy(), batch.ids[real].numpy()))
+            mapped[:, real] = torch.from_numpy(rows).to(mapped.dtype)
+            for layer in range(shape[0]):
+                logits = enter(upper, batch, layer, mapped[layer], in_tuple=in_tuple).logits
+                predicted[name][layer, batch.sentences] = logits.argmax(-1).numpy()
+        done += len(batch.sentences)
+        tick(done / len(labelled))
+    return predicted

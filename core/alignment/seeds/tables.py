@@ -1,0 +1,228 @@
+"""Tidy tables and arrays from the outputs of the alignment study's tasks.
+
+`values` maps (group, one, other, methods) to what `tasks.align_pair` returned; direction 0 is one into other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.bands import Replicates, leave_out
+from core.alignment.seeds.protocol import WORDS
+from core.alignment.seeds.spec import AlignSpec
+from core.runs.store import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Role = tuple[str, str, str, tuple[str, ...]]
+Values = Mapping[Role, Value]
+MEASURED = {"nmse": "nmse", "l2": "l2", "r2": "r2", "retrieval": "retrieval", "inverse": "inverse_error"}
+COLUMNS = ("source", "target", "layer", "method", "split", "words", *MEASURED.values())
+BANDS = ("group", "method", "words", "nmse", "low", "high")
+DIFFERENCES = ("group", "method", "other_group", "other_method", "words", "difference", "low", "high", "level")
+CURVES = ("source", "target", "method", "layer", "step", "training", "validation", "converged")
+
+
+def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
+    """COLUMNS: each map's errors, in training (`split` is train) and held out (test), of all, seen and unseen words."""
+    import pandas as pd
+
+    frames = []
+    for _, source, target, method, direction, value in _maps(values):
+        if f"{method}/nmse" not in value:
+            continue
+        shape = value[f"{method}/nmse"][direction].shape
+        part, words, place = (index.ravel() for index in np.indices(shape))
+        columns = {name: value[f"{method}/{key}"][direction].ravel() for key, name in MEASURED.items()}
+        frame = pd.DataFrame(
+            {
+                "source": source,
+                "target": target,
+                "layer": value["layers"][place],
+                "method": method,
+                "split": np.array(["train", "test"])[part],
+                "words": np.array(WORDS)[words],
+                **columns,
+            }
+        )
+        frames.append(frame.dropna(subset=["nmse"]))
+    if not frames:
+        return pd.DataFrame(columns=list(COLUMNS))
+    order = {method: number for number, method in enumerate(METHODS)}
+    table = pd.concat(frames, ignore_index=True)
+    return table.sort_values("method", key=lambda names: names.map(order), kind="stable", ignore_index=True)
+
+
+def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
+    """CURVES: errors of the networks at each check, until each has left."""
+    import pandas as pd
+
+    frames = []
+    for _, source, target, method, direction, value in _maps(values):
+        if f"{method}/steps" not in value:
+            continue
+        validation = value[f"{method}/validation"][direction]
+        check, place = (index.ravel() for index in np.indices(validation.shape))
+        frame = pd.DataFrame(
+            {
+                "source": source,
+                "target": target,
+                "method": method,
+                "layer": value["layers"][place],
+                "step": value[f"{method}/steps"][check],
+                "training": value[f"{method}/training"][direction].ravel(),
+                "validation": validation.ravel(),
+                "converged": value[f"{method}/converged"][direction].astype(bool)[place],
+            }
+        )
+        frames.append(frame.dropna(subset=["validation"]))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVES))
+
+
+def grid_table(nmse: np.ndarray) -> pd.DataFrame:
+    """source_layer, target_layer, nmse."""
+    import pandas as pd
+
+    source, target = (index.ravel() for index in np.indices(nmse.shape))
+    return pd.DataFrame({"source_layer": source, "target_layer": target, "nmse": nmse.ravel()})
+
+
+def points_of(spec: AlignSpec, values: Values) -> dict[str, np.ndarray]:
+    """The pictures of the first group, NaN where there is none.
+
+    Returns:
+        `source_points` and `target_points` (source, target, layer, point, 2) and `mapped_points` (method, source,
+        target, layer, point, 2), models and methods in the order of the spec; empty without a pair.
+    """
+    group = [(role, value) for role, value in values.items() if role[0] == "models"]
+    if not group:
+        return {}
+    layers, points = (max(value["target_points"].shape[axis] for _, value in group) for axis in (1, 2))
+    count = len(spec.models)
+    source, target = (np.full((count, count, layers, points, 2), np.nan, np.float32) for _ in range(2))
+    mapped = np.full((len(spec.methods), count, count, layers, points, 2), np.nan, np.float32)
+    for (_, one, other, methods), value in group:
+        ends = spec.models.index(one), spec.models.index(other)
+        for direction, (start, end) in enumerate((ends, ends[::-1])):
+            _place(target[start, end], value["target_points"][direction])
+            if "source_points" in value:
+                _place(source[start, end], value["source_points"][direction])
+            for method in methods:
+                if f"{method}/mapped" in value:
+                    _place(mapped[spec.methods.index(method), start, end], value[f"{method}/mapped"][direction])
+    return {"source_points": source, "target_points": target, "mapped_points": mapped}
+
+
+def band_tables(spec: AlignSpec, values: Values) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Errors with bands by layer and over all layers, and differences between maps and between groups."""
+    import pandas as pd
+
+    by_layer: list[pd.DataFrame] = []
+    overall: list[dict[str, Any]] = []
+    replicates: dict[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]] = {}
+    for (group, method, words), (ends, layers, found) in _replicates(values):
+        low, high = found.band()
+        columns = {"layer": layers, "nmse": found.point, "low": low, "high": high}
+        by_layer.append(pd.DataFrame({"group": group, "method": method, "words": words, **columns}))
+        whole = found.mean()
+        ends_of_band = {name: float(end[0]) for name, end in zip(("low", "high"), whole.band(), strict=True)}
+        overall.append(
+            {"group": group, "method": method, "words": words, "nmse": float(whole.point[0]), **ends_of_band}
+        )
+        replicates[group, method, words] = (ends, whole)
+    overall.sort(key=lambda row: (list(spec.groups).index(row["group"]), WORDS.index(row["words"]), row["nmse"]))
+    columns_of_layers = [*BANDS[:3], "layer", *BANDS[3:]]
+    return (
+        pd.concat(by_layer, ignore_index=True) if by_layer else pd.DataFrame(columns=columns_of_layers),
+        pd.DataFrame(overall, columns=list(BANDS)),
+        pd.DataFrame(_differences(replicates), columns=list(DIFFERENCES)),
+    )
+
+
+def _replicates(
+    values: Values,
+) -> Iterator[tuple[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]]]:
+    """(group, method, words) with the pairs, the layers and what is left of the error without each model and unit."""
+    found: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
+    for group, source, target, method, direction, value in _maps(values):
+        if f"{method}/error" in value:
+            found.setdefault((group, method), []).append(((source, target), direction, value))
+    for (group, method), maps in found.items():
+        depth = min(len(value["layers"]) for _, _, value in maps)
+        units = np.unique(np.concatenate([value["units"] for _, _, value in maps]))
+        error = [_spread_out(value[f"{method}/error"][way][:, :depth], value["units"], units) for _, way, value in maps]
+        spread = [_spread_out(value["spread"][way][:, :depth], value["units"], units) for _, way, value in maps]
+        ends, layers = [pair for pair, _, _ in maps], maps[0][2]["layers"][:depth]
+        for words, sides in (("all", [0, 1]), ("seen", [0]), ("unseen", [1])):
+            one, two = (np.stack([part[sides].sum(0) for part in parts]) for parts in (error, spread))
+            if two.any():
+                yield (group, method, words), (ends, layers, leave_out(one, two, ends))
+
+
+def _differences(
+    replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]],
+) -> list[dict[str, object]]:
+    """Every map against least squares, ridge and the lookup in its group, and every map between the groups.
+
+    The bands of the non-linear maps against ridge hold together: each is wider, so that all are right 95 times in a
+    hundred (Bonferroni), because the headline names the best of them.
+    """
+    rows: list[dict[str, object]] = []
+    for (group, method, words), (ends, found) in replicates.items():
+        rivals = METHODS[method].kind == "non-linear"
+        tried = sum(METHODS[m].kind == "non-linear" for g, m, w in replicates if (g, w) == (group, words))
+        for rival in ("ols", "ridge", "lookup"):
+            pairs, other = replicates.get((group, rival, words), ([], None))
+            if other is None or rival == method or pairs != ends:
+                continue  # one of them failed on some pairs: not the same rows
+            level = 1 - 0.05 / tried if rivals and rival == "ridge" else 0.95
+            difference = found - other
+            low, high = difference.band(level)
+            rows.append(_difference(group, method, group, rival, words, difference.point, low, high, level))
+        if group == "against" and ("models", method, words) in replicates:
+            first = replicates["models", method, words][1]
+            if first.units.shape == found.units.shape:
+                low, high = found.band_of_difference(first)
+                point = found.point - first.point
+                rows.append(_difference(group, method, "models", method, words, point, low, high, 0.95))
+    return rows
+
+
+def _difference(
+    group: str,
+    method: str,
+    other_group: str,
+    other_method: str,
+    words: str,
+    point: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    level: float,
+) -> dict[str, object]:
+    ends = {"difference": float(point[0]), "low": float(low[0]), "high": float(high[0]), "level": level}
+    names = {"group": group, "method": method, "other_group": other_group, "other_method": other_method}
+    return {**names, "words": words, **ends}
+
+
+def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
+    """(group, source, target, method, direction, value) of every map that was asked for."""
+    for (group, one, other, methods), value in values.items():
+        for direction, (source, target) in enumerate(((one, other), (other, one))):
+            for method in methods:
+                yield group, source, target, method, direction, value
+
+
+def _spread_out(part: np.ndarray, units: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Sums a unit, (2, layer, unit), on the units of all pairs: one whose models left words out has fewer."""
+    whole = np.zeros((*part.shape[:-1], len(wanted)))
+    whole[..., np.searchsorted(wanted, units)] = part
+    return whole
+
+
+def _place(whole: np.ndarray, part: np.ndarray) -> None:
+    whole[: part.shape[0], : part.shape[1]] = part

@@ -1,0 +1,232 @@
+"""The pure tasks of the alignment study: maps between two models at every layer, and any layer into any other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from core.alignment.maps.linear import LinearAligner, Moments, moments
+from core.alignment.maps.registry import METHODS, make_aligner
+from core.alignment.seeds.protocol import Parts, rows_for, score, split_rows
+from core.errors import ShapeError
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+from core.vectors.pairs import Words, extract_pair
+
+if TYPE_CHECKING:
+    from core.alignment.maps.fitting import Curve
+
+SHOWN = 120  # rows kept for the picture of the space
+COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")
+
+
+@pure("alignment.pair", version=3)
+def align_pair(
+    one: str,
+    other: str,
+    one_identity: str,
+    other_identity: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    methods: tuple[str, ...],
+    layers: tuple[int, ...],
+    seed: int,
+) -> Value:
+    """Fit each method at each layer in both directions on training rows, score it on test rows.
+
+    Direction 0 maps `one` into `other`, direction 1 the other way. Where both have one width, all layers of both
+    directions are fitted in one batched product.
+
+    Returns:
+        For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part, subset, layer) for
+        the training and the test rows and `protocol.WORDS`; `m/error` (direction, 2, layer, unit) for seen and unseen
+        test rows; for networks `m/steps` (check,), `m/training`, `m/validation` (direction, check, layer) and
+        `m/converged` (direction, layer); `m/mapped` (direction, layer, point, 2); `m/left_out`, training rows
+        that did not fit into memory; `m/refused` with the reason where the method does not fit the shapes. And `spread`
+        as `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows` (training rows),
+        `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`, `notices`.
+
+    Raises:
+        ModelError: If a model cannot be loaded.
+        ShapeError: If the split leaves too few rows.
+    """
+    with span(0.0, 0.2):
+        x, y, parts, notices = _read(one, other, one_identity, other_identity, sentences, items, split, seed)
+    chosen = _chosen_layers(layers, len(x))
+    x, y = x[chosen], y[chosen]  # in single precision: whoever computes with them takes what they need in double
+    value: Value = {
+        "layers": chosen,
+        "rows": len(parts.train),
+        "units": np.unique(parts.unit[parts.test]),
+        "d_one": int(x.shape[-1]),
+        "d_other": int(y.shape[-1]),
+        "notices": notices,
+    }
+    if x.shape[-1] == y.shape[-1]:
+        stacks = [(np.concatenate([x, y]), np.concatenate([y, x]))]
+    else:
+        stacks = [(x, y), (y, x)]
+    del x, y  # the stacks hold them
+    found = []
+    for number, (sources, targets) in enumerate(stacks):
+        with span(0.2 + 0.8 * number / len(stacks), 0.2 + 0.8 * (number + 1) / len(stacks)):
+            found.append(_fit_all(sources, targets, parts, methods, seed))
+    return value | _by_direction(found, len(chosen))
+
+
+@pure("alignment.layers", version=3)
+def align_layers(
+    one: str,
+    other: str,
+    one_identity: str,
+    other_identity: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    method: str,
+    seed: int,
+) -> Value:
+    """Any layer of `one` into any layer of `other`, by one linear method.
+
+    Returns:
+        `nmse` (source layer, target layer) on test rows. Not symmetric: a map has a direction.
+    """
+    with span(0.0, 0.4):
+        x, y, parts, notices = _read(
+            one, other, one_identity, other_identity, sentences, items, split, seed, match_layers=False
+        )
+    train, held, test = parts.train, parts.validation, parts.test
+    nmse = np.zeros((len(x), len(y)))
+    for row, source in enumerate(x):
+        tick(0.4 + 0.6 * row / len(nmse), f"layer {row} into all")
+        for column, target in enumerate(y):
+            aligner = make_aligner(method, seed)
+            aligner.fit(source[train], target[train], (source[held], target[held]))
+            spread = ((target[test] - target[train].mean(0)) ** 2).sum()
+            error = ((aligner.transform(source[test]) - target[test]) ** 2).sum()
+            nmse[row, column] = error / max(float(spread), 1e-300)
+    return {"nmse": nmse, "notices": notices}
+
+
+def fit_method(
+    name: str,
+    seed: int,
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Parts,
+    found: Moments | None = None,
+) -> Any:
+    """The fitted aligner of a name, from paired rows (layer, row, d) and their split.
+
+    Args:
+        found: Moments of the training rows, where they are known: linear maps need no other pass over the rows.
+
+    Raises:
+        ShapeError: If the method does not fit the shapes.
+    """
+    aligner = make_aligner(name, seed)
+    given = rows_for(aligner, x, parts.types)
+    train, held = parts.train, parts.validation
+    validation = (given[:, held], y[:, held])
+    if found is not None and isinstance(aligner, LinearAligner) and METHODS[name].kind == "linear":
+        return aligner.fit_moments(found, validation)
+    return aligner.fit(given[:, train], y[:, train], validation)
+
+
+def _read(
+    one: str,
+    other: str,
+    one_identity: str,
+    other_identity: str,
+    sentences: Words,
+    items: str,
+    split: str,
+    seed: int,
+    match_layers: bool = True,
+) -> tuple[np.ndarray, np.ndarray, Parts, list[str]]:
+    """Rows of both models, their split, and what to tell the reader."""
+    paired = extract_pair(one, other, one_identity, other_identity, sentences, (), items, match_layers)
+    parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
+    return paired.base, paired.other, parts, list(paired.notices)
+
+
+def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int) -> Value:
+    """Every method on stacked layers; what it gives is as in `align_pair`, with the stack for direction and layer."""
+    train, test = parts.train, parts.test
+    mean = y[:, train].mean(1, keepdims=True, dtype=np.float64)
+    found = moments(x[:, train], y[:, train])
+    shown = test[np.linspace(0, len(test) - 1, min(SHOWN, len(test))).astype(np.int64)]
+    tested = y[:, test].astype(np.float64)
+    axes = np.linalg.svd(tested - tested.mean(1, keepdims=True), full_matrices=False)[2][:, :2].swapaxes(-1, -2)
+    del tested
+    value: Value = {"target_points": _points(y[:, shown], mean, axes)}
+    if x.shape[-1] == y.shape[-1]:
+        value["source_points"] = _points(x[:, shown], mean, axes)
+    for number, name in enumerate(methods):
+        low, high = number / len(methods), (number + 1) / len(methods)
+        tick(low, METHODS[name].label)
+        try:
+            with span(low, high):
+                aligner = fit_method(name, seed, x, y, parts, found)
+        except ShapeError as error:
+            value[f"{name}/refused"] = str(error)
+            continue
+        given = rows_for(aligner, x, parts.types)
+        scores = [
+            score(aligner, given[:, rows], y[:, rows], parts.unit[rows], parts.seen(rows), mean)
+            for rows in (train, test)
+        ]
+        for column in COLUMNS:
+            value[f"{name}/{column}"] = np.stack([getattr(part, column) for part in scores])
+        value[f"{name}/error"], value["spread"] = scores[1].error, scores[1].spread
+        value[f"{name}/mapped"] = _points(aligner.transform(given[:, shown]), mean, axes)
+        if getattr(aligner, "left_out", 0):
+            value[f"{name}/left_out"] = aligner.left_out
+        curve: Curve | None = getattr(aligner, "curve", None)
+        if curve is not None:
+            value[f"{name}/steps"], value[f"{name}/converged"] = curve.steps, curve.converged
+            value[f"{name}/training"], value[f"{name}/validation"] = curve.training, curve.validation
+    return value
+
+
+def _points(rows: np.ndarray, mean: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Rows on the target's first two principal components, float32."""
+    return cast(np.ndarray, ((rows - mean) @ axes).astype(np.float32))
+
+
+LAYER_AXIS = {"training": -1, "validation": -1, "converged": -1, "mapped": 0, "source_points": 0, "target_points": 0}
+
+
+def _by_direction(found: list[Value], layers: int) -> Value:
+    """Stacks of both directions (or one value for each direction) as arrays with a leading direction."""
+    value: Value = {}
+    for name in {name: None for one in found for name in one}:
+        present = [one[name] for one in found if name in one]
+        column = name.rpartition("/")[2]
+        if column in ("refused", "left_out"):
+            value[name] = present[0]
+        elif column == "steps":
+            value[name] = max(present, key=len)
+        elif len(present) == len(found):
+            axis = LAYER_AXIS.get(column, -2 if column in ("error", "spread") else -1)
+            if len(found) == 1:
+                split = np.split(np.asarray(present[0]), [layers], axis=axis)
+            else:
+                split = [np.asarray(one) for one in present]
+            value[name] = np.stack(_padded(split) if column in ("training", "validation") else split)
+    return value
+
+
+def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
+    """Curves (check, layer) of one length, the shorter ones ending in NaN."""
+    longest = max(map(len, curves))
+    return [np.pad(curve, ((0, longest - len(curve)), (0, 0)), constant_values=np.nan) for curve in curves]
+
+
+def _chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
+    if any(not 0 <= layer < depth for layer in layers):
+        raise ShapeError(f"Layers run from 0 to {depth - 1} here; {', '.join(map(str, layers))} were asked for.")
+    return np.asarray(layers or range(depth), dtype=np.int64)

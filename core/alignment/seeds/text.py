@@ -1,0 +1,153 @@
+"""The study in a few sentences, and its method in a paragraph: made from the numbers, true for whatever was run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.alignment.maps.registry import METHODS, NON_LINEAR
+from core.alignment.seeds.spec import AlignSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHICH = {"unseen": "words that no map was fitted on", "all": "held-out rows", "seen": "words seen in training"}
+
+
+def judged(methods: pd.DataFrame) -> str:
+    """The rows that the result is about: words never fitted on, or all held-out rows where rows are no words."""
+    return "unseen" if (methods["words"] == "unseen").any() else "all"
+
+
+def make_headline(spec: AlignSpec, methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame) -> str:
+    """What carries over to words never fitted on, whether a non-linear map beats ridge, what a lookup table does.
+
+    Args:
+        spec: The study.
+        methods: group, method, words, nmse, low, high; controls included.
+        layers: group, method, words, layer, nmse, low, high.
+        differences: group, method, other_group, other_method, words, difference, low, high, level.
+    """
+    words = judged(methods)
+    first = methods[(methods["group"] == "models") & (methods["words"] == words)]
+    tried = first[[METHODS[name].kind != "control" for name in first["method"]]]
+    if tried.empty:
+        return "No pair could be aligned; the reasons are below."
+    best = tried.loc[tried["nmse"].idxmin()]
+    inside = differences[(differences["group"] == "models") & (differences["other_group"] == "models")]
+    sentences = [_share_clause(best, first, words)]
+    sentences.append(_non_linear_clause(inside[inside["words"] == words]))
+    sentences.append(_lookup_clause(methods, inside))
+    of_best = (layers["group"] == "models") & (layers["method"] == best["method"]) & (layers["words"] == words)
+    sentences.append(_layer_clause(layers[of_best]))
+    if spec.against:
+        sentences.append(_group_clause(differences[differences["words"] == words], str(best["method"])))
+    return ". ".join(sentence for sentence in sentences if sentence) + "."
+
+
+def _share_clause(best: pd.Series, first: pd.DataFrame, words: str) -> str:
+    """Which share of the target's variance carries over, by the best map and by ridge."""
+    label = METHODS[best["method"]].label
+    shared = f"{100 * (1 - best['nmse']):.0f} %" if best["nmse"] < 1 else "nothing"
+    text = f"On {WHICH[words]}, {shared} of the target's variance carries over, by {label} (error {_number(best)}"
+    ridge = first[first["method"] == "ridge"]
+    if not ridge.empty and best["method"] != "ridge":
+        text += f"; by ridge {_number(ridge.iloc[0])}"
+    identity = first[first["method"] == "identity"]
+    if not identity.empty:
+        text += f"; without a map {identity.iloc[0]['nmse']:.2f}"
+    return text + ")"
+
+
+def _non_linear_clause(differences: pd.DataFrame) -> str:
+    """Whether any non-linear map beats the best linear rival, by how much, with a band for all of them together."""
+    against_ridge = differences[(differences["other_method"] == "ridge") & differences["method"].isin(NON_LINEAR)]
+    if against_ridge.empty:
+        return ""
+    best = against_ridge.loc[against_ridge["difference"].idxmin()]
+    change = f"error {best['difference']:+.3f} [{best['low']:+.3f}, {best['high']:+.3f}]"
+    label = METHODS[best["method"]].label
+    if best["high"] < 0:
+        text = f"{_upper(label)} beats ridge there ({change})"
+    elif best["low"] > 0:
+        return f"No non-linear map beats ridge there; the best, {label}, is worse ({change})"
+    else:
+        return f"No non-linear map is shown to beat ridge there; the best is {label} ({change}, a band that holds 0)"
+    network = against_ridge[against_ridge["method"] == "inn"]
+    if not network.empty and best["method"] != "inn":
+        row = network.iloc[0]
+        verb = "beats it too" if row["high"] < 0 else "is worse than ridge" if row["low"] > 0 else "is not told from it"
+        text += f"; the invertible network {verb} ({row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}])"
+    return text
+
+
+def _lookup_clause(methods: pd.DataFrame, differences: pd.DataFrame) -> str:
+    """On words seen in training: how far the table by word, which reads no source, gets, and ridge beside it."""
+    seen = methods[(methods["group"] == "models") & (methods["words"] == "seen")].set_index("method")
+    if "lookup" not in seen.index:
+        return ""
+    leaves = _number(seen.loc["lookup"])
+    text = f"On {WHICH['seen']}, a table of mean vectors by word, which reads no source, leaves {leaves}"
+    rows = differences[
+        (differences["words"] == "seen")
+        & (differences["method"] == "ridge")
+        & (differences["other_method"] == "lookup")
+    ]
+    if rows.empty:
+        return text
+    row = rows.iloc[0]
+    return f"{text}, and ridge {row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}] against it"
+
+
+def _layer_clause(rows: pd.DataFrame) -> str:
+    """At which layer the spaces are most alike and at which least; nothing of a single layer."""
+    if len(rows) < 2:
+        return ""
+    low, high = rows.loc[rows["nmse"].idxmin()], rows.loc[rows["nmse"].idxmax()]
+    return (
+        f"They are most alike in layer {low['layer']:.0f} ({_number(low)}), "
+        f"least in layer {high['layer']:.0f} ({_number(high)})"
+    )
+
+
+def _group_clause(differences: pd.DataFrame, method: str) -> str:
+    rows = differences[(differences["other_group"] == "models") & (differences["group"] == "against")]
+    rows = rows[rows["method"] == method]
+    if rows.empty:
+        return ""
+    row = rows.iloc[0]
+    band = f"error {row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+    if row["high"] < 0:
+        return f"The second group is aligned more closely than the first ({band})"
+    if row["low"] > 0:
+        return f"The second group is aligned less closely than the first ({band})"
+    return f"The two groups are aligned equally well, as far as these models can tell ({band})"
+
+
+def make_methods(spec: AlignSpec, sentences: int) -> str:
+    """A methods paragraph, ready to paste."""
+    from core.alignment.seeds.protocol import SHARES
+
+    shares = ", ".join(f"{100 * share:.0f} % {part}" for part, share in SHARES.items())
+    rows = {"words": "words (mean of their subwords)", "cls": "[CLS] vectors", "mean": "sentence means"}[spec.items]
+    labels = ", ".join(METHODS[name].label for name in spec.methods)
+    held = {"word": "Word types were split by a hash of the word", "sentence": "Sentences were split by a hash"}
+    unit = {"word": "word types", "sentence": "sentences"}[spec.split]
+    return (
+        f"Hidden states of {sentences:,} sentences from {spec.corpus} were read from both models of "
+        f"{len(spec.pairs())} pairs in evaluation mode; rows are {rows}. {held[spec.split]} ({shares}). "
+        f"At every layer and in both directions a map from source to target was fitted on the training rows "
+        f"({labels}); penalties, widths, ranks "
+        "and the length of training were chosen on the validation rows, each network trained until three rates had "
+        "brought no improvement. Errors are squared errors on the test rows over the target's squared distance from "
+        "its training mean; a word is seen if its type is in training. Bands are 95 % Student's t intervals from the "
+        f"jackknife over {unit} and, with three models or more, over models; those of the non-linear maps against "
+        "ridge hold together (Bonferroni)."
+    )
+
+
+def _number(row: pd.Series) -> str:
+    return f"{row['nmse']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]

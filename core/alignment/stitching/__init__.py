@@ -1,0 +1,1 @@
+"""Lower layers of one model, upper layers and head of another."""

@@ -1,0 +1,201 @@
+"""LoRA adapters: what adapter_config.json says of the factors beside it, or why they give no weight change here.
+
+An adapter is read as every model is: plain JSON, safetensors, no code. What PEFT can do beside plain LoRA changes the
+weights in other ways than by the product of two factors, or changes the base as well; each is refused by its name.
+
+References: Hu et al. 2022, ICLR (LoRA); Kalajdzievski 2023, arXiv 2312.03732 (rsLoRA); the fields are those of PEFT's
+LoraConfig. Deviations: patterns of modules are read as names, dots and `\\d+`, not as any regular expression.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError
+from core.models.files.checkpoints import ADAPTER, SAFETENSORS, SAFETENSORS_INDEX, content_hash, parse_json, read_json
+
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+MOST_RANK = 65_536
+MOST_ALPHA = 1e6
+MOST_PATTERNS = 1_000
+LONGEST_PATTERN = 300  # characters
+PLAIN_PATTERN = re.compile(r"\^?(?:[A-Za-z0-9_-]|\\?\.|\\d\+)+")
+ANY_NUMBER = r"\d+"
+PLAIN_STARTS = (None, True, False, "true", "false", "gaussian", "eva", "orthogonal")  # the base's weights stay
+QUANTISED = re.compile(r"(?i)(?:[48]-?bit|int[48]|nf4|fp8|gptq|awq|gguf|bnb|hqq|aqlm|eetq|quanti[sz]ed)")
+REFUSED = {  # field -> what it is called
+    "use_dora": "DoRA, which rescales every weight",
+    "use_qalora": "QALoRA, which pools the inputs",
+    "lora_bias": "LoRA with biases of its own",
+    "alora_invocation_tokens": "activated LoRA, which changes some positions only",
+    "layer_replication": "layer replication, which makes other layers",
+    "megatron_config": "Megatron's parallel layers",
+    "target_parameters": "LoRA of bare parameters",
+}
+
+
+@dataclass(frozen=True)
+class AdapterConfig:
+    """What a LoRA adapter's configuration says.
+
+    Attributes:
+        base: Name of the model that it was trained on, as it says itself; "" where it does not.
+        rank: Of its factors, r.
+        alpha: Numerator of its scaling.
+        root: Whether the scaling is alpha / sqrt(r) (rsLoRA) rather than alpha / r.
+        ranks, alphas: Those of some modules, by pattern.
+        saved: Modules that it holds whole, such as a classifier's head.
+    """
+
+    base: str
+    rank: int
+    alpha: float
+    root: bool
+    ranks: Mapping[str, int]
+    alphas: Mapping[str, float]
+    saved: tuple[str, ...]
+
+    def rank_of(self, module: str) -> int:
+        """Rank of a module's factors."""
+        return self.ranks.get(_first_match(self.ranks, module), self.rank)
+
+    def scaling(self, module: str) -> float:
+        """What a module's product of factors is multiplied by."""
+        rank = self.rank_of(module)
+        alpha = self.alphas.get(_first_match(self.alphas, module), self.alpha)
+        return alpha / math.sqrt(rank) if self.root else alpha / rank
+
+
+def is_adapter(folder: Path) -> bool:
+    """Whether a folder holds an adapter and no model."""
+    whole = any((folder / name).is_file() for name in (SAFETENSORS, SAFETENSORS_INDEX))
+    return (folder / ADAPTER).is_file() and not whole
+
+
+def read_adapter(folder: Path) -> AdapterConfig:
+    """The configuration of the adapter in a folder.
+
+    Raises:
+        ModelError: As `check_adapter`; also if its factors are not there in safetensors.
+    """
+    check_files([path.name for path in folder.iterdir()], folder)
+    return check_adapter(read_json(folder / ADAPTER), folder)
+
+
+def parse_adapter(raw: bytes, source: object) -> AdapterConfig:
+    """The configuration in these bytes; `source` names it in a message.
+
+    Raises:
+        ModelError: As `check_adapter`; also if it is no JSON object.
+    """
+    return check_adapter(parse_json(raw, f"{source}/{ADAPTER}"), source)
+
+
+def adapter_fingerprint(folder: Path) -> str:
+    """sha256 hex of an adapter's configuration and factors.
+
+    Raises:
+        ModelError: If one of them is missing.
+    """
+    parts = [content_hash(folder / name) for name in (ADAPTER, ADAPTER_WEIGHTS)]
+    return hashlib.sha256(json.dumps(["adapter", *parts]).encode()).hexdigest()
+
+
+def check_files(names: list[str], source: object) -> None:
+    """Refuse an adapter without factors in safetensors.
+
+    Raises:
+        ModelError: With the reason.
+    """
+    if ADAPTER_WEIGHTS in names:
+        return
+    if any(name.startswith("adapter_model") for name in names):
+        raise ModelError(
+            f"{source} has pickled factors only, which are never opened here: choose an adapter with {ADAPTER_WEIGHTS}."
+        )
+    raise ModelError(f"{source} holds no {ADAPTER_WEIGHTS}: get the adapter again, or choose another.")
+
+
+def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
+    """A configuration as plain LoRA.
+
+    Raises:
+        ModelError: If it is another kind of adapter or of LoRA, was trained on a quantised base, or is damaged.
+    """
+    kind = config.get("peft_type")
+    if kind != "LORA":
+        raise _refuse(source, f"an adapter of kind {str(kind)[:40]}")
+    for field, value in config.items():
+        if field in REFUSED and value not in (None, False, [], {}):
+            raise _refuse(source, REFUSED[field])
+        other = field.startswith("use_") and field != "use_rslora" and value not in (None, False)
+        other |= field.endswith("_config") and field != "eva_config" and value not in (None, False, {})
+        if other:
+            raise _refuse(source, f"LoRA with {field[:40]}")
+    if config.get("init_lora_weights") not in PLAIN_STARTS:
+        start = str(config["init_lora_weights"])[:40]
+        raise _refuse(source, f"LoRA begun with {start}, which changes the base's weights as well")
+    if config.get("bias") not in (None, "none"):
+        raise _refuse(source, f"LoRA that trains biases (bias: {str(config['bias'])[:40]})")
+    base = str(config.get("base_model_name_or_path") or "")[:300]
+    if QUANTISED.search(base):
+        raise _refuse(source, f"LoRA on a quantised base ({base[:80]})")
+    saved = config.get("modules_to_save") or []
+    return AdapterConfig(
+        base=base,
+        rank=_rank(config.get("r"), source),
+        alpha=_alpha(config.get("lora_alpha"), source),
+        root=config.get("use_rslora") is True,
+        ranks={key: _rank(value, source) for key, value in _patterns(config, "rank_pattern", source)},
+        alphas={key: _alpha(value, source) for key, value in _patterns(config, "alpha_pattern", source)},
+        saved=tuple(str(name)[:100] for name in saved[:100]) if isinstance(saved, list) else (),
+    )
+
+
+def _refuse(source: object, what: str) -> ModelError:
+    return ModelError(
+        f"{source} is {what}, whose factors alone are not the change: merge it into its base and use that."
+    )
+
+
+def _first_match(patterns: Mapping[str, object], module: str) -> str:
+    """The first pattern that a module's name ends with, part by part, as PEFT looks it up; the name where none is."""
+    parts = module.split(".")
+    return next((key for key in patterns if _ends_with(parts, key)), module)
+
+
+def _ends_with(parts: list[str], pattern: str) -> bool:
+    wanted = pattern.removeprefix("^").replace("\\.", ".").split(".")
+    if len(wanted) > len(parts) or (pattern.startswith("^") and len(wanted) != len(parts)):
+        return False
+    ends = zip(parts[-len(wanted) :], wanted, strict=True)
+    return all(part == want or (want == ANY_NUMBER and part.isdecimal()) for part, want in ends)
+
+
+def _patterns(config: Mapping[str, Any], field: str, source: object) -> list[tuple[str, Any]]:
+    given = config.get(field) or {}
+    if not isinstance(given, dict) or len(given) > MOST_PATTERNS:
+        raise ModelError(f"{source} has a damaged {field}: get the adapter again, or choose another.")
+    for key in given:
+        if len(key) > LONGEST_PATTERN or not PLAIN_PATTERN.fullmatch(key):
+            raise ModelError(f"{source} names modules by {key[:80]!r} in {field}, which is no plain name: merge it.")
+    return list(given.items())
+
+
+def _rank(value: object, source: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_RANK:
+        raise ModelError(f"{source} names no rank that factors can have ({str(value)[:40]}): is it damaged?")
+    return value
+
+
+def _alpha(value: object, source: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= MOST_ALPHA:
+        raise ModelError(f"{source} names no lora_alpha that can be used ({str(value)[:40]}): is it damaged?")
+    return float(value)

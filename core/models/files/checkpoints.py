@@ -1,0 +1,319 @@
+"""What a model's folder holds, read without running any of it: configuration, weights' headers, content hashes.
+
+The loading policy lives here. config.json is read as plain JSON before anything else looks at it: the model type
+must be on our list, and whatever could bring in foreign code (auto_map, a named attention kernel, an adapter that
+points at another model) is refused. Nothing here imports torch or transformers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError
+from core.models.files.bounds import MOST_LAYERS, MOST_WIDTH, check_bounds, refuse_redirection, walk
+from core.models.files.headers import count_numbers, read_header
+
+CONFIG = "config.json"
+SAFETENSORS = "model.safetensors"
+SAFETENSORS_INDEX = "model.safetensors.index.json"
+PICKLED = "pytorch_model.bin"
+PICKLED_INDEX = "pytorch_model.bin.index.json"
+ADAPTER = "adapter_config.json"
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model",
+)
+BESIDE_TOKENIZER = 4  # the first so many are read even where tokenizer.json is there
+SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")
+MOST_JSON = 8 * 2**20  # bytes of a file of settings, which takes twenty times as much memory to read
+MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
+
+# Keys that say nothing about what the model computes, and change when the same weights are saved again.
+_INCIDENTAL = frozenset(
+    {
+        "_name_or_path",
+        "name_or_path",
+        "transformers_version",
+        "_commit_hash",
+        "tokenizer_file",
+        "special_tokens_map_file",
+    }
+)
+_BUILT_IN_ATTENTION = frozenset({None, "eager", "sdpa"})
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Where a model type keeps its sizes, and what kind of reader it is.
+
+    Attributes:
+        family: "encoder", "decoder" or "encoder-decoder".
+        layers, width, heads: Names of these sizes in config.json.
+        positions: Name of the longest input in config.json; "" where positions are relative.
+        offset: Positions that the model keeps for itself (RoBERTa counts from the padding index).
+        cls: Whether every sentence begins with a classification token.
+        absolute: Whether positions are added to the vectors; rotary and relative ones act in attention alone.
+    """
+
+    family: str
+    layers: str = "num_hidden_layers"
+    width: str = "hidden_size"
+    heads: str = "num_attention_heads"
+    positions: str = "max_position_embeddings"
+    offset: int = 0
+    cls: bool = False
+    absolute: bool = True
+
+
+_ENCODER = Architecture("encoder", cls=True)
+_LLAMA = Architecture("decoder", absolute=False)
+_T5 = Architecture("encoder-decoder", "num_layers", "d_model", "num_heads", positions="", absolute=False)
+ARCHITECTURES: dict[str, Architecture] = {
+    "bert": _ENCODER,
+    "roberta": Architecture("encoder", offset=2, cls=True),
+    "distilbert": Architecture("encoder", "n_layers", "dim", "n_heads", cls=True),
+    "electra": _ENCODER,
+    "mpnet": Architecture("encoder", offset=2, cls=True),
+    "roformer": Architecture("encoder", cls=True, absolute=False),
+    "gpt2": Architecture("decoder", "n_layer", "n_embd", "n_head", "n_positions"),
+    "llama": _LLAMA,
+    "mistral": _LLAMA,
+    "qwen2": _LLAMA,
+    "qwen3": _LLAMA,
+    "t5": _T5,
+    "mt5": _T5,
+    "bart": Architecture("encoder-decoder", "encoder_layers", "d_model", "encoder_attention_heads", cls=True),
+    "xlm-roberta": Architecture("encoder", offset=2, cls=True),
+    "camembert": Architecture("encoder", offset=2, cls=True),
+    "albert": _ENCODER,
+    "deberta-v2": _ENCODER,
+    "modernbert": Architecture("encoder", cls=True, absolute=False),
+    "gemma": _LLAMA,
+    "phi3": _LLAMA,
+    "opt": Architecture("decoder"),
+    "gpt_neox": _LLAMA,
+}
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json of a model's folder, checked against the loading policy.
+
+    Raises:
+        ModelError: If it is missing or damaged, names a model type that is not on the list, or asks for code or
+            kernels that are not in the transformers library itself.
+    """
+    path = folder / CONFIG
+    if (folder / ADAPTER).exists():
+        raise ModelError(
+            f"{folder} holds an adapter ({ADAPTER}) that points at another model: the weights page compares it as it "
+            "is; elsewhere merge it into its base model, save the result, and use that."
+        )
+    config = read_json(path)
+    check_config(config, path)
+    tokenizer = folder / "tokenizer_config.json"
+    if tokenizer.is_file():
+        settings = read_json(tokenizer)
+        if "auto_map" in settings:
+            raise ModelError(f"{tokenizer} needs its author's own code (auto_map), never run here: use another.")
+        refuse_redirection(settings, tokenizer)
+    return config
+
+
+def check_config(config: dict[str, Any], source: object) -> None:
+    """Refuse a configuration that the policy does not allow; `source` names it in the message.
+
+    Raises:
+        ModelError: With the reason and what would be accepted.
+    """
+    model_type = config.get("model_type")
+    refuse_redirection(config, source)
+    for key, value in walk(config):
+        if key == "auto_map":
+            raise ModelError(
+                f"{source} needs its author's own code to run (auto_map), and code from a model is never run here: "
+                "choose a model that transformers supports itself."
+            )
+        if "attn_implementation" in key and value not in _BUILT_IN_ATTENTION:
+            raise ModelError(
+                f"{source} names an attention implementation of its own ({value!r}), which could bring in foreign "
+                f"code: remove {key} from its {CONFIG} or choose another model."
+            )
+    if "quantization_config" in config:
+        raise ModelError(f"{source} holds quantised weights: choose the same model in float16, bfloat16 or float32.")
+    if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
+        raise ModelError(f"{source} is of type {model_type!r}; these types can be read: {', '.join(ARCHITECTURES)}.")
+    sizes = [_size(config, name, source) for name in _size_names(ARCHITECTURES[model_type])]
+    if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
+        raise ModelError(
+            f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: is it damaged?"
+        )
+    check_bounds(config, source)
+
+
+def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
+    """(layers, d_model, heads) of a checked configuration."""
+    layers, width, heads = (_size(config, name, CONFIG) for name in _size_names(ARCHITECTURES[config["model_type"]]))
+    return layers, width, heads
+
+
+def depth(config: dict[str, Any], side: str) -> int:
+    """Blocks on one side of a checked configuration: the decoder of an encoder-decoder may differ from its encoder."""
+    kind = ARCHITECTURES[config["model_type"]]
+    name = {"encoder_layers": "decoder_layers", "num_layers": "num_decoder_layers"}.get(kind.layers)
+    return int(config.get(name) or sizes(config)[0]) if name and side == "decoder" else sizes(config)[0]
+
+
+def adds_positions(model_type: str) -> bool:
+    """Whether models of this type add positions to their vectors, rather than to attention alone."""
+    return ARCHITECTURES[model_type].absolute
+
+
+def longest_input(config: dict[str, Any]) -> int:
+    """Subwords that one input may have, special tokens included."""
+    kind = ARCHITECTURES[config["model_type"]]
+    positions = config.get(kind.positions) if kind.positions else None
+    return min(MAX_SUBWORDS, positions - kind.offset) if isinstance(positions, int) else MAX_SUBWORDS
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files of weights in loading order: safetensors where there are any, else PyTorch's own format.
+
+    Raises:
+        ModelError: If there are none, or a listed one is missing or lies outside the folder.
+    """
+    for single, index in ((SAFETENSORS, SAFETENSORS_INDEX), (PICKLED, PICKLED_INDEX)):
+        if (folder / single).is_file():
+            return [folder / single]
+        if (folder / index).is_file():
+            return [_present(folder / name) for name in shard_names(read_json(folder / index), folder / index)]
+    raise ModelError(
+        f"{folder / SAFETENSORS} is missing, and so are other weights that can be read: save the model there with "
+        "save_pretrained, or choose another."
+    )
+
+
+def shard_names(index: dict[str, Any], source: object) -> list[str]:
+    """File names in a sharded model's index, sorted; plain names only, so that none leads out of the folder."""
+    listed = index.get("weight_map")
+    names = list(listed.values()) if isinstance(listed, dict) else []
+    if not names or not all(isinstance(name, str) and SHARD_NAME.fullmatch(name) for name in names):
+        raise ModelError(
+            f"{source} does not list plain file names of weights: it is damaged or unsafe, choose another."
+        )
+    return sorted(set(names))
+
+
+def is_pickled(files: list[Path]) -> bool:
+    """Whether these weights are in PyTorch's pickled format, which is only read with weights_only."""
+    return files[0].suffix == ".bin"
+
+
+def count_parameters(files: list[Path]) -> int:
+    """Numbers in the weights (whole-number tables left out); for pickled files, their size over four bytes."""
+    if is_pickled(files):
+        return sum(path.stat().st_size for path in files) // 4
+    return sum(count_numbers(read_header(path)) for path in files)
+
+
+def content_hash(path: Path) -> str:
+    """sha256 hex of a file's content; remembered while its size and time of change stay the same."""
+    _present(path)
+    status = path.stat()
+    identity = (str(path.resolve()), status.st_size, status.st_mtime_ns)
+    with _hashes_lock:
+        if identity in _hashes:
+            return _hashes[identity]
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    with _hashes_lock:
+        _hashes[identity] = digest
+    return digest
+
+
+def config_hash(config: dict[str, Any]) -> str:
+    """sha256 hex of what a configuration says, without the keys that only say where it came from."""
+    kept = {key: value for key, value in config.items() if key not in _INCIDENTAL}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
+    """sha256 hex of a tokenizer's files: tokenizer.json and what is read beside it, or else the vocabulary files.
+
+    Raises:
+        ModelError: If the folder has no tokenizer.
+    """
+    whole = (folder / "tokenizer.json").is_file()
+    names = TOKENIZER_FILES[:BESIDE_TOKENIZER] if whole else TOKENIZER_FILES
+    present = [folder / name for name in names if (folder / name).is_file()]
+    if not any(path.name not in TOKENIZER_FILES[1:BESIDE_TOKENIZER] for path in present):
+        raise ModelError(f"{folder / 'tokenizer.json'} is missing: save the model's tokenizer there as well.")
+    parts = [config["model_type"]]
+    for path in present:
+        is_settings = path.suffix == ".json" and path.name != "tokenizer.json" and path.stat().st_size < 1_000_000
+        parts.append(config_hash(read_json(path)) if is_settings else content_hash(path))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+_hashes: dict[tuple[str, int, int], str] = {}
+_hashes_lock = threading.Lock()
+
+
+def _size_names(kind: Architecture) -> tuple[str, str, str]:
+    return kind.layers, kind.width, kind.heads
+
+
+def _size(config: dict[str, Any], name: str, source: object) -> int:
+    value = config.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ModelError(f"{source} does not say {name}: it is damaged, or not the configuration of a Transformer.")
+    return value
+
+
+def _present(path: Path) -> Path:
+    if not path.is_file():
+        raise ModelError(f"{path} is missing: get the model again, or choose another.")
+    return path
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a model's folder.
+
+    Raises:
+        ModelError: If it is missing, too large, cannot be read, or is no JSON object.
+    """
+    size = _present(path).stat().st_size
+    if size > MOST_JSON:
+        raise ModelError(f"{path} is too large for a file of settings ({size / 2**20:,.0f} MB): choose another model.")
+    try:
+        return parse_json(path.read_bytes(), path)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror}): get it again.") from error
+
+
+def parse_json(raw: bytes, source: object) -> dict[str, Any]:
+    """A JSON object; `source` names it in the message.
+
+    Raises:
+        ModelError: If it is none.
+    """
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{source} is damaged (not JSON: {str(error)[:200]}): get it again.") from error
+    if not isinstance(value, dict):
+        raise ModelError(f"{source} is damaged (not a JSON object): get it again.")
+    return value

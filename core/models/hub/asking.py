@@ -1,0 +1,131 @@
+"""How the hub is asked: again, after longer and longer pauses, where it stumbles; and never for longer than a bound.
+
+A hub that limits, fails or is silent for a moment is asked a few times before a model is left out. One that was asked
+in vain is asked once for a while, so that a study of many models does not wait for each of them.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import core.models.hub.errors as hub_errors
+from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
+from core.runs.tasks import tick
+
+ATTEMPTS = 4
+SILENT_ATTEMPTS = 2  # of a hub that does not answer at all: each attempt is a time-out long
+FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the hub says how long
+LONGEST_WAIT = 30.0  # seconds; a hub that asks for more is asked again another day
+PATIENCE = 60.0  # seconds for one question, its pauses included, after which it is not asked again
+GAVE_UP_FOR = 60.0  # seconds after a question in vain in which each question is asked once
+ANSWER_SECONDS = 20.0  # for the whole of an answer, however slowly it comes
+ANSWER_BYTES = 2**26
+
+Answer = TypeVar("Answer")
+
+
+def ask(question: Callable[[], Answer]) -> Answer:
+    """The answer to a question, which is asked again where the hub limits, fails or is silent.
+
+    Raises:
+        Exception: What the last attempt raised, see `hub_errors.failures`.
+        CancelledError: If the run was cancelled during a pause.
+    """
+    where, began, wait = os.environ.get("HF_ENDPOINT", ""), time.monotonic(), FIRST_WAIT
+    hurried = began - _gave_up.get(where, -GAVE_UP_FOR) < GAVE_UP_FOR
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            answer = question()
+        except failures() as error:
+            status, silent = status_of(error), is_silence(error)
+            if status not in BUSY and not silent:
+                raise
+            asked_for = _retry_after(error)
+            pause = wait if asked_for is None else asked_for
+            last = hurried or attempt >= (SILENT_ATTEMPTS if silent else ATTEMPTS) or pause > LONGEST_WAIT
+            if last or time.monotonic() - began + pause > PATIENCE:
+                _gave_up[where] = time.monotonic()
+                raise
+        else:
+            _gave_up.pop(where, None)
+            return answer
+        _pause(pause)
+        wait *= 2
+    raise AssertionError("the last attempt returns or raises")
+
+
+def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> tuple[Any, str]:
+    """What the hub answers, as JSON, and the address of the next page that it names, or "".
+
+    Args:
+        url: Of the hub's API.
+        question: Its parameters.
+        token: As huggingface_hub takes it: None for the user's own, False for none.
+
+    Raises:
+        Exception: See `hub_errors.failures`; a ValueError where the answer is no JSON or has no end.
+    """
+    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
+
+    def answer() -> Any:
+        headers = build_hf_headers(token=token)
+        with get_session().stream(
+            "GET", url, params=question, headers=headers, timeout=hub_errors.TIMEOUT, follow_redirects=True
+        ) as response:
+            return _whole(response)
+
+    response = ask(lambda: _checked(answer(), hf_raise_for_status))
+    return response.json(), str(response.links.get("next", {}).get("url", ""))
+
+
+def _checked(response: Any, check: Callable[[Any], None]) -> Any:
+    check(response)
+    return response
+
+
+def _whole(response: Any) -> Any:
+    """The response with its body, which may take `ANSWER_SECONDS` in all, though each piece may come in time."""
+    import httpx2
+
+    until, parts, size = time.monotonic() + ANSWER_SECONDS, [], 0
+    for part in response.iter_bytes():
+        tick(0.0, "the hub answers")
+        parts.append(part)
+        size += len(part)
+        if time.monotonic() > until:
+            raise httpx2.ReadTimeout(f"no whole answer in {ANSWER_SECONDS:g} seconds", request=response.request)
+        if size > ANSWER_BYTES:
+            raise ValueError(f"an answer of more than {ANSWER_BYTES:,} bytes")
+    coded = ("content-encoding", "transfer-encoding", "content-length")  # of the body as it was sent
+    headers = [(name, value) for name, value in response.headers.items() if name.lower() not in coded]
+    return httpx2.Response(response.status_code, headers=headers, content=b"".join(parts), request=response.request)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Seconds that a busy hub asks to wait; None where it does not say."""
+    named = (getattr(getattr(cause, "response", None), "headers", {}).get("Retry-After") for cause in causes(error))
+    text = next((value.strip() for value in named if value), "")
+    if text.isdecimal():
+        return float(text)
+    try:
+        return max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0) if text else None
+    except (ValueError, TypeError):  # no date, or one without a time zone
+        return None
+
+
+def _pause(seconds: float) -> None:
+    """Wait, but not past a cancellation."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        tick(0.0, "the hub asks us to wait")
+        time.sleep(min(left, 0.2))
+
+
+_gave_up: dict[str, float] = {}  # address of a hub -> when it was last asked in vain

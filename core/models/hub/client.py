@@ -1,0 +1,285 @@
+"""Models from the Hugging Face hub: one commit, the model's own files and no others, every failure in a sentence.
+
+The order is the policy: ask the hub for the commit and the list of files (one request, a few seconds at most),
+refuse what is too large, read and check config.json, and only then fetch weights and tokenizer, at that commit.
+The commit that a name led to is written beside the files, so that the same name works offline later.
+
+Deviations: files are asked for one by one, not through snapshot_download, whose listing of the tree has no time-out
+in huggingface_hub 2: a silent server would hang the app. What is fetched is the same: named files at one commit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import core.models.files.checkpoints as checkpoints
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.hub.asking import ask, ask_json
+from core.models.hub.cache import trim_downloads
+from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
+
+MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
+RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the hub is asked again
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A public model that the forms offer even offline: reference, what it is, and its base and data set if tuned."""
+
+    ref: str
+    label: str
+    base: str = ""
+    data: str = ""
+
+
+ALL_MULTIBERTS = "hub:google/multiberts-seed_*"
+"""A pattern of presets: whoever chooses it has chosen all of them."""
+
+PRESETS: tuple[Preset, ...] = (
+    Preset("hub:bert-base-uncased", "BERT base (uncased)"),
+    Preset("hub:yoshitomo-matsubara/bert-base-uncased-mnli", "BERT base, MNLI", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:textattack/bert-base-uncased-MNLI", "BERT base, MNLI (TextAttack)", "hub:bert-base-uncased", "MNLI"),
+    Preset("hub:csarron/bert-base-uncased-squad-v1", "BERT base, SQuAD 1.1", "hub:bert-base-uncased", "SQuAD 1.1"),
+    Preset("hub:deepset/bert-base-uncased-squad2", "BERT base, SQuAD 2.0", "hub:bert-base-uncased", "SQuAD 2.0"),
+    *(Preset(f"hub:google/multiberts-seed_{seed}", f"MultiBERTs, seed {seed}") for seed in range(25)),
+    Preset("hub:roberta-base", "RoBERTa base"),
+    Preset("hub:gpt2-medium", "GPT-2 medium"),
+    Preset("hub:t5-base", "T5 base"),
+)
+
+
+def download(name: str, revision: str | None = None) -> Path:
+    """Folder of a hub model at one commit, downloaded unless it is there already; see `hub_cache` on what is kept.
+
+    Args:
+        name: "model" or "organisation/model".
+        revision: Branch, tag or commit; None for the main branch.
+
+    Raises:
+        ModelError: Offline and not downloaded earlier, silent hub, unknown, gated, rate-limited, too large,
+            no weights that may be read, or refused by the loading policy; each says which and what to do.
+    """
+    folder = _download(name, revision)
+    trim_downloads(cache_folder(), model_folder(name))
+    return folder
+
+
+def _download(name: str, revision: str | None) -> Path:
+    pinned = revision is not None and COMMIT.fullmatch(revision) is not None
+    earlier = earlier_download(name, revision or "main") if pinned or is_offline() else None
+    if earlier:
+        return earlier
+    if is_offline():
+        raise refusal(None, name, revision)
+    try:
+        commit, files = resolve(name, revision)
+    except failures() as error:
+        earlier = earlier_download(name, revision or "main") if is_unreachable(error) else None
+        if earlier:
+            return earlier
+        raise refusal(error, name, revision) from error
+    if checkpoints.ADAPTER in files and checkpoints.CONFIG not in files:
+        raise ModelError(
+            f"{name} is an adapter, which the weights page compares as it is: to run it, merge it into its base and "
+            "use that."
+        )
+    try:
+        folder = fetch(name, commit, checkpoints.CONFIG).parent
+        checkpoints.read_config(folder)
+        for file in wanted_files(name, commit, files):
+            fetch(name, commit, file)
+    except failures() as error:
+        raise refusal(error, name, revision) from error
+    checkpoints.read_config(folder)  # again: the tokenizer's settings are here now
+    _remember(name, revision or "main", commit)
+    return folder
+
+
+@dataclass(frozen=True)
+class Repository:
+    """What the hub says of a model at one commit.
+
+    Attributes:
+        commit: Forty hex digits.
+        files: Size in bytes by path.
+        tags: The hub's, many of them made from the card.
+        card: What the card says in its header.
+    """
+
+    commit: str
+    files: dict[str, int]
+    tags: tuple[str, ...]
+    card: Mapping[str, Any]
+
+
+def ask_about(name: str, revision: str | None) -> Repository:
+    """What the hub says of a model; asked once in ten minutes.
+
+    Raises:
+        Exception: See `hub_errors.failures`.
+        ModelError: If the hub names no commit.
+    """
+    from huggingface_hub.utils import validate_repo_id
+
+    key = (endpoint(), name, revision)
+    with _resolved_lock:
+        when, known = _resolved.get(key, (0.0, None))
+    if known is not None and time.monotonic() - when < RESOLVED_FOR:
+        return known
+    validate_repo_id(name)
+    at = f"/revision/{quote(revision, safe='')}" if revision else ""
+    answer, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
+    known = _read_answer(answer, name)
+    with _resolved_lock:
+        _resolved[key] = _resolved[endpoint(), name, known.commit] = (time.monotonic(), known)
+    return known
+
+
+def _read_answer(answer: object, name: str) -> Repository:
+    if not isinstance(answer, dict):
+        raise ValueError("it does not describe a model")
+    commit, card, tags = answer.get("sha"), answer.get("cardData"), answer.get("tags")
+    if not isinstance(commit, str) or not COMMIT.fullmatch(commit):
+        raise ModelError(f"The hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
+    siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
+    files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
+    return Repository(commit, files, tuple(map(str, tags or ())), card if isinstance(card, dict) else {})
+
+
+def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
+    """(commit, sizes of the files in bytes) of a model.
+
+    Raises:
+        Exception: As `ask_about`.
+    """
+    said = ask_about(name, revision)
+    return said.commit, said.files
+
+
+def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
+    """The weights and tokenizer files to fetch, after the checks of format and size.
+
+    Raises:
+        ModelError: If there are no weights that may be read here, or more than this instance allows.
+    """
+    limits = current_limits()
+    if checkpoints.SAFETENSORS in files:
+        weights = [checkpoints.SAFETENSORS]
+    elif checkpoints.SAFETENSORS_INDEX in files:
+        weights = _shards(name, commit, checkpoints.SAFETENSORS_INDEX)
+    elif checkpoints.PICKLED in files or checkpoints.PICKLED_INDEX in files:
+        if limits.shared:
+            raise ModelError(
+                f"{name} has pickled weights only (.bin), which a shared instance does not open: choose a model with "
+                "safetensors, or run Palimpsest on your own computer."
+            )
+        whole = checkpoints.PICKLED in files
+        weights = [checkpoints.PICKLED] if whole else _shards(name, commit, checkpoints.PICKLED_INDEX)
+    else:
+        raise ModelError(f"{name} has no PyTorch weights on the hub (safetensors or .bin): choose another model.")
+    numbers = sum(files.get(file, 0) for file in weights) // 4  # float32, or a lower bound for shorter formats
+    if numbers > limits.max_parameters:
+        raise ModelError(
+            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this instance allows "
+            f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
+        )
+    beside = [file for file in checkpoints.TOKENIZER_FILES if file in files]
+    size = sum(files[file] for file in beside)
+    if size > MOST_TOKENIZER:
+        raise ModelError(f"The tokenizer of {name} is too large ({size / 2**20:,.0f} MB): choose another model.")
+    return weights + beside
+
+
+def _shards(name: str, commit: str, index: str) -> list[str]:
+    path = fetch(name, commit, index)
+    return checkpoints.shard_names(checkpoints.read_json(path), f"{name}/{index}")
+
+
+def fetch(name: str, commit: str, file: str) -> Path:
+    """One file at one commit, from the cache where it is there already."""
+    from huggingface_hub import hf_hub_download
+
+    where, cache = endpoint(), cache_folder()
+    path = ask(
+        lambda: hf_hub_download(
+            name, file, revision=commit, endpoint=where, cache_dir=cache, token=login(), etag_timeout=TIMEOUT
+        )
+    )
+    return Path(path)
+
+
+def endpoint() -> str:
+    """Where the hub is: read at each call, because huggingface_hub reads the variable only when it is imported."""
+    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
+
+
+def cache_folder() -> Path:
+    """Where huggingface_hub keeps what it downloads."""
+    from huggingface_hub import constants
+
+    home = os.environ.get("HF_HOME")
+    folder = os.environ.get("HF_HUB_CACHE") or (Path(home) / "hub" if home else constants.HF_HUB_CACHE)
+    return Path(folder).expanduser()
+
+
+def login() -> bool | None:
+    """None: the user's own, if they logged in. Strangers on a shared instance never borrow its owner's."""
+    return False if current_limits().shared else None
+
+
+def is_offline() -> bool:
+    """Whether the user wants the hub left alone."""
+    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
+
+
+def model_folder(name: str) -> Path:
+    """Where huggingface_hub keeps a model: refs/ hold commits, snapshots/ a folder a commit."""
+    return cache_folder() / f"models--{name.replace('/', '--')}"
+
+
+def _remember(name: str, revision: str, commit: str) -> None:
+    if COMMIT.fullmatch(revision):
+        return
+    path = model_folder(name) / "refs" / revision
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    partial.write_text(commit, encoding="utf8")
+    partial.replace(path)
+
+
+def earlier_download(name: str, revision: str) -> Path | None:
+    """Folder of an earlier download of this revision, if it is there and complete."""
+    note = model_folder(name) / "refs" / revision
+    if COMMIT.fullmatch(revision):
+        commit = revision
+    elif note.is_file():
+        commit = note.read_text(encoding="utf8").strip()
+    else:
+        return None
+    folder = model_folder(name) / "snapshots" / commit
+    try:
+        config = checkpoints.read_config(folder)
+        checkpoints.count_parameters(checkpoints.weight_files(folder))
+        checkpoints.tokenizer_hash(folder, config)
+    except ModelError:
+        return None  # cut short by whatever ended it: the hub is asked again
+    return folder
+
+
+def refusal(error: Exception | None, name: str, revision: str | None) -> ModelError:
+    """What a reader is told of the hub's failure; `error` is None where the hub was not asked."""
+    return ModelError(explain(error, name, revision, endpoint(), cache_folder()))
+
+
+_resolved: dict[tuple[str, str, str | None], tuple[float, Repository]] = {}
+_resolved_lock = threading.Lock()

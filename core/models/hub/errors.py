@@ -1,0 +1,94 @@
+"""The states that a model hub can be in, each in one sentence that says what to do.
+
+The client library raises its own errors for some and the network's for others, and wraps either in "not in the
+cache": the whole chain of causes is looked at, the most telling kind first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import core.models.files.checkpoints as checkpoints
+
+TIMEOUT = 5.0  # seconds that the hub has to answer a question
+BUSY = (429, 500, 502, 503, 504)  # answers of a hub that may give another one soon
+BOX = "use a model from the box such as zoo:seed-0"
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What the client library raises for a hub that refuses, is silent or is not there; and a full disk."""
+    from huggingface_hub.errors import HFValidationError
+
+    return (OSError, ValueError, HFValidationError, *_network_errors())
+
+
+def _network_errors() -> tuple[type[Exception], ...]:
+    import httpx2
+
+    return (httpx2.TransportError,)
+
+
+def causes(error: BaseException | None) -> list[BaseException]:
+    """The error and what led to it: the client library wraps the reason in "not in the cache"."""
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
+
+
+def is_unreachable(error: Exception) -> bool:
+    """No answer at all, or the hub's own failure: what was downloaded earlier may be used instead."""
+    return status_of(error) in BUSY or any(isinstance(cause, _network_errors()) for cause in causes(error))
+
+
+def is_silence(error: Exception) -> bool:
+    """Whether the hub was there and said nothing, or not all of it."""
+    import httpx2
+
+    silence = (httpx2.TimeoutException, httpx2.ReadError, httpx2.RemoteProtocolError)
+    return any(isinstance(cause, silence) for cause in causes(error))
+
+
+def status_of(error: BaseException) -> int | None:
+    """The status of the answer that led to an error; None where there was no answer."""
+    statuses = (getattr(getattr(cause, "response", None), "status_code", None) for cause in causes(error))
+    return next((status for status in statuses if status), None)
+
+
+def explain(error: Exception | None, name: str, revision: str | None, endpoint: str, cache: Path) -> str:
+    """What went wrong and what to do, for each state that a hub can be in."""
+    import httpx2
+    from huggingface_hub import errors
+
+    if error is None:
+        return f"{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): turn it off, or {BOX}."
+    chain, status = causes(error), status_of(error)
+
+    def among(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in chain)
+
+    if among(errors.HFValidationError):
+        return f"{name!r} cannot be a name on the hub: write hub:model or hub:organisation/model."
+    if among(errors.GatedRepoError):
+        return f"{name} is gated: accept its terms at {endpoint}/{name}, log in with `hf auth login`, and try again."
+    if among(errors.RevisionNotFoundError):
+        return f"{name} has no revision {revision!r} on the hub: leave it out for the newest, or check its spelling."
+    if among(errors.RemoteEntryNotFoundError):
+        return f"{name} has no {checkpoints.CONFIG} or lacks a file that it lists: it is not a Transformers model."
+    if among(errors.RepositoryNotFoundError) or status == 401:
+        return (
+            f"The hub has no model {name} that you may see: check its spelling; if private, log in (`hf auth login`)."
+        )
+    if status == 429:
+        return f"The hub is limiting how often this address may ask (rate limit): wait a few minutes, or {BOX}."
+    if among(httpx2.TimeoutException):
+        when = f"within {TIMEOUT:g} seconds"
+        return f"The hub did not answer {when} and {name} was not downloaded earlier: try again, or {BOX}."
+    if status is not None:
+        return f"The hub answered with an error of its own ({status}) when asked for {name}: try again later, or {BOX}."
+    if among(httpx2.TransportError):
+        return f"The hub cannot be reached and {name} was not downloaded earlier: check the connection, or {BOX}."
+    if among(ValueError):
+        return f"What answers at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or {BOX}."
+    return f"{name} could not be saved in {cache} ({error}): free some space or set HF_HOME, and try again."

@@ -1,0 +1,284 @@
+"""Fine-tunes and adapters of a base, as the hub's model tree lists them: data sets, size, licence, from their cards.
+
+Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune of the base is
+seen from its weights, later. One `look_up` names the commit and the files of a model; nothing is downloaded here.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import core.models.files.checkpoints as checkpoints
+import core.models.hub.client as hub
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.files.adapters import ADAPTER_WEIGHTS
+from core.models.hub.asking import ask_json
+from core.models.hub.errors import failures
+from core.models.hub.names import data_in_name
+from core.models.references import parse_ref
+
+MOST_LISTED = 2_500
+PAGE = 100  # models the hub is asked for at once
+LISTING_SECONDS = 60.0  # for all pages; what came until then is kept
+FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
+FILES = "siblings"  # asked for where safetensors of an adapter, which the hub does not count, must be seen by name
+WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model that says on its card that it was fine-tuned from another, or an adapter to that.
+
+    Attributes:
+        ref: Model reference ("hub:owner/name").
+        data: Data sets on its card, in its order; empty where the card names none.
+        downloads: In the last month.
+        parameters: Numbers in its safetensors files; None where it has none (pickled weights only).
+        bytes: Their size, likewise.
+        licence: As its card says, or "".
+        gated: Whether its terms must be accepted first.
+        adapter: Whether it is listed as an adapter.
+        factors: Whether, as an adapter, it has its factors as safetensors.
+    """
+
+    ref: str
+    data: tuple[str, ...]
+    downloads: int
+    parameters: int | None
+    bytes: int | None
+    licence: str
+    gated: bool
+    adapter: bool = False
+    factors: bool = False
+
+    @property
+    def safe(self) -> bool:
+        """Whether it has weights as safetensors."""
+        return self.factors if self.adapter else self.bytes is not None
+
+    @property
+    def label(self) -> str:
+        """Its data sets as one label; the one in its name where the card names none; "" where neither does."""
+        return label_of(self.ref.removeprefix("hub:"), self.data)[0]
+
+    @property
+    def label_from(self) -> str:
+        """Where the label was read: "card", "name", or "" where there is none."""
+        return label_of(self.ref.removeprefix("hub:"), self.data)[1]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A model on the hub at one commit.
+
+    Attributes:
+        name: Repository.
+        commit: Forty hex digits.
+        files: Size in bytes by path.
+        data: Data sets on its card.
+    """
+
+    name: str
+    commit: str
+    files: dict[str, int]
+    data: tuple[str, ...]
+
+
+def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
+    """A label for a model, and where it was read: "card", "name", or "" with no label.
+
+    Args:
+        name: Of the repository.
+        data: Data sets on its card.
+    """
+    if data:
+        return " + ".join(sorted(each.rsplit("/", 1)[-1] for each in data)), "card"
+    told = data_in_name(name)
+    return told, "name" if told else ""
+
+
+def list_fine_tunes(
+    base: str, most: int = 100, *, adapters: bool = False, say: Callable[[str], None] = lambda text: None
+) -> list[Listed]:
+    """Models whose card says that they are fine-tunes of `base`, the most downloaded first.
+
+    Args:
+        base: Name on the hub ("bert-base-uncased", "owner/name").
+        most: How many to list; further pages are not asked for.
+        adapters: List adapters to the base instead.
+        say: Told in a sentence what the list lacks: pages that could not be had, entries that name no model.
+
+    Raises:
+        ModelError: If the hub cannot be asked for its first page, or `most` is out of range.
+    """
+    if not 1 <= most <= MOST_LISTED:
+        raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} models at once, got {most:,}.")
+    if hub.is_offline():
+        raise hub.refusal(None, base, None)
+    url = f"{hub.endpoint()}/api/models"
+    question: dict[str, Any] | None = {
+        "filter": f"base_model:{'adapter' if adapters else 'finetune'}:{base}",
+        "sort": "downloads",
+        "limit": min(most, PAGE),
+        "expand": [*FIELDS, *([FILES] if adapters else [])],
+    }
+    listed: dict[str, Listed] = {}
+    unread, asked, until = 0, set[str](), time.monotonic() + LISTING_SECONDS
+    while url and url not in asked and len(listed) < most:
+        asked.add(url)
+        try:
+            if time.monotonic() > until:
+                raise ModelError(f"The hub took more than {LISTING_SECONDS:g} seconds.")
+            page, url = _ask_page(url, question, base)
+        except ModelError as error:
+            if not listed:
+                raise
+            say(f"The hub's list of what was made of {base} ends after {len(listed):,} models. {error}")
+            break
+        question = None  # the next page's address holds it
+        models = [model for model in (_read(entry, adapters) for entry in page) if model is not None]
+        unread += len(page) - len(models)
+        if not {model.ref for model in models} - listed.keys():
+            break  # pages that bring nothing new may go on for ever
+        for model in models:
+            listed.setdefault(model.ref, model)
+    if unread:
+        say(f"{unread:,} entries of the hub's list of what was made of {base} name no model and are left out.")
+    return list(listed.values())[:most]
+
+
+def choose_listed(
+    listed: Sequence[Listed],
+    *,
+    first: int,
+    text: str = "",
+    licence: str = "",
+    most_bytes: int | None = None,
+    labelled: bool = False,
+    a_label: int | None = None,
+) -> list[Listed]:
+    """The first of those that pass: with safetensors, not gated, and as asked.
+
+    Args:
+        first: How many at most.
+        text: Must stand in the name or a data set (case is no matter).
+        licence: Must be the licence; any when empty.
+        most_bytes: Largest size.
+        labelled: Whether the card, or else the name, must tell of a data set.
+        a_label: At most so many with the same data sets, so that one popular task does not fill the list.
+    """
+    chosen: list[Listed] = []
+    counts: dict[str, int] = {}
+    for model in listed:
+        words = " ".join((model.ref, model.label, *model.data)).lower()
+        fits = model.safe and not model.gated and text.lower() in words
+        fits &= not licence or model.licence == licence
+        fits &= most_bytes is None or (model.bytes or 0) <= most_bytes
+        fits &= not labelled or bool(model.label)
+        fits &= a_label is None or counts.get(model.label, 0) < a_label
+        if fits and len(chosen) < first:
+            chosen.append(model)
+            counts[model.label] = counts.get(model.label, 0) + 1
+    return chosen
+
+
+def look_up(name: str, revision: str | None = None) -> Found:
+    """Commit, files and data sets of a model on the hub; asked about once in ten minutes.
+
+    Raises:
+        ModelError: If the hub cannot be asked or refuses, or the model is too large for this instance.
+    """
+    known = _ask(name, revision)
+    limits = current_limits()
+    numbers = sum(size for path, size in known.files.items() if path.endswith(".safetensors")) // 4
+    if numbers > limits.max_parameters:
+        raise ModelError(
+            f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this instance allows "
+            f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
+        )
+    return known
+
+
+def is_adapter(files: Collection[str]) -> bool:
+    """Whether a repository with these files holds an adapter and no model."""
+    return checkpoints.ADAPTER in files and not any(
+        name in files for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
+    )
+
+
+def read_small(name: str, commit: str, path: str) -> bytes:
+    """A small file of a model (configuration, index of shards), kept in the hub's own cache.
+
+    Raises:
+        ModelError: If it is not there or the hub refuses.
+    """
+    try:
+        return hub.fetch(name, commit, path).read_bytes()
+    except failures() as error:
+        raise hub.refusal(error, name, commit) from error
+
+
+def _ask(name: str, revision: str | None) -> Found:
+    if hub.is_offline():
+        raise hub.refusal(None, name, revision)
+    try:
+        said = hub.ask_about(name, revision)
+    except failures() as error:
+        raise hub.refusal(error, name, revision) from error
+    if checkpoints.CONFIG not in said.files and not is_adapter(said.files):
+        raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
+    return Found(name, said.commit, said.files, _data(said.tags, said.card))
+
+
+def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
+    """One page of a listing, and the address of the next one, or ""."""
+    try:
+        page, following = ask_json(url, question, hub.login())
+    except json.JSONDecodeError as error:
+        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.") from error
+    except failures() as error:
+        raise hub.refusal(error, base, None) from error
+    if not isinstance(page, list):
+        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
+    if following and not following.startswith(hub.endpoint()):
+        return page, ""  # a hub does not send its reader, and the reader's token, elsewhere
+    return page, following
+
+
+def _read(entry: Any, adapter: bool) -> Listed | None:
+    """A model of a page; None where the entry does not name or describe one."""
+    try:
+        tags = [str(tag) for tag in entry.get("tags") or ()]
+        given = entry.get("cardData")
+        card: dict[str, Any] = given if isinstance(given, dict) else {}
+        weights = entry.get("safetensors") or {}
+        counts = weights.get("parameters") or {}
+        files = {str(file.get("rfilename")) for file in entry.get(FILES) or () if isinstance(file, dict)}
+        licence = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
+        return Listed(
+            ref=str(parse_ref(f"hub:{entry['id']}")),
+            data=_data(tags, card),
+            downloads=int(entry.get("downloads") or 0),
+            parameters=weights.get("total"),
+            bytes=sum(WIDTHS.get(kind, 4) * count for kind, count in counts.items()) if weights else None,
+            licence=licence or str(card.get("license") or ""),
+            gated=bool(entry.get("gated")),
+            adapter=adapter,
+            factors=adapter and {checkpoints.ADAPTER, ADAPTER_WEIGHTS} <= files,
+        )
+    except (ModelError, LookupError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
+    """Data sets: from the tags, which the hub makes from the card, else from the card itself."""
+    tagged = tuple(tag.removeprefix("dataset:") for tag in tags if tag.startswith("dataset:"))
+    named = card.get("datasets")
+    if tagged or not named:
+        return tagged
+    return (named,) if isinstance(named, str) else tuple(str(name) for name in named)

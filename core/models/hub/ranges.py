@@ -1,0 +1,104 @@
+"""Parts of a hub file, by range requests: one tensor of a large file without the rest of it.
+
+The file is named by its commit, so that what was read in two sittings is of one piece. A server that ignores
+ranges would send the whole file each time: it is then fetched once, as a download, and read from there.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import core.models.hub.cache as hub_cache
+import core.models.hub.client as hub
+from core.errors import ModelError
+from core.models.hub.asking import ask
+from core.models.hub.errors import failures
+
+READ_TIMEOUT = 60.0  # seconds without a byte
+
+
+@dataclass(frozen=True)
+class RangeFile:
+    """A file on the hub at one commit, of which ranges of bytes can be read."""
+
+    repository: str
+    commit: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+        return f"{self.repository}/{self.path}"
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Bytes from `start` up to `stop`; fewer where the file ends.
+
+        Raises:
+            ModelError: If the hub refuses, is silent, or is busy for longer than a few attempts.
+        """
+        whole = _fetched.get((self.repository, self.commit, self.path))
+        if whole is None or not whole.is_file():
+            data = self._ask(start, stop)
+            if data is not None:
+                return data
+            whole = self._fetch()
+        with whole.open("rb") as handle:
+            handle.seek(start)
+            return handle.read(stop - start)
+
+    def _ask(self, start: int, stop: int) -> bytes | None:
+        """The range, or None if the server ignores ranges."""
+        try:
+            return ask(lambda: self._request(start, stop))
+        except failures() as error:
+            raise hub.refusal(error, self.repository, self.commit) from error
+
+    def _request(self, start: int, stop: int) -> bytes | None:
+        """One request: bytes, or None where ranges are ignored."""
+        from huggingface_hub import get_session, hf_hub_url
+        from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
+
+        url = hf_hub_url(self.repository, self.path, revision=self.commit, endpoint=hub.endpoint())
+        # Compressed bytes would not be those of the range.
+        headers = build_hf_headers(token=hub.login()) | {
+            "Range": f"bytes={start}-{stop - 1}",
+            "Accept-Encoding": "identity",
+        }
+        with get_session().stream("GET", url, headers=headers, follow_redirects=True, timeout=READ_TIMEOUT) as response:
+            if response.status_code == 416:
+                return b""
+            if response.status_code == 206:
+                return _body(response, stop - start)
+            if response.status_code == 200:
+                return None
+            response.read()
+            hf_raise_for_status(response)
+        raise ModelError(f"The hub answered {response.status_code} when asked for a part of {self.name}: try again.")
+
+    def _fetch(self) -> Path:
+        try:
+            path = hub.fetch(self.repository, self.commit, self.path)
+        except failures() as error:
+            raise hub.refusal(error, self.repository, self.commit) from error
+        hub_cache.trim_downloads(hub.cache_folder(), hub.model_folder(self.repository))
+        with _lock:
+            _fetched[self.repository, self.commit, self.path] = path
+        return path
+
+
+def _body(response: Any, size: int) -> bytes:
+    parts = []
+    left = size
+    for part in response.iter_raw():
+        parts.append(part[:left])
+        left -= len(parts[-1])
+        if left <= 0:
+            break
+    return b"".join(parts)
+
+
+_fetched: dict[tuple[str, str, str], Path] = {}
+_lock = threading.Lock()

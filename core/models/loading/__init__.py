@@ -1,0 +1,1 @@
+"""The loaded model: made, held in memory, run whole or layer by layer."""

@@ -1,0 +1,152 @@
+"""Task models with their heads: the parser's arc head, and one function that opens any of them.
+
+The arc head scores, for every word, every other word and the root as its head, with a biaffine form over two
+small projections of the word vectors. A word is its first subword; the root is the first token ([CLS]).
+
+Reference: Dozat & Manning 2017, ICLR, "Deep biaffine attention for neural dependency parsing".
+Deviations: arcs only, no labels; each word picks its head by itself, with no tree constraint; the projections
+are one layer with a leaky ReLU of 64 units on top of a Transformer instead of an LSTM.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from core.errors import ModelError
+from core.models.files.checkpoints import read_config
+from core.models.loading.construction import MAKING_A_MODEL, import_transformers
+
+ARC_PREFIX = "arc_head."
+HEAD_KEY = "palimpsest_head"
+"""Entry of config.json that says which head of ours is in the file, e.g. {"kind": "arc", "size": 64}."""
+
+AUTO_CLASSES = {
+    "ForMaskedLM": "AutoModelForMaskedLM",
+    "ForSequenceClassification": "AutoModelForSequenceClassification",
+    "ForTokenClassification": "AutoModelForTokenClassification",
+    "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+    "ForCausalLM": "AutoModelForCausalLM",
+    "LMHeadModel": "AutoModelForCausalLM",
+}
+
+
+class ArcHead(nn.Module):
+    """Biaffine scores of every (word, head) pair of a sentence."""
+
+    def __init__(self, d_model: int, size: int = 64) -> None:
+        super().__init__()
+        self.word = nn.Linear(d_model, size)
+        self.head = nn.Linear(d_model, size)
+        self.pair = nn.Parameter(torch.zeros(size + 1, size))
+        nn.init.xavier_uniform_(self.pair)
+
+    def forward(self, vectors: Float[Tensor, "sentence node d_model"]) -> Float[Tensor, "sentence word node"]:
+        """Logits that node h is the head of word w; nodes are the root, then the words, so word w is node w + 1.
+
+        A word's own node gets the lowest finite number: no word heads itself.
+        """
+        words = nn.functional.leaky_relu(self.word(vectors[:, 1:]), 0.1)
+        heads = nn.functional.leaky_relu(self.head(vectors), 0.1)
+        words = torch.cat([words, torch.ones_like(words[..., :1])], dim=-1)  # the last row scores the head alone
+        scores = words @ self.pair @ heads.transpose(1, 2)
+        place = torch.arange(words.shape[1], device=scores.device)
+        own = torch.zeros(scores.shape[1:], dtype=torch.bool, device=scores.device)
+        own[place, place + 1] = True
+        return scores.masked_fill(own, torch.finfo(scores.dtype).min)
+
+
+class ArcParser(nn.Module):
+    """A Transformer body with an arc head; the body keeps its own parameter names (`roformer.encoder...`)."""
+
+    def __init__(self, body: nn.Module, size: int = 64) -> None:
+        super().__init__()
+        config: Any = body.config
+        self.config = config
+        self.body_name = str(body.base_model_prefix)
+        self.add_module(self.body_name, body)
+        self.arc_head = ArcHead(config.hidden_size, size)
+
+    @property
+    def body(self) -> nn.Module:
+        """The Transformer under the head."""
+        return self.get_submodule(self.body_name)
+
+    def forward(
+        self,
+        input_ids: Int[Tensor, "sentence subword"],
+        attention_mask: Int[Tensor, "sentence subword"],
+        word_starts: Int[Tensor, "sentence word"],
+    ) -> Float[Tensor, "sentence word node"]:
+        """Arc logits; `word_starts` is the place of each word's first subword, -1 where padded."""
+        hidden = self.body(input_ids=input_ids, attention_mask=attention_mask)[0]
+        return self.arc_scores(hidden, word_starts)
+
+    def arc_scores(
+        self, hidden: Float[Tensor, "sentence subword d_model"], word_starts: Int[Tensor, "sentence word"]
+    ) -> Float[Tensor, "sentence word node"]:
+        """The head alone, on top-layer vectors (as stitching needs it); padded nodes score the lowest number."""
+        padded = word_starts < 0
+        root = torch.zeros_like(word_starts[:, :1])  # the first token
+        places = torch.cat([root, word_starts.clamp(min=0)], dim=1)
+        nodes = hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+        scores = self.arc_head(nodes)
+        nowhere = torch.cat([torch.zeros_like(padded[:, :1]), padded], dim=1)
+        return cast("Tensor", scores.masked_fill(nowhere[:, None, :], torch.finfo(scores.dtype).min))
+
+
+def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
+    """The model in `folder` with the head it was saved with: eval mode, float32, no gradients.
+
+    Args:
+        folder: Holds config.json and model.safetensors.
+        attentions: Open it with eager attention, so that it can return attention probabilities.
+
+    Raises:
+        ModelError: If the policy refuses the config, it names no head that is known here, or weights are missing.
+    """
+    transformers = import_transformers()
+    config = read_config(folder)
+    architecture = str((config.get("architectures") or ["none"])[0])
+    head = config.get(HEAD_KEY)
+    options: dict[str, Any] = {"attn_implementation": "eager"} if attentions else {}
+    options |= {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
+    if head is not None:
+        return _load_arc_parser(folder, head, options)
+    ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
+    if ending is None:
+        known = ", ".join(AUTO_CLASSES)
+        raise ModelError(f"{folder.name} was saved as {architecture}, without a head that is known here ({known}).")
+    with MAKING_A_MODEL:
+        model, found = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
+            folder, output_loading_info=True, **options
+        )
+    _refuse_missing(folder, found["missing_keys"])
+    return cast("nn.Module", model.eval().requires_grad_(False))
+
+
+def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcParser:
+    from safetensors import safe_open
+
+    if not isinstance(head, dict) or head.get("kind") != "arc" or not 1 <= head.get("size", 0) <= 65_536:
+        raise ModelError(f"{folder.name} has a head of another kind or size than is known here: arc, up to 65,536.")
+    with MAKING_A_MODEL:
+        body, found = import_transformers().AutoModel.from_pretrained(folder, output_loading_info=True, **options)
+    _refuse_missing(folder, found["missing_keys"])
+    parser = ArcParser(body, int(head["size"]))
+    with safe_open(folder / "model.safetensors", framework="pt") as handle:
+        names = [name for name in handle.keys() if name.startswith(ARC_PREFIX)]  # noqa: SIM118 - not a mapping
+        weights = {name[len(ARC_PREFIX) :]: handle.get_tensor(name).float() for name in names}
+    _refuse_missing(folder, set(parser.arc_head.state_dict()) - set(weights))
+    parser.arc_head.load_state_dict(weights)
+    return parser.eval().requires_grad_(False)
+
+
+def _refuse_missing(folder: Path, missing: set[str] | list[str]) -> None:
+    if missing:
+        some = ", ".join(sorted(missing)[:3])
+        raise ModelError(f"{folder.name} lacks {len(missing)} weights ({some}); get the model again.")

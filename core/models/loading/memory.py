@@ -1,0 +1,89 @@
+"""One model in memory at a time: who needs one waits for it, uses it, and lets it go.
+
+Two BERT-base forward passes at once do not fit a host of 1 GB, and share its cores anyway. A small model stays for
+half a minute after its last use, because a page often asks again; a large one goes at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from core.runs.tasks import tick
+
+if TYPE_CHECKING:
+    from core.models.loading.model import LoadedModel
+    from core.models.references import ModelRef
+
+KEEP_SECONDS = 30.0
+KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
+SMALL_PARAMETERS = 10_000_000  # collected in its own time: a search through all objects takes longer than the model
+LOOK_UP_SECONDS = 0.25  # how often someone who waits hears of a cancelled run
+
+_turn = threading.RLock()
+_resident: dict[tuple[str, str, str | None, str, bool], LoadedModel] = {}  # at most one
+_farewell: list[threading.Timer] = []  # at most one
+
+
+@contextmanager
+def borrow_model(
+    ref: str | ModelRef, *, device: str | None = None, dtype: str = "float32", attentions: bool = False
+) -> Iterator[LoadedModel]:
+    """The loaded model, for the length of the block; everybody else's models wait meanwhile.
+
+    Args:
+        ref, device, dtype, attentions: As in `models.load_model`.
+
+    Raises:
+        ModelError: If it cannot be loaded.
+        CancelledError: If the run is cancelled while it waits its turn.
+    """
+    from core.models.describing import fingerprint, tokenizer_fingerprint
+    from core.models.loading.model import load_model
+
+    identity = (fingerprint(ref), tokenizer_fingerprint(ref), device, dtype, attentions)
+    while not _turn.acquire(timeout=LOOK_UP_SECONDS):
+        tick(0.0, "waiting for another model to finish")
+    try:
+        _stop_farewell()
+        if identity not in _resident:
+            release_model()
+            tick(0.0, f"loading {ref}")
+            _resident[identity] = load_model(ref, device=device, dtype=dtype, attentions=attentions)
+        yield _resident[identity]
+    finally:
+        for loaded in list(_resident.values()):
+            if loaded.info.parameters > KEEP_PARAMETERS:
+                del loaded  # this name would keep it alive
+                release_model()
+            else:
+                _start_farewell()
+        _turn.release()
+
+
+def release_model() -> None:
+    """Let the resident model go now, if there is one and nobody is using it."""
+    if not _turn.acquire(blocking=False):
+        return
+    try:
+        large = any(loaded.info.parameters > SMALL_PARAMETERS for loaded in _resident.values())
+        _resident.clear()
+        if large:
+            gc.collect()  # modules refer to each other in circles
+    finally:
+        _turn.release()
+
+
+def _start_farewell() -> None:
+    timer = threading.Timer(KEEP_SECONDS, release_model)
+    timer.daemon = True
+    timer.start()
+    _farewell.append(timer)
+
+
+def _stop_farewell() -> None:
+    while _farewell:
+        _farewell.pop().cancel()

@@ -1,0 +1,173 @@
+"""From a reference to the loaded model and its tokenizer.
+
+A model is read under the policy of `checkpoints`:
+safetensors first, `.bin` only as plain tensors, no code from a model ever, and weights that are missing are an error,
+because transformers would fill them with random numbers and say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import core.models.files.checkpoints as checkpoints
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.describing import RANDOM_SEED, ModelInfo, Restoring, describe, how_to_restore, locate, too_large
+from core.models.loading.construction import MAKING_A_MODEL, implied_numbers, import_transformers, maker, seeded
+from core.models.loading.tokenizers import Tokenizer, open_tokenizer
+from core.models.loading.tokenizing import first_line
+from core.models.references import ModelRef, parse_ref
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+DTYPES = ("float32", "bfloat16")
+UNEXPLAINED = 4  # a configuration may ask for so many times what its weights hold: a pooler, two bytes a number
+EXPECTED_MISSING = re.compile(r"(^|\.)(pooler|embed_positions|position_ids)(\.|$)")  # unused or computed, never learned
+HEADS = (
+    *("ForMaskedLM", "ForPreTraining", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration"),
+    *("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"),
+)
+
+
+@dataclass
+class LoadedModel:
+    """A model ready to run: in evaluation mode, without gradients, on its device."""
+
+    info: ModelInfo
+    model: PreTrainedModel
+    tokenizer: Tokenizer
+    device: str
+
+
+def choose_device() -> str:
+    """ "cuda" where there is one, else "mps", else "cpu"."""
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def load_model(
+    ref: str | ModelRef, *, device: str | None = None, attentions: bool = False, dtype: str = "float32"
+) -> LoadedModel:
+    """The model without its head, and its tokenizer.
+
+    Args:
+        device: "cpu", "cuda", "mps"; None chooses.
+        attentions: Whether attention probabilities will be asked for (eager attention, slower).
+        dtype: "float32" or "bfloat16".
+
+    Raises:
+        ModelError: If it cannot be found, read or trusted, or lacks weights other than an unused pooler.
+    """
+    return _load(parse_ref(ref), import_transformers().AutoModel, device, attentions, dtype, EXPECTED_MISSING)
+
+
+def load_with_head(
+    ref: str | ModelRef, *, device: str | None = None, attentions: bool = False, dtype: str = "float32"
+) -> LoadedModel:
+    """The whole task model that the configuration names, head included: for filling masks and for stitching.
+
+    Raises:
+        ModelError: As `load_model`; also if the configuration names no task model or weights of its head are missing.
+    """
+    transformers = import_transformers()
+    name = describe(ref).architecture
+    if not name.endswith(HEADS) or not hasattr(transformers, name):
+        raise ModelError(
+            f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of {', '.join(HEADS)}."
+        )
+    return _load(parse_ref(ref), getattr(transformers, name), device, attentions, dtype, EXPECTED_MISSING)
+
+
+def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
+    """The model's tokenizer; an included model's runs here, every other in a process of its own.
+
+    Args:
+        beside: Models that read the same subwords; its longest text is what all of them read.
+
+    Raises:
+        ModelError: If it cannot be read, is not a fast one, or takes too much memory or time.
+    """
+    ref = parse_ref(ref)
+    folder = locate(ref)
+    with Restoring(ref):
+        config = checkpoints.read_config(folder)
+    configs = [config, *(checkpoints.read_config(locate(model)) for model in beside)]
+    return open_tokenizer(ref, folder, min(map(checkpoints.longest_input, configs)))
+
+
+def _load(
+    ref: ModelRef, factory: Any, device: str | None, attentions: bool, dtype: str, expected: re.Pattern[str]
+) -> LoadedModel:
+    import torch
+
+    configs = import_transformers().AutoConfig
+
+    if dtype not in DTYPES:
+        raise ModelError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
+    info = describe(ref)
+    folder = locate(ref)
+    tokenizer = load_tokenizer(ref)
+    number = getattr(torch, dtype)
+    options: dict[str, Any] = {"dtype": number, **({"attn_implementation": "eager"} if attentions else {})}
+    pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
+    try:
+        config = configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        _check_implied(ref, implied_numbers(factory, config), info.parameters)
+        with MAKING_A_MODEL:
+            if ref.random:
+                model = _draw(factory, config, options)
+            else:
+                model, report = factory.from_pretrained(
+                    folder, config=config, use_safetensors=not pickled, weights_only=True, trust_remote_code=False,
+                    local_files_only=True, output_loading_info=True, **options,
+                )  # fmt: skip
+                _check_complete(ref, report, expected)
+    except ModelError:
+        raise
+    except Exception as error:  # the library raises whatever its many loaders raise; each is this model's fault
+        raise _unreadable(ref, error) from error
+    model.requires_grad_(False)
+    chosen = device or choose_device()
+    return LoadedModel(info, model.eval().to(chosen), tokenizer, chosen)
+
+
+def _check_implied(ref: ModelRef, implied: int, held: int) -> None:
+    """Refuse a configuration that asks for more memory than this instance allows or its weights can explain."""
+    most = current_limits().max_parameters
+    if implied > most:
+        raise too_large(ref, implied, most)
+    if implied > UNEXPLAINED * held + 1_000_000:
+        raise ModelError(
+            f"The configuration of {ref} asks for {implied / 1e6:,.0f} million parameters, and its weights hold "
+            f"{held / 1e6:,.1f} million: they do not belong together; choose another."
+        )
+
+
+def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel:
+    """Fresh weights, the same for a configuration each time; drawn in float32 whatever they are used in."""
+    import torch
+
+    with seeded(RANDOM_SEED):
+        drawn = maker(factory)(config, **{**options, "dtype": torch.float32})
+    return cast("PreTrainedModel", drawn.to(options["dtype"]))
+
+
+def _check_complete(ref: ModelRef, report: dict[str, Any], expected: re.Pattern[str]) -> None:
+    missing = sorted(name for name in report["missing_keys"] if not expected.search(name))
+    misfits = sorted(str(entry) for entry in report.get("mismatched_keys", ()))
+    if missing or misfits:
+        what = f"lacks {len(missing)} weights ({', '.join(missing[:3])})" if missing else f"has misfits ({misfits[0]})"
+        raise ModelError(
+            f"{ref} {what}, which would be random numbers: choose a model whose weights fit its configuration."
+        )
+
+
+def _unreadable(ref: ModelRef, error: Exception) -> ModelError:
+    restore = how_to_restore(ref) or "get it again, or choose another"
+    return ModelError(f"The weights of {ref} cannot be loaded ({first_line(error)}): {restore}.")

@@ -1,0 +1,84 @@
+"""Models with a head that labels something: what the head labels, from the configuration alone, and the model itself.
+
+Three kinds of heads are known: one label per sentence, one label per word, and one dependency head per word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from core.errors import ModelError
+from core.models.describing import describe, locate
+from core.models.files.checkpoints import read_config
+from core.models.loading.model import load_tokenizer, load_with_head
+from core.models.loading.tokenizers import Tokenizer
+from core.models.references import parse_ref
+
+if TYPE_CHECKING:
+    from torch import nn
+
+HEAD_KEY = "palimpsest_head"  # as `core.models.loading.heads` has it, which needs torch
+Kind = Literal["sentence", "words", "arcs"]
+ENDINGS: dict[str, Kind] = {"ForSequenceClassification": "sentence", "ForTokenClassification": "words"}
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a model's head labels.
+
+    Attributes:
+        kind: "sentence" (one label each), "words" (one label per word) or "arcs" (one dependency head per word).
+        labels: Names of the classes in order; none for arcs.
+    """
+
+    kind: Kind
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TaskModel:
+    """A model with its head, on the processor, in evaluation mode and without gradients."""
+
+    ref: str
+    head: Head
+    model: nn.Module
+    tokenizer: Tokenizer
+
+
+def describe_head(ref: str) -> Head:
+    """What the model's head labels; reads the configuration alone.
+
+    Raises:
+        ModelError: If the model cannot be found, or has no head of the known kinds.
+    """
+    if parse_ref(ref).random:
+        raise ModelError(f"{ref} has no head that was trained for a task: choose a fine-tuned model.")
+    architecture = describe(ref).architecture  # under the policy of all models
+    config = read_config(locate(ref))
+    if config.get(HEAD_KEY) is not None:
+        return Head("arcs", ())
+    kind = next((kind for ending, kind in ENDINGS.items() if architecture.endswith(ending)), None)
+    if kind is None:
+        raise ModelError(
+            f"{ref} has no head that labels sentences or words ({architecture}): choose a model fine-tuned for that."
+        )
+    names = config.get("id2label")
+    if not isinstance(names, dict) or not names or not all(str(number) in names for number in range(len(names))):
+        return Head(kind, ("LABEL_0", "LABEL_1"))  # what transformers takes where nothing is said
+    return Head(kind, tuple(str(names[str(number)]) for number in range(len(names))))
+
+
+def load_task(ref: str) -> TaskModel:
+    """The model with its head and its tokenizer.
+
+    Raises:
+        ModelError: As `describe_head`, or if weights are missing.
+    """
+    head = describe_head(ref)
+    if head.kind != "arcs":
+        loaded = load_with_head(ref, device="cpu")
+        return TaskModel(ref, head, loaded.model, loaded.tokenizer)
+    from core.models.loading.heads import load_task_model
+
+    return TaskModel(ref, head, load_task_model(locate(ref)), load_tokenizer(ref))

@@ -1,0 +1,176 @@
+"""The one door to tokenizers: an included model's runs here, every other in a process of its own.
+
+The library that runs a `tokenizer.json` allocates what the file asks for and aborts the process that cannot give it:
+four normalizers that replace a letter by a hundred are enough. So the files of a stranger are read and run in a process
+of their own, and nothing but lists of numbers and words comes back. Both ways give the same; a tokenizer whose content
+the manifest of the included models describes is run without that process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import core.models.files.checkpoints as checkpoints
+from core.errors import ModelError
+from core.limits import current_limits
+from core.models.loading.tokenizing import read_tokenizer, replies
+from core.models.references import ModelRef
+from core.models.zoo import read_manifest
+from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
+
+MEMORY, MEMORY_SHARED = 2**31, 2**29  # bytes that a stranger's tokenizer may take
+SECONDS = 15.0  # of processor time, to read a tokenizer and cut the first text
+SECONDS_A_TEXT = 0.005
+SILENCE = 120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
+Words = Sequence[str]
+Ask = Callable[[dict[str, Any]], Iterator[Any]]
+
+
+class Encoding(NamedTuple):
+    """A text as a tokenizer cuts it; of a text longer than any model reads, as much as says so.
+
+    Attributes:
+        ids: Token ids, special tokens included.
+        words: Index of the word that each token belongs to; -1 for special tokens.
+        sides: 0 or 1, the text of a pair that each token belongs to; -1 for special tokens.
+        segments: Segment of each token; None where the tokenizer has none.
+        subwords: Tokens of the whole text.
+    """
+
+    ids: list[int]
+    words: list[int]
+    sides: list[int]
+    segments: list[int] | None
+    subwords: int
+
+
+class Tokenizer:
+    """A model's tokenizer, wherever it runs.
+
+    Args:
+        ask: Replies to a request, as `tokenizing.replies` gives them.
+        longest: Subwords that the model reads.
+
+    Attributes:
+        pad, cls, unk: Ids of these tokens; None where there is none.
+        longest: Subwords that a text may have, by the model and by the tokenizer.
+
+    Raises:
+        ModelError: If it cannot be read; every method raises it too, where the tokenizer fails or breaks its limits.
+    """
+
+    def __init__(self, ask: Ask, longest: int) -> None:
+        self._ask = ask
+        (settings,) = ask({"what": "settings"})
+        self.pad: int | None = settings["pad"]
+        self.cls: int | None = settings["cls"]
+        self.unk: int | None = settings["unk"]
+        self.longest = min(longest, settings["longest"])
+
+    @cached_property
+    def vocabulary(self) -> str:
+        """sha256 hex of its tokens and their ids."""
+        return str(*self._ask({"what": "vocabulary"}))
+
+    def encode(
+        self,
+        texts: Sequence[Words] | Sequence[str],
+        second: Sequence[Words] | None = None,
+        *,
+        longest: int | None = None,
+        spaced: bool = False,
+    ) -> list[Encoding]:
+        """Each text's subwords.
+
+        Args:
+            texts: Strings, or the words of each.
+            second: The texts that are joined to them, pair by pair.
+            longest: Subwords that a text is cut off at, special tokens kept; None cuts nothing off.
+            spaced: Whether a byte-level tokenizer sees a space before every word, the first included.
+        """
+        if not texts:
+            return []
+        split = not isinstance(texts[0], str)
+        sides = [[list(text) if split else text for text in side] for side in (texts, second) if side is not None]
+        request = {"what": "encodings", "sides": sides, "split": split, "longest": longest, "spaced": spaced}
+        return [Encoding(*row) for reply in self._ask(request) for row in reply]
+
+    def forms(self, sentences: Sequence[Words]) -> list[tuple[str, ...]]:
+        """Words as the model tells them apart: an uncased one reads The and the as one type."""
+        words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+        replies = self._ask({"what": "forms", "words": words})
+        forms = dict(zip(words, (form for reply in replies for form in reply), strict=True))
+        return [tuple(forms[word] for word in sentence) for sentence in sentences]
+
+
+class OutsideTokenizer:
+    """Asks a stranger's tokenizer, in a process that ends with this object.
+
+    Args:
+        folder: Of the model.
+        ref: What the model is called in sentences.
+    """
+
+    def __init__(self, folder: Path, ref: str) -> None:
+        self._folder, self._ref = str(folder.resolve()), ref
+        self._memory = MEMORY_SHARED if current_limits().shared else MEMORY
+        self._turn = threading.Lock()
+        self._process: Apart | None = None
+
+    def __call__(self, request: dict[str, Any]) -> Iterator[Any]:
+        """Replies to a request, all at once; see `tokenizing.replies`.
+
+        Raises:
+            ModelError: If the tokenizer cannot be read or used, or takes too much memory or time.
+            CancelledError: If the run is cancelled.
+        """
+        texts = len(request["sides"][0]) if "sides" in request else len(request.get("words", ()))
+        seconds = SECONDS + SECONDS_A_TEXT * texts
+        asked = request | {"folder": self._folder, "ref": self._ref}
+        note = f"cutting text for {self._ref}" if texts else f"reading the tokenizer of {self._ref}"
+        with self._turn:
+            if self._process is None or not self._process.alive:
+                self._process = Apart(
+                    "core.models.loading.tokenizing", self._memory, HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false"
+                )
+            try:
+                return iter(list(self._process.ask(asked, Patience(SILENCE, SILENCE + seconds, seconds), note)))
+            except RefusedError as error:
+                raise ModelError(str(error)) from None
+            except ApartTimeoutError:
+                raise ModelError(
+                    f"The tokenizer of {self._ref} takes longer than a tokenizer should ({seconds:.0f} s): choose "
+                    "another model."
+                ) from None
+            except ApartError:
+                raise ModelError(
+                    f"The tokenizer of {self._ref} crashed or took more memory than a tokenizer should "
+                    f"({self._memory // 2**20:,} MB): choose another model."
+                ) from None
+
+
+def open_tokenizer(ref: ModelRef, folder: Path, longest: int) -> Tokenizer:
+    """The tokenizer of a model's folder; the model reads `longest` subwords.
+
+    Raises:
+        ModelError: If it cannot be read, is not a fast one, or breaks its limits.
+    """
+    if is_included(ref, folder):
+        return Tokenizer(partial(replies, read_tokenizer(str(folder), str(ref))), longest)
+    return Tokenizer(OutsideTokenizer(folder, str(ref)), longest)
+
+
+def is_included(ref: ModelRef, folder: Path) -> bool:
+    """Whether every file that says how the model cuts text is the one that the manifest of the box describes."""
+    if ref.kind != "zoo":
+        return False
+    entries = [entry for entry in read_manifest() if entry.get("name") == ref.name]
+    files: dict[str, str] = entries[0].get("files", {}) if entries else {}
+    present = [name for name in checkpoints.TOKENIZER_FILES if (folder / name).is_file()]
+    return bool(files) and all(
+        files.get(name) == checkpoints.content_hash(folder / name) for name in (checkpoints.CONFIG, *present)
+    )

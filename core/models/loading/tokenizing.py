@@ -1,0 +1,144 @@
+"""What is asked of a tokenizer, answered by the transformers library: in this process or in one of its own.
+
+`core.models.loading.tokenizers` asks. A reply is what JSON can say, and its size is bounded whatever the tokenizer makes of a
+text: a stranger's tokenizer may turn a letter into a million subwords.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from core.errors import ModelError
+from core.models.files.checkpoints import MAX_SUBWORDS
+from core.models.loading.construction import import_transformers
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+TOGETHER = 256  # texts of one reply
+MOST_IDS = MAX_SUBWORDS + 1  # of a text; more would say no more than that it is too long
+LONGEST_FORM = 10_000  # characters of a word as the tokenizer normalises it
+Reply = Any
+_open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of its own
+
+
+def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
+    """The fast tokenizer of a model's folder.
+
+    Raises:
+        ModelError: If it cannot be read, is not a fast one, or leaves no room for text.
+    """
+    try:
+        reader = import_transformers().AutoTokenizer
+        tokenizer = reader.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    except MemoryError:
+        raise
+    except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read
+        raise ModelError(
+            f"The tokenizer of {ref} cannot be read ({first_line(error)}): save it again beside the model."
+        ) from error
+    if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
+        raise ModelError(f"The tokenizer of {ref} is not a fast one, so words cannot be found: save a tokenizer.json.")
+    added = tokenizer.num_special_tokens_to_add(pair=False)
+    if added >= MAX_SUBWORDS:
+        raise ModelError(
+            f"The tokenizer of {ref} adds {added:,} special tokens to every text, which leaves no room for the text: "
+            "choose another model."
+        )
+    return cast("PreTrainedTokenizerFast", tokenizer)
+
+
+def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iterator[Reply]:
+    """Replies to one request, in batches of texts where it has texts."""
+    if request["what"] == "settings":
+        yield _settings(tokenizer)
+    elif request["what"] == "vocabulary":
+        entries = sorted(tokenizer.get_vocab().items())
+        yield hashlib.sha256(json.dumps(entries).encode()).hexdigest()
+    elif request["what"] == "forms":
+        yield from (_forms(tokenizer, words) for words in _batches(request["words"]))
+    else:
+        space = " " if request["spaced"] and _needs_space(tokenizer) else ""
+        for parts in zip(*map(_batches, request["sides"]), strict=True):
+            yield _encodings(tokenizer, [_spaced(part, space) for part in parts], request)
+
+
+def answer(request: dict[str, Any]) -> Iterator[Reply]:
+    """Replies of a process of its own, which reads the tokenizer at its first request.
+
+    Raises:
+        ModelError: If the tokenizer cannot be read or used.
+    """
+    folder, ref = request["folder"], request["ref"]
+    sys.modules.setdefault("torch", cast(Any, None))  # never needed for text, and a second of every start
+    if folder not in _open:
+        _open[folder] = read_tokenizer(folder, ref)
+    try:
+        yield from replies(_open[folder], request)
+    except MemoryError:  # ends the process, which says enough
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"The tokenizer of {ref} cannot cut text ({first_line(error)}): save it again beside the model."
+        ) from error
+
+
+def first_line(error: Exception) -> str:
+    """What an exception of a library says, short enough for a sentence."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
+def _settings(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | None]:
+    longest = tokenizer.model_max_length
+    usable = isinstance(longest, int | float) and 0 < longest < MAX_SUBWORDS
+    ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("pad", "cls", "unk")}
+    return {**ids, "longest": int(longest) if usable else MAX_SUBWORDS}
+
+
+def _forms(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[str]:
+    normaliser = tokenizer.backend_tokenizer.normalizer
+    if normaliser is None:
+        return list(words)
+    return [normaliser.normalize_str(word)[:LONGEST_FORM] for word in words]
+
+
+def _encodings(tokenizer: PreTrainedTokenizerFast, sides: list[list[Any]], request: dict[str, Any]) -> list[list[Any]]:
+    """[ids, words, sides, segments, subwords] of each text: see `tokenizers.Encoding`."""
+    encoded = tokenizer(
+        *sides,
+        is_split_into_words=request["split"],
+        add_special_tokens=True,
+        truncation=request["longest"] is not None,
+        max_length=request["longest"],
+        return_attention_mask=False,
+    )
+    segments = encoded.get("token_type_ids")
+    made = []
+    for place, ids in enumerate(encoded["input_ids"]):
+        columns = (encoded.word_ids(place), encoded.sequence_ids(place))
+        words, which = ([-1 if at is None else at for at in column[:MOST_IDS]] for column in columns)
+        made.append([ids[:MOST_IDS], words, which, segments and segments[place][:MOST_IDS], len(ids)])
+    return made
+
+
+def _batches(texts: list[Any]) -> Iterator[list[Any]]:
+    for start in range(0, len(texts), TOGETHER):
+        yield texts[start : start + TOGETHER]
+
+
+def _spaced(texts: list[Any], space: str) -> list[Any]:
+    """Words with the space before each that the tokenizer knows a word's beginning by."""
+    return [[space + word if word else "" for word in words] for words in texts] if space else texts
+
+
+def _needs_space(tokenizer: PreTrainedTokenizerFast) -> bool:
+    """Whether this tokenizer marks the beginning of a word by the space before it, and does not add one itself."""
+    before = tokenizer.backend_tokenizer.pre_tokenizer
+    if before is None:
+        return False
+    alone, spaced = before.pre_tokenize_str("a"), before.pre_tokenize_str(" a")
+    return bool(spaced and spaced[0][0].startswith("Ġ") and not alone[0][0].startswith("Ġ"))

@@ -1,0 +1,1 @@
+"""Weight matrices: read one at a time from checkpoints and adapters, and their deltas."""

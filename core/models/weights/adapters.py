@@ -1,0 +1,206 @@
+"""Deltas of LoRA adapters from their factors: scaling * B A, cut to the base's matrices, nothing merged.
+
+A product of factors of rank r has rank r at most, known exactly: its singular values come from the factors, not from
+a matrix with rounding in it. Where the base stores a matrix (input, output), as GPT-2 does, PEFT transposes the
+product whatever `fan_in_fan_out` says; in (output, input) it is B A for every architecture. What an adapter does not
+target has a delta of exactly zero.
+
+Reference: Hu et al. 2022, ICLR. Deviations: embeddings, heads and whatever else is no matrix of a layer is left out,
+as it is for every fine-tune.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.models.files.adapters import AdapterConfig
+from core.models.weights.deltas import Delta, Pair, check_related
+from core.models.weights.families import Slot, find_slots, match_names
+from core.models.weights.tensors import Checkpoint
+
+FACTOR = re.compile(r"(?P<module>.+)\.lora_(?P<side>[AB])(?:\.(?P<adapter>[^.]+))?\.weight")
+WRAPPER = "base_model.model."
+LONGEST_NAME = 300  # characters of a tensor's name
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """An adapter whose factors are not read yet.
+
+    Attributes:
+        config: What its configuration says.
+        factors: Its tensors, a checkpoint without a configuration.
+    """
+
+    config: AdapterConfig
+    factors: Checkpoint
+
+
+@dataclass(frozen=True)
+class Target:
+    """One matrix that an adapter changes: its place, the names of its factors, what their product is scaled by."""
+
+    module: str
+    lower: str
+    upper: str
+    scaling: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class AdapterPair(Pair):
+    """A base and an adapter whose factors fit it; `tuned` holds the factors.
+
+    Attributes:
+        targets: What changes a tensor of the base, by its name.
+    """
+
+    targets: dict[str, Target]
+
+
+def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = ()) -> AdapterPair:
+    """Pair an adapter's factors with the base's matrices, from headers alone.
+
+    Args:
+        families: Keep these only; all when empty.
+
+    Raises:
+        ModelError: If the factors are not those of this base's matrices, one of a pair is missing, a rank is not that
+            of the configuration, the adapter holds a layer's matrix whole, or a family is not there.
+    """
+    ref, entries = adapter.factors.ref, adapter.factors.entries
+    ours = find_slots(base.model_type, base.entries, base.config)
+    modules, others = _modules(adapter)
+    own = match_names(base.model_type, [f"{module}.weight" for module in modules], base.config)
+    whole = match_names(base.model_type, others, base.config)
+    if whole:
+        name = next(iter(whole.values())).tensor
+        raise ModelError(f"{ref} holds {name} whole (modules_to_save), not as factors: merge it into its base.")
+    if not own:
+        raise ModelError(f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its base.")
+    targets: dict[str, Target] = {}
+    for key, place in own.items():
+        slot = next((slot for slot in ours if (slot.family, slot.layer) == key), None)
+        if slot is None:
+            raise ModelError(f"{ref} is no adapter of {base.ref}, which has no {key[0]} matrix in layer {key[1] + 1}.")
+        target = _target(adapter, place.tensor.removesuffix(".weight"), modules)
+        stored = base.entries[slot.tensor].shape
+        rows, columns = stored[::-1] if slot.transposed else stored
+        shapes = entries[target.upper].shape, entries[target.lower].shape
+        if shapes != ((rows, target.rank), (target.rank, columns)):
+            sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
+            text = f"{ref} has factors of {sizes} for {target.module}, {rows} x {columns} in {base.ref}"
+            raise ModelError(f"{text} with rank {target.rank}: it is damaged, or an adapter of another base.")
+        targets[slot.tensor] = target
+    unknown = sorted(set(families) - {slot.family for slot in ours})
+    if unknown:
+        known = ", ".join(dict.fromkeys(slot.family for slot in ours))
+        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {known}.")
+    slots = tuple((slot, slot) for slot in ours if not families or slot.family in families)
+    left_out = sorted({*modules} - {target.module for target in targets.values()})
+    return AdapterPair(base, adapter.factors, slots, _notices(base, adapter, targets, own, left_out, others), targets)
+
+
+def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delta]:
+    """The delta's matrices, one at a time, each with its factors; a fused tensor is read once for all it holds.
+
+    Args:
+        skip: Indices of matrices that are known already.
+
+    Raises:
+        ModelError: If a tensor cannot be read, or the first one is changed by more than a fine-tune's would be.
+    """
+    by_tensor: dict[str, list[tuple[int, Slot]]] = {}
+    for index, (slot, _) in enumerate(pair.slots):
+        if index not in skip:
+            by_tensor.setdefault(slot.tensor, []).append((index, slot))
+    first = not skip  # what is known already has passed the check
+    for tensor, slots in by_tensor.items():
+        base = pair.base.read(tensor).astype(np.float64)
+        factors = _read(pair, tensor)
+        for index, slot in slots:
+            weight = slot.cut(base)
+            rows, columns = weight.shape
+            left, right = (np.zeros((rows, 0)), np.zeros((columns, 0))) if factors is None else factors
+            left = slot.cut_rows(left) if factors is not None else left
+            change = left @ right.T
+            if first:
+                check_related(pair, weight, weight + change)
+                first = False
+            yield Delta(index, change, float(np.linalg.norm(weight)), 0.0, weight, (left, right))
+
+
+def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:
+    """The factors of one tensor of the base, the scaling in the first; None where the adapter leaves it alone."""
+    target = pair.targets.get(tensor)
+    if target is None:
+        return None
+    upper = pair.tuned.read(target.upper).astype(np.float64)
+    return target.scaling * upper, pair.tuned.read(target.lower).astype(np.float64).T
+
+
+def _modules(adapter: Adapter) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Names of factors by module and side, and the tensors that are no factors."""
+    modules: dict[str, dict[str, str]] = {}
+    others = []
+    for name in adapter.factors.entries:
+        hit = FACTOR.fullmatch(name) if len(name) <= LONGEST_NAME else None
+        if hit is None:
+            others.append(name)
+            continue
+        sides = modules.setdefault(hit["module"].removeprefix(WRAPPER), {})
+        if hit["side"] in sides:
+            raise ModelError(f"{adapter.factors.ref} holds two adapters in one file: save one of them alone.")
+        sides[hit["side"]] = name
+    return modules, others
+
+
+def _target(adapter: Adapter, module: str, modules: dict[str, dict[str, str]]) -> Target:
+    sides = modules[module]
+    if len(sides) != 2:
+        missing = "B" if "A" in sides else "A"
+        raise ModelError(f"{adapter.factors.ref} has no lora_{missing} for {module}: it is damaged, get it again.")
+    config = adapter.config
+    return Target(module, sides["A"], sides["B"], config.scaling(module), config.rank_of(module))
+
+
+def _notices(
+    base: Checkpoint,
+    adapter: Adapter,
+    targets: dict[str, Target],
+    own: dict[tuple[str, int], Slot],
+    left_out: list[str],
+    others: list[str],
+) -> tuple[str, ...]:
+    ref, config = adapter.factors.ref, adapter.config
+    ranks = sorted({target.rank for target in targets.values()})
+    scales = sorted({target.scaling for target in targets.values()})
+    families = ", ".join(dict.fromkeys(family for family, _ in own))
+    notices = [
+        f"{ref} is a LoRA adapter of rank {_span(ranks)}, scaled by {_span(scales)}, of {families}: its change is the "
+        "product of its factors, and its other matrices are the base's."
+    ]
+    named = Path(config.base).name.lower()
+    if named and named != Path(base.ref.partition(":")[2].partition("@")[0]).name.lower():
+        notices.append(
+            f"{ref} says that it was trained on {config.base}, not on {base.ref}: factors alone cannot tell, so its "
+            "relative sizes hold only if these are the same weights."
+        )
+    if left_out or others:
+        whole = {name.removeprefix(WRAPPER).rpartition(".")[0] or name for name in others}
+        names = sorted({*left_out, *whole})
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        notices.append(f"{ref} also changes what is not compared here ({shown}).")
+    return tuple(notices)
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{values[0]:g}" if len(values) == 1 else f"{values[0]:g} to {values[-1]:g}"

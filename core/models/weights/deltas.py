@@ -1,0 +1,165 @@
+"""Weight deltas: fine-tuned minus base, matched by role and layer, one matrix at a time.
+
+What does not fit is said before anything is computed: another architecture, depth, width or vocabulary, or
+weights that are no fine-tune of this base. Two unrelated matrices of the same size differ by sqrt(2) times
+their norm; fine-tuning moves a matrix by a few hundredths of it, a small model trained hard by a few tenths.
+
+Reference: Ilharco et al. 2023, ICLR (task vectors). Deviations: matrices of attention and feed-forward only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.models.changes import apartness, shares_no_start
+from core.models.weights.families import Slot, find_slots
+from core.models.weights.tensors import ROUNDING, Checkpoint
+
+ADDED_WORDS = 1024  # a fine-tune may add tokens or pad its vocabulary; another tokenizer differs by more
+ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A base and a fine-tune whose matrices match.
+
+    Attributes:
+        base, tuned: The checkpoints.
+        slots: For each matrix, its place in the base and in the fine-tune.
+        notices: What a reader of the numbers must know.
+    """
+
+    base: Checkpoint
+    tuned: Checkpoint
+    slots: tuple[tuple[Slot, Slot], ...]
+    notices: tuple[str, ...]
+
+    def shape(self, index: int) -> tuple[int, int]:
+        """Rows and columns of a matrix."""
+        slot, _ = self.slots[index]
+        return slot.shape(self.base.entries[slot.tensor].shape)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """One matrix of the delta.
+
+    Attributes:
+        index: Its place in `Pair.slots`.
+        matrix: Fine-tuned minus base, shape (output, input), float64.
+        weight_norm: Frobenius norm of the base's matrix.
+        floor: Relative size of the rounding error of the coarser of the two files; 0 for a product of factors.
+        weight: The base's matrix, float64.
+        factors: Two matrices, shapes (output, rank) and (input, rank), whose product it is, where that is known.
+    """
+
+    index: int
+    matrix: Float[ndarray, "output input"]
+    weight_norm: float
+    floor: float
+    weight: Float[ndarray, "output input"]
+    factors: tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None = None
+
+
+def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> Pair:
+    """Pair the matrices of a base and a fine-tune, from their headers alone.
+
+    Args:
+        families: Keep these only; all when empty.
+
+    Raises:
+        ModelError: If type, depth, width or vocabulary differ, or a family is not there.
+    """
+    name = f"{tuned.ref} is not a fine-tune of {base.ref}"
+    if base.model_type != tuned.model_type:
+        raise ModelError(f"{name}: one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}.")
+    ours = {(slot.family, slot.layer): slot for slot in find_slots(base.model_type, base.entries, base.config)}
+    theirs = {(slot.family, slot.layer): slot for slot in find_slots(tuned.model_type, tuned.entries, tuned.config)}
+    depth, other = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
+    if depth != other:
+        raise ModelError(f"{name}: it has {other} layers, the base {depth}.")
+    if set(ours) != set(theirs):
+        family, layer = min(set(ours) ^ set(theirs))
+        raise ModelError(f"{name}: only one of them has a {family} matrix in layer {layer}.")
+    for key, slot in ours.items():
+        mine, its = base.entries[slot.tensor].shape, tuned.entries[theirs[key].tensor].shape
+        if len(mine) != 2:
+            raise ModelError(f"{base.ref}: {slot.tensor} is no matrix ({_size(mine)}); the file is damaged.")
+        if mine != its:
+            raise ModelError(f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}.")
+    notices = _check_vocabulary(base, tuned, name)
+    unknown = sorted(set(families) - {family for family, _ in ours})
+    if unknown:
+        known = ", ".join(dict.fromkeys(family for family, _ in ours))
+        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {known}.")
+    slots = tuple((slot, theirs[key]) for key, slot in ours.items() if not families or key[0] in families)
+    return Pair(base, tuned, slots, notices)
+
+
+def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
+    """The delta's matrices, one at a time; a fused tensor is read once for all it holds.
+
+    Args:
+        skip: Indices of matrices that are known already: what holds only these is not read.
+
+    Raises:
+        ModelError: If a tensor cannot be read, or the first one shows that the two models are unrelated.
+    """
+    place = {ours: index for index, (ours, _) in enumerate(pair.slots)}
+    by_tensor: dict[str, list[tuple[Slot, Slot]]] = {}
+    for ours, theirs in pair.slots:
+        if place[ours] in skip:
+            continue
+        by_tensor.setdefault(ours.tensor, []).append((ours, theirs))
+    first = not skip  # what is known already has passed the check
+    for tensor, slots in by_tensor.items():
+        base = pair.base.read(tensor).astype(np.float64)
+        tuned = pair.tuned.read(slots[0][1].tensor)
+        if first:
+            check_related(pair, base, tuned)
+            first = False
+        floor = _rounding(pair, *slots[0])
+        for ours, theirs in slots:
+            weight = ours.cut(base)
+            yield Delta(place[ours], theirs.cut(tuned) - weight, float(np.linalg.norm(weight)), floor, weight)
+
+
+def relative_delta(base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> float:
+    """Frobenius norm of the difference over that of the base; infinite where the base is zero and the other is not."""
+    size, change = float(np.linalg.norm(base)), float(np.linalg.norm(tuned - base))
+    return change / size if size else (np.inf if change else 0.0)
+
+
+def check_related(pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> None:
+    """Refuse what was not made of the base, a model or an adapter, by one matrix of both.
+
+    Raises:
+        ModelError: If they lie about as far apart as unrelated weights.
+    """
+    if shares_no_start(apartness(*(float((values**2).sum()) for values in (tuned - base, base, tuned)))):
+        change = relative_delta(base, tuned)
+        text = f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta {change:.2g}"
+        raise ModelError(f"{text} (unrelated weights: about 1.4). Choose the base that it started from.")
+
+
+def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[str, ...]:
+    ours, theirs = base.config.get("vocab_size"), tuned.config.get("vocab_size")
+    if not isinstance(ours, int) or not isinstance(theirs, int) or ours == theirs:
+        return ()
+    if abs(theirs - ours) > ADDED_WORDS:
+        raise ModelError(f"{name}: it has a vocabulary of {theirs:,}, the base of {ours:,}.")
+    return (f"{tuned.ref} has a vocabulary of {theirs:,}, its base of {ours:,}; embeddings are not compared.",)
+
+
+def _rounding(pair: Pair, ours: Slot, theirs: Slot) -> float:
+    return max(ROUNDING[pair.base.entries[ours.tensor].dtype], ROUNDING[pair.tuned.entries[theirs.tensor].dtype])
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return " x ".join(str(side) for side in shape)

@@ -1,0 +1,166 @@
+"""Which tensor of a checkpoint plays which role: query, key, value, output, feed-forward, by layer.
+
+`architectures` says which names mean what. Whatever stands before a name ("bert.", "model.", "transformer.") is
+ignored, so a model with and without a head match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+from core.models.weights.architectures import ARCHITECTURES
+
+ROLES = ("query", "key", "value", "output", "gate", "ff1", "ff2")
+PARTS = ("", "encoder", "decoder", "cross")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a fused tensor: one of several matrices that lie one under another.
+
+    Attributes:
+        place: Which of them, from 0.
+        sizes: Relative sizes of all of them.
+        groups: How many times the row of them is repeated, as where each attention head has its own three.
+    """
+
+    place: int
+    sizes: tuple[int, ...] = (1, 1, 1)
+    groups: int = 1
+
+    def cut(self, matrix: Float[ndarray, "row column"]) -> Float[ndarray, "part column"]:
+        """Its rows out of the whole tensor's.
+
+        Raises:
+            ModelError: If the rows cannot be so divided.
+        """
+        unit = self._unit(matrix.shape[0])
+        start = unit * sum(self.sizes[: self.place])
+        blocks = matrix.reshape(self.groups, -1, matrix.shape[1])
+        return blocks[:, start : start + unit * self.sizes[self.place]].reshape(-1, matrix.shape[1])
+
+    def count(self, rows: int) -> int:
+        """How many of so many rows are its own.
+
+        Raises:
+            ModelError: As `cut`.
+        """
+        return self.groups * self._unit(rows) * self.sizes[self.place]
+
+    def _unit(self, rows: int) -> int:
+        unit, rest = divmod(rows, self.groups * sum(self.sizes))
+        if rest:
+            raise ModelError(f"A fused tensor of {rows} rows does not hold {len(self.sizes)} matrices; it is damaged.")
+        return unit
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One matrix of one layer, and where in the checkpoint it lies.
+
+    Attributes:
+        family: Role, after its part in an encoder-decoder ("query", "decoder query", "cross query").
+        layer: From 0.
+        tensor: Name of the tensor that holds it.
+        transposed: Whether the file stores (input, output) instead of (output, input).
+        part: Which rows of a fused tensor it is, or None where it has a tensor of its own.
+    """
+
+    family: str
+    layer: int
+    tensor: str
+    transposed: bool = False
+    part: Part | None = None
+
+    def cut(self, tensor: Float[ndarray, "*shape"]) -> Float[ndarray, "output input"]:
+        """The slot's matrix out of its tensor: output dimensions in rows, input dimensions in columns."""
+        return self.cut_rows(tensor.T if self.transposed else tensor)
+
+    def cut_rows(self, matrix: Float[ndarray, "all column"]) -> Float[ndarray, "output column"]:
+        """The slot's rows of something that has a row for each output dimension of the tensor."""
+        return matrix if self.part is None else self.part.cut(matrix)
+
+    def shape(self, stored: tuple[int, ...]) -> tuple[int, int]:
+        """Rows and columns of the slot's matrix, from the shape of its tensor."""
+        rows, columns = stored[::-1] if self.transposed else stored
+        return (rows if self.part is None else self.part.count(rows)), columns
+
+
+def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None) -> tuple[Slot, ...]:
+    """The matrices of a checkpoint, ordered by family and layer.
+
+    Args:
+        model_type: From the checkpoint's config.
+        names: Names of its tensors.
+        config: The checkpoint's; some types need it to tell fused matrices apart.
+
+    Raises:
+        ModelError: If the type is not known, nothing matches, two tensors play one role, or a layer lacks a role.
+    """
+    found = match_names(model_type, names, config)
+    if not found:
+        raise ModelError(f"No tensor is named as in a {model_type}; the file does not hold the weights of one.")
+    _check_complete(found)
+    return tuple(sorted(found.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
+
+
+def match_names(
+    model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None
+) -> dict[tuple[str, int], Slot]:
+    """The matrices among some tensors, by family and layer; there may be none, and layers may lack some.
+
+    Raises:
+        ModelError: If the type is not known, or two tensors play one role.
+    """
+    if model_type not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
+        raise ModelError(f"Weight deltas are not known for model type {model_type!r}; known are {known}.")
+    architecture = ARCHITECTURES[model_type]
+    found: dict[tuple[str, int], Slot] = {}
+    roles: list[tuple[str, re.Pattern[str], Part | None]] = []
+    roles += [(family, _compile(name), None) for family, name in architecture.names.items()]
+    for fused in architecture.fused:
+        sizes, groups = fused.sizes(config or {})
+        pattern = _compile(fused.name)
+        roles += [(family, pattern, Part(place, sizes, groups)) for place, family in enumerate(fused.families)]
+    for name in names:
+        for family, pattern, part in roles:
+            if not (hit := pattern.search(name)):
+                continue
+            slot = Slot(family, int(hit.group(1)), name, architecture.transposed, part)
+            other = found.setdefault((family, slot.layer), slot)
+            if other is not slot:
+                text = f"{other.tensor} and {name} both look like the {family} matrix of layer {slot.layer}"
+                raise ModelError(f"{text}; a model with two towers cannot be compared as one.")
+    return found
+
+
+def family_order(family: str) -> tuple[int, int]:
+    """A sorting key: part by part (encoder, decoder, cross), roles in the order in which a layer uses them."""
+    part, _, role = family.rpartition(" ")
+    return PARTS.index(part), ROLES.index(role)
+
+
+def _compile(name: str) -> re.Pattern[str]:
+    # Dots in the templates are the names' own; the only other syntax is the optional suffix of T5's gated form.
+    return re.compile(r"(?:^|\.)" + name.replace(".", r"\.").replace("#", r"(\d+)") + r"\.weight$")
+
+
+def _check_complete(found: dict[tuple[str, int], Slot]) -> None:
+    layers: dict[str, set[int]] = {}
+    for family, layer in found:
+        layers.setdefault(family, set()).add(layer)
+    for part in PARTS:
+        families = {family: seen for family, seen in layers.items() if family.rpartition(" ")[0] == part}
+        depth = max((max(seen) for seen in families.values()), default=-1) + 1
+        for family, seen in families.items():
+            if len(seen) != depth:
+                missing = min(set(range(depth)) - seen)
+                raise ModelError(f"The file holds no {family} matrix for layer {missing}; it is incomplete.")

@@ -1,0 +1,88 @@
+"""Whether two models plausibly share a base: how far apart a few of their matrices lie, and how far unrelated ones do.
+
+Two matrices that have nothing to do with each other lie as far apart as their norms say, by Pythagoras; what one was
+made of lies much nearer. One matrix of each family, in the middle layer, is read.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.errors import ModelError
+from core.models.changes import shares_no_start
+from core.models.weights.adapters import AdapterPair, match_adapter, read_factors
+from core.models.weights.families import find_slots
+from core.models.weights.sources import open_adapter, open_model
+from core.runs.store import Value
+from core.runs.tasks import pure
+
+
+@pure("weights.relation")
+def measure_relation(base: str, other: str, base_identity: str, other_identity: str) -> Value:
+    """How far apart two models lie, and how far apart unrelated weights of their norms would.
+
+    Args:
+        base, other: References; `other` may be a LoRA adapter.
+        base_identity, other_identity: See `opening.identify`; part of the key.
+
+    Returns:
+        "distance" and "unrelated", both relative to the base's norm, NaN where nothing can be compared; "reason", ""
+        or why; "adapter"; "parameters" of the base, "types", "vocabularies" and "depths" of both.
+
+    Raises:
+        ModelError: If a model cannot be read.
+    """
+    ours, adapter = open_model(base, base_identity), open_adapter(other, other_identity)
+    theirs = ours if adapter is not None else open_model(other, other_identity)
+    value: Value = {
+        "distance": float("nan"), "unrelated": float("nan"), "reason": "", "adapter": adapter is not None,
+        "parameters": sum(int(np.prod(entry.shape)) for entry in ours.entries.values()),
+        "types": [ours.model_type, theirs.model_type],
+        "vocabularies": [int(found.config.get("vocab_size") or 0) for found in (ours, theirs)],
+    }  # fmt: skip
+    slots = [{(s.family, s.layer): s for s in find_slots(c.model_type, c.entries, c.config)} for c in (ours, theirs)]
+    depths = [1 + max(layer for _, layer in found) for found in slots]
+    shapes = [
+        {key: slot.shape(checkpoint.entries[slot.tensor].shape) for key, slot in found.items()}
+        for checkpoint, found in zip((ours, theirs), slots, strict=True)
+    ]
+    value |= {"depths": depths, "widest": max(min(shape) for shape in shapes[0].values())}
+    if adapter is not None:
+        return value | _change_of(match_adapter(ours, adapter), depths[0] // 2)
+    if ours.model_type != theirs.model_type:
+        return {**value, "reason": f"one is a {ours.model_type}, the other a {theirs.model_type}"}
+    if shapes[0] != shapes[1]:
+        return {**value, "reason": "their matrices are not of the same shapes"}
+    squares = np.zeros(3)
+    for key in [key for key in slots[0] if key[1] == depths[0] // 2]:
+        first, second = (
+            found[key].cut(checkpoint.read(found[key].tensor)).astype(np.float64)
+            for checkpoint, found in zip((ours, theirs), slots, strict=True)
+        )
+        squares += [float((part**2).sum()) for part in (second - first, first, second)]
+    if not squares[1]:
+        raise ModelError(f"The matrices of {base} are zero: nothing can be compared with it.")
+    value["distance"] = float(np.sqrt(squares[0] / squares[1]))
+    value["unrelated"] = float(np.sqrt((squares[1] + squares[2]) / squares[1]))
+    return value
+
+
+def _change_of(pair: AdapterPair, layer: int) -> Value:
+    """ "distance" and "unrelated" of a base and what an adapter makes of it, by the matrices of one layer."""
+    elsewhere = {index for index, (slot, _) in enumerate(pair.slots) if slot.layer != layer}
+    squares = np.zeros(3)
+    for delta in read_factors(pair, elsewhere):
+        parts = (delta.matrix, delta.weight, delta.weight + delta.matrix)
+        squares += [float((part**2).sum()) for part in parts]
+    moved, ours, theirs = squares / squares[1]
+    return {"distance": float(np.sqrt(moved)), "unrelated": float(np.sqrt(ours + theirs))}
+
+
+def is_related(value: Value) -> bool:
+    """Whether one may have been made of the other, as far as these distances tell."""
+    if value["adapter"] and np.isnan(value["distance"]):
+        return True  # stored before an adapter's change was measured
+    apart = float(value["distance"]) / float(value["unrelated"])
+    return apart == apart and not shares_no_start(apart)

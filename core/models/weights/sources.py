@@ -1,0 +1,156 @@
+"""From a model reference to a checkpoint whose tensors are read when asked for: box, folder, or hub.
+
+A hub model that was downloaded earlier is read from the disk; any other through range requests, so that only the
+matrices that are needed travel. What a model is known by is asked once, before anything is read; a hub model is then
+read at the commit in it, so that nothing of a newer commit is kept under an older one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from core.errors import ModelError
+from core.models import fingerprint, locate, parse_ref
+from core.models.files import adapters, checkpoints
+from core.models.hub import client as hub
+from core.models.hub import listing as hub_listing
+from core.models.hub.ranges import RangeFile
+from core.models.weights.adapters import Adapter
+from core.models.weights.tensors import (
+    INDEX,
+    Checkpoint,
+    LocalFile,
+    open_checkpoint,
+    open_folder,
+    read_index,
+    weight_files,
+)
+from core.runs.runner import tick
+from core.runs.store import identified
+
+
+def identify(ref: str) -> str:
+    """What a model's weights are known by, for a task's key: a content hash, or the hub's commit.
+
+    Raises:
+        ModelError: If the model cannot be found: nothing is stored of it or looked up.
+    """
+    parsed = parse_ref(ref)
+    if parsed.kind != "hub":
+        held = _adapter_folder(ref)
+        return adapters.adapter_fingerprint(held) if held else fingerprint(parsed)
+    try:
+        commit = hub_listing.look_up(parsed.name, parsed.revision).commit
+    except ModelError:
+        earlier = hub.earlier_download(parsed.name, parsed.revision or "main")
+        if earlier is None:
+            raise
+        commit = earlier.name  # offline: what was downloaded is what there is
+    return f"{parsed.name} {commit}"
+
+
+def identify_all(refs: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Identity by reference, of those that could be found; and of the others the reason."""
+    identities: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    distinct = list(dict.fromkeys(refs))
+    for place, ref in enumerate(distinct):
+        tick(place / len(distinct), ref)
+        try:
+            identities[ref] = identify(ref)
+        except ModelError as error:
+            reasons[ref] = str(error)
+    return identities, reasons
+
+
+def is_remote(ref: str, identity: str) -> bool:
+    """Whether its tensors come over the network.
+
+    Args:
+        ref: The reference.
+        identity: See `identify`.
+    """
+    parsed = parse_ref(ref)
+    return parsed.kind == "hub" and hub.earlier_download(parsed.name, _commit(identity)) is None
+
+
+def open_model(ref: str, identity: str) -> Checkpoint:
+    """A model's configuration and the places of its tensors.
+
+    Args:
+        ref: The reference.
+        identity: See `identify`. A hub model is read at the commit in it, whatever its name leads to by now.
+
+    Raises:
+        ModelError: If it cannot be found, read or trusted, or is a random control, which has no base.
+    """
+    parsed = parse_ref(ref)
+    if parsed.random:
+        raise ModelError(f"{ref} is drawn afresh: it has no weights of its own to compare. Name a trained model.")
+    if _adapter_folder(ref) is not None:
+        raise ModelError(f"{ref} is an adapter: it has a change and no weights of its own; ask for those of its base.")
+    if parsed.kind != "hub":
+        folder = locate(parsed)
+        return open_folder(ref, folder, checkpoints.read_config(folder))
+    earlier = hub.earlier_download(parsed.name, _commit(identity))
+    if earlier is not None:
+        return open_folder(ref, earlier, checkpoints.read_config(earlier))
+    return _open_remote(ref, parsed.name, _commit(identity))
+
+
+def open_adapter(ref: str, identity: str) -> Adapter | None:
+    """A LoRA adapter's configuration and the places of its factors; None where the reference is no adapter.
+
+    Args:
+        ref, identity: As for `open_model`.
+
+    Raises:
+        ModelError: If it is an adapter that cannot be found, read or used.
+    """
+    parsed = parse_ref(ref)
+    folder = _adapter_folder(ref)
+    if folder is not None:
+        config = adapters.read_adapter(folder)
+        return Adapter(config, open_checkpoint(ref, {}, [LocalFile(folder / adapters.ADAPTER_WEIGHTS)]))
+    if not is_remote(ref, identity):
+        return None
+    found = hub_listing.look_up(parsed.name, _commit(identity))
+    if not hub_listing.is_adapter(found.files):
+        return None
+    adapters.check_files(list(found.files), ref)
+    raw = hub_listing.read_small(parsed.name, found.commit, checkpoints.ADAPTER)
+    config = adapters.parse_adapter(raw, ref)
+    return Adapter(config, open_checkpoint(ref, {}, [RangeFile(parsed.name, found.commit, adapters.ADAPTER_WEIGHTS)]))
+
+
+def _commit(identity: str) -> str:
+    """The commit in the identity of a hub model."""
+    return identified(identity).rpartition(" ")[2]
+
+
+def _adapter_folder(ref: str) -> Path | None:
+    """The folder that a reference names, if it holds an adapter."""
+    parsed = parse_ref(ref)
+    if parsed.kind != "path" or parsed.random:
+        return None
+    folder = locate(parsed)
+    return folder if adapters.is_adapter(folder) else None
+
+
+def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
+    found = hub_listing.look_up(name, commit)
+    try:
+        config = json.loads(hub_listing.read_small(name, found.commit, checkpoints.CONFIG))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
+    checkpoints.check_config(config if isinstance(config, dict) else {}, name)
+    index = None
+    if INDEX in found.files:
+        index = read_index(ref, hub_listing.read_small(name, found.commit, INDEX))
+    files = weight_files(ref, list(found.files), index)
+    missing = [file for file in files if file not in found.files]
+    if missing:
+        raise ModelError(f"{ref} is incomplete on the hub: {missing[0]} is missing; choose another model.")
+    return open_checkpoint(ref, config, [RangeFile(name, found.commit, file) for file in files])

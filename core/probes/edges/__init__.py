@@ -1,0 +1,1 @@
+"""Edge probes: parts of speech, dependency labels and head distances by layer."""

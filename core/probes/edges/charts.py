@@ -1,0 +1,120 @@
+"""Charts of an edge-probing study: one panel a target, a curve a model by layer, rivals as grey rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from core.errors import SpecError
+from core.probes.edges.tables import ACCURACY, BITS, CONTROL, METRICS, REAL, SELECTIVITY, UNSEEN
+from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.results.drawing.axes import layer_plane, rule, span_of
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.description import lines_in_words
+from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT = 286
+NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
+VIEWS = {
+    ACCURACY: "Accuracy (%)",
+    UNSEEN: "Accuracy on words not in training (%)",
+    BITS: "Online code, bits per label",
+    SELECTIVITY: "Selectivity: accuracy less that on control labels (points)",
+}
+DASHES = {MAJORITY: [2, 3], LOOKUP: [6, 4], PLACES: [8, 3, 2, 3]}
+
+
+def edges_chart(result: Result, target: str, view: str = ACCURACY) -> alt.TopLevelMixin:
+    """One target by layer.
+
+    Args:
+        result: Of an edge-probing study.
+        target: "pos", "label" or "distance".
+        view: One of VIEWS.
+
+    Raises:
+        SpecError: If the result has no such numbers.
+    """
+    import pandas as pd
+
+    rows = _rows(result, target, view)
+    scored, rules = rows[rows["layer"].notna()], rows[rows["layer"].isna()]
+    control = scored[scored["labels"] == CONTROL]
+    scored = scored[scored["labels"] != CONTROL]
+    label, kind = VIEWS[view], _kind(view)
+    models = list(dict.fromkeys(scored["model"]))
+    names = short_names(dict.fromkeys(result.table["model"]))
+    colours, shapes = colours_of(models), shapes_of(models)
+    looks = {
+        names[ref]: Look(GREY, shapes[ref], (4, 3)) if ref.startswith("random:") else Look(colours[ref], shapes[ref])
+        for ref in models
+    }
+    parts = [scored]
+    if not control.empty:
+        blank = float("nan")
+        parts.append(control.assign(who=control["name"], name=control["name"] + ", control", low=blank, high=blank))
+        looks |= {
+            f"{name}, control": replace(look, dash=(2, 3), point=False, width=1.6)
+            for name, look in list(looks.items())
+            if (control["name"] == name).any()
+        }
+    drawn = pd.concat(parts)
+    ends = span_of(drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY)
+    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT)
+    for line in rules.itertuples():
+        parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
+        looks[str(line.model)] = Look(GREY, "circle", DASHES.get(str(line.model), (4, 4)), False, 1.5, band=False)
+    table = pd.concat(parts, ignore_index=True)
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
+        *(Tip("value", label, kind), Tip("low", "Band, 95 %", kind)),
+    )
+    what = NAMES[target].capitalize()
+    below = "bands: 95 %, sentences" if control.empty else "bands: 95 %; dotted: control labels"
+    words = lines_in_words(
+        table, what, x="layer", y="value", x_title="Layer", y_title=label, kind=kind, names=list(looks)
+    )
+    chart = curves(table, plane, looks, tips).properties(
+        width="container", height=plane.pixels, title=heading(what, below), description=words
+    )
+    return cast("alt.TopLevelMixin", chart)
+
+
+def _kind(view: str) -> Kind:
+    """How numbers of a view are written."""
+    return {BITS: "share", SELECTIVITY: "gain"}.get(view, "points")  # type: ignore[return-value]
+
+
+def drawable(result: Result, view: str) -> list[str]:
+    """Targets that the result has this view's numbers of."""
+    labels, metric = (SELECTIVITY, ACCURACY) if view == SELECTIVITY else (REAL, view)
+    rows = result.table[(result.table["labels"] == labels) & (result.table["metric"] == metric)]
+    there = set(rows.loc[rows["layer"].notna(), "probe"])
+    return [target for target in NAMES if target in there]
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    return {
+        f"{target}-{view}": edges_chart(result, target, view)
+        for view in (*METRICS, SELECTIVITY)
+        for target in drawable(result, view)
+    }
+
+
+def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
+    """A panel's rows, with the names that a reader sees."""
+    if target not in drawable(result, view):
+        raise SpecError(f"This result has no {view!r} of {target!r}; it has {', '.join(drawable(result, ACCURACY))}.")
+    table = result.table[result.table["probe"] == target]
+    wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
+    rows = table[table["labels"].isin(wanted) & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))]
+    return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))

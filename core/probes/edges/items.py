@@ -1,0 +1,151 @@
+"""What edge probes are asked: part of speech, dependency label, head distance; items and labels from trees with tags.
+
+- `pos`: the universal part of speech of a word, from its vector.
+- `label`: the universal dependency relation between two words that an edge joins, from the head's vector and the
+  dependent's, one after the other. Subtypes (`nsubj:pass`) count as their relation (`nsubj`).
+- `distance`: how many words to the left or right a word's head stands, in BUCKETS, from the word's vector alone. With
+  both vectors at hand the question would only be where the two words stand.
+
+Punctuation is no item, and an edge to it none either, as in the structural probes; the root has a distance of its
+own and no label.
+
+Reference: Tenney et al. 2019, ICLR, "What do you learn from context? Probing for sentence structure in contextualized
+word representations" (the edge-probing tasks part-of-speech and dependency labelling); Hewitt & Liang 2019, EMNLP
+(control labels). Deviations: spans are single words; the two vectors of an edge stand beside each other without a
+projection or a hidden layer, so that the classifier is linear; every layer is probed by itself and not in a mix;
+head distance is added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from core.errors import CorpusError
+from core.probes.trees.data import Treebank
+from core.text.corpora import Sentence
+
+TARGETS = {
+    "pos": "part of speech of a word",
+    "label": "dependency label of a head and its dependent",
+    "distance": "how far to the left or right a word's head stands",
+}
+BUCKETS = ("6 or more to the left", "3 to 5 to the left", "2 to the left", "1 to the left", "root",
+           "1 to the right", "2 to the right", "3 to 5 to the right", "6 or more to the right")  # fmt: skip
+_EDGES = (-5, -2, -1, 0, 1, 2, 3, 6)  # the least offset in each bucket but the first
+
+Words = tuple[tuple[str, ...], ...]
+Tags = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Items:
+    """What is asked of the sentences of a study, one entry an item, sentence by sentence.
+
+    Attributes:
+        sentence: Number of the sentence.
+        word: Place of the word in the sentence: the dependent, of an edge.
+        head: Place of its head; -1 where the head is no part of the question.
+        labels: The answer.
+    """
+
+    sentence: np.ndarray
+    word: np.ndarray
+    head: np.ndarray
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def tags_of(treebank: Treebank, target: str) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[str, ...]]:
+    """Tags that a target is made of, by words and heads of the sentence; "_" where the text has none.
+
+    Raises:
+        CorpusError: If the text has none at all.
+    """
+    if target == "distance":
+        return {(s.words, cast("tuple[int, ...]", s.heads)): () for s in treebank.corpus.sentences}
+    found = {(s.words, cast("tuple[int, ...]", s.heads)): _tags(s, target) for s in treebank.corpus.sentences}
+    if all(tag == "_" for tags in found.values() for tag in tags):
+        what = "part-of-speech tags (UPOS)" if target == "pos" else "dependency labels"
+        raise CorpusError(
+            f"{treebank.corpus.ref} has no {what}: let a parser draw them (heads parser), or leave {target} out."
+        )
+    return found
+
+
+def edge_items(
+    target: str, heads: Sequence[Sequence[int]], keep: Sequence[Sequence[bool]], tags: Sequence[Sequence[str]]
+) -> Items:
+    """Items and labels of sentences.
+
+    Args:
+        target: One of TARGETS.
+        heads: 1-based heads, 0 for the root.
+        keep: Which words are not punctuation.
+        tags: UPOS or dependency labels as the target needs; empty for distances. Words tagged "_" are left out.
+    """
+    rows: list[tuple[int, int, int, str]] = []
+    for number, (head, kept, tag) in enumerate(zip(heads, keep, tags, strict=True)):
+        for i, (up, counts) in enumerate(zip(head, kept, strict=True)):
+            if not counts:
+                continue
+            if target == "distance":
+                rows.append((number, i, -1, _bucket(i, up)))
+            elif target == "pos" and tag[i] != "_":
+                rows.append((number, i, -1, tag[i]))
+            elif target == "label" and tag[i] != "_" and up > 0 and kept[up - 1]:
+                rows.append((number, i, up - 1, tag[i].partition(":")[0]))
+    sentence, word, above, labels = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return Items(np.array(sentence, dtype=int), np.array(word, dtype=int), np.array(above, dtype=int), tuple(labels))
+
+
+def numbered(labels: Sequence[str], classes: Sequence[str]) -> Int[np.ndarray, " item"]:
+    """Number of each label among the classes; -1 for one that is none."""
+    places = {name: number for number, name in enumerate(classes)}
+    return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+
+
+def control_labels(
+    types: Sequence[str], shares: Sequence[float], target: str, seed: int, draw: int
+) -> Int[np.ndarray, " item"]:
+    """A random label for each word type, the same wherever the type stands, drawn by the real labels' shares.
+
+    Args:
+        types: Type of each item's word (of the dependent, of an edge), as the model tells types apart.
+        shares: Of the classes among the training items; they add up to 1.
+        target: Each target has draws of its own.
+        seed: Of the study.
+        draw: Another draw, another language.
+    """
+    limits = np.cumsum(shares)
+    known: dict[str, int] = {}
+    for word in types:
+        if word not in known:
+            text = f"{target}\0{seed}\0{draw}\0{word}".encode("utf8", "surrogatepass")
+            place = int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2**64
+            known[word] = min(int(np.searchsorted(limits, place, side="right")), len(limits) - 1)
+    return np.array([known[word] for word in types], dtype=np.int64)
+
+
+def unseen(types: Sequence[str], training: int) -> Bool[np.ndarray, " item"]:
+    """Which items' words are none of the words of the first `training` items."""
+    seen = set(types[:training])
+    return np.array([word not in seen for word in types], dtype=bool)
+
+
+def _bucket(word: int, head: int) -> str:
+    """The bucket of an offset: head's place less the word's."""
+    offset = head - 1 - word if head > 0 else 0
+    return BUCKETS[int(np.searchsorted(_EDGES, offset, side="right"))]
+
+
+def _tags(sentence: Sentence, target: str) -> tuple[str, ...]:
+    found = sentence.upos if target == "pos" else sentence.deprel
+    return ("_",) * len(sentence.words) if found is None else found

@@ -1,0 +1,95 @@
+"""What explains labels without a model: the commonest label, the words themselves, and where they stand.
+
+All three are coded in the same blocks as a model's probe (`codelength`), so that accuracies and lengths compare. The
+majority and the lookup are tables of counts: a label's probability in a context is its count there plus the
+probability that the next coarser context gives it, over the count of the context plus one; the coarsest is how often
+each label came, with one added to each. So a word never met falls back to the commonest label.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from core.probes.edges.items import Items
+
+FARTHEST = 24  # words from either end of the sentence that are told apart
+WIDEST = 12  # words between a head and its dependent that are told apart
+
+Contexts = list[tuple[Hashable, ...]]
+
+
+@dataclass
+class Counts:
+    """How often each label came in each context, so far.
+
+    Attributes:
+        classes: How many labels there are.
+        items: How many items have been counted.
+        tables: For each kind of context, coarse to fine, context -> counts of the labels.
+    """
+
+    classes: int
+    kinds: int
+    items: int = 0
+    overall: np.ndarray = field(init=False)
+    tables: list[dict[Hashable, np.ndarray]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.overall = np.zeros(self.classes)
+        self.tables = [defaultdict(lambda: np.zeros(self.classes)) for _ in range(self.kinds)]
+
+    def add(self, contexts: Contexts, labels: Int[np.ndarray, " item"], end: int) -> Counts:
+        """Count the items up to `end` that have not been counted."""
+        for item in range(self.items, end):
+            self.overall[labels[item]] += 1
+            for table, context in zip(self.tables, contexts[item], strict=True):
+                table[context][labels[item]] += 1
+        self.items = end
+        return self
+
+    def probabilities(self, contexts: Contexts) -> Float[np.ndarray, "item class"]:
+        """Of every label, for each of some items by its contexts."""
+        result = np.empty((len(contexts), self.classes))
+        coarsest = (self.overall + 1) / (self.overall.sum() + self.classes)
+        for row, own in enumerate(contexts):
+            chances = coarsest
+            for table, context in zip(self.tables, own, strict=True):
+                if context in table:
+                    counts = table[context]
+                    chances = (counts + chances) / (counts.sum() + 1)
+            result[row] = chances
+        return result
+
+
+def word_contexts(items: Items, words: Sequence[Sequence[str]]) -> Contexts:
+    """The words of each item, coarse to fine: in lower case, as written and, of an edge, with its head."""
+    found: Contexts = []
+    for number, word, head in zip(items.sentence, items.word, items.head, strict=True):
+        text = words[number][word]
+        own: tuple[Hashable, ...] = (text.casefold(), text)
+        found.append(own if head < 0 else (*own, (words[number][head].casefold(), text.casefold())))
+    return found
+
+
+def place_features(items: Items, lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "item one feature"]:
+    """Where an item's words stand, one feature for each place: from the left end, from the right, and from the head.
+
+    A linear classifier of these knows each word's place and, of an edge, its direction and length; nothing else.
+    """
+    size = lengths[items.sentence]
+    parts = [_one_hot(items.word, FARTHEST), _one_hot(size - 1 - items.word, FARTHEST)]
+    if (items.head >= 0).all() and len(items):
+        offset = np.clip(items.head - items.word, -WIDEST, WIDEST) + WIDEST
+        parts += [_one_hot(items.head, FARTHEST), _one_hot(size - 1 - items.head, FARTHEST)]
+        parts.append(_one_hot(offset, 2 * WIDEST))
+    return np.concatenate(parts, axis=1)[:, None]
+
+
+def _one_hot(places: np.ndarray, most: int) -> Float[np.ndarray, "item place"]:
+    marks: np.ndarray = np.eye(most + 1, dtype=np.float32)[np.minimum(places, most)]
+    return marks

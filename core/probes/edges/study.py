@@ -1,0 +1,178 @@
+"""The edge-probing study: are tags, labels and heads linearly there, in which layers, and how easily are they learned?
+
+prepare: the text is read, parsed and split as for the structural probes, the models asked for. plan: one task for each
+model and target, one for each target's rivals. collect: accuracy and online code length by layer with bands, control
+labels, differences from the base, margins over what explains the labels more plainly, a headline, a methods paragraph.
+
+References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP. Deviations: see
+`edge_items` (single words, linear, layer by layer) and `codelength` (blocks end with a sentence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import CorpusError
+from core.models import parse_ref
+from core.models.changes import changes_of
+from core.models.identity import identities
+from core.probes.edges import tables
+from core.probes.edges.charts import figures
+from core.probes.edges.items import TARGETS, edge_items, tags_of
+from core.probes.edges.spec import EdgeSpec
+from core.probes.edges.tables import CONTROL, REAL, Groups
+from core.probes.edges.tasks import probe_edges, score_rivals
+from core.probes.edges.text import CITATIONS, make_headline, make_methods, make_notices
+from core.probes.prices import edges_price as price
+from core.probes.trees.data import PARTS, Tree, Treebank
+from core.probes.trees.planning import TREEBANK, as_arguments, chosen_layers
+from core.probes.trees.planning import prepare as prepare_probes
+from core.results.export import Result, provenance
+from core.results.notices import start_notices
+from core.results.references import cite
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.store import Value
+
+Spec = EdgeSpec
+RIVALS = "rivals"
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
+
+
+def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read, parse and split the text, ask what the models are."""
+    return prepare_probes(spec.as_probes, texts)
+
+
+def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
+    """The tasks of a study, from what its first stage brought. A model that could not be found has none.
+
+    Raises:
+        CorpusError: If the text could not be read, is too small, or has nothing to ask of a target.
+        SpecError: If a model has no layer of a number that was asked for.
+    """
+    treebank: Treebank = ready.need(TREEBANK)
+    known = identities(ready)
+    tasks = []
+    for target in spec.targets:
+        common = _sentences(spec, treebank, target)
+        tasks.append(Task.of(f"rivals: {target}", score_rivals, role=(RIVALS, target), **common))
+        for model in spec.probed:
+            if model not in known:
+                continue
+            # What is added untrained needs no control of its own: nothing is claimed of it.
+            controls = spec.controls if model in spec.models else 0
+            tasks.append(
+                Task.of(
+                    f"{target}: {model}", probe_edges, role=(model, target), group=model, penalty=spec.penalty,
+                    controls=controls, seed=spec.seed, layers=chosen_layers(spec.as_probes, known[model]),
+                    model=model, model_identity=known[model].content, **common,
+                )
+            )  # fmt: skip
+    return tasks
+
+
+def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Tables, headline, notices and methods from the tasks' outputs.
+
+    Returns:
+        A result with the tables `edges` (SCORES of `edge_tables`; accuracy and unseen in percent, bits a label),
+        `codes` (whole code lengths), `differences` and `edge_margins`.
+    """
+    treebank: Treebank = ready.values[TREEBANK]
+    values = outputs.values
+    models = [ref for ref in spec.probed if any((ref, target) in values for target in spec.targets)]
+    frames: dict[str, list[pd.DataFrame]] = {"edges": [], "codes": [], "differences": [], "edge_margins": []}
+    for target in spec.targets:
+        own = {ref: values[ref, target] for ref in models if (ref, target) in values}
+        _add_target(spec, target, own, values.get((RIVALS, target)), frames)
+    found = {
+        "edges": tables.as_table(frames["edges"], tables.SCORES),
+        "codes": tables.as_table(frames["codes"], tables.CODES),
+        "differences": tables.as_table(frames["differences"], tables.DIFFERENCES),
+        "edge_margins": tables.as_table(frames["edge_margins"], tables.MARGINS),
+    }
+    starts = start_notices(spec.models[0], changes_of(ready))
+    said = (*treebank.notices, *(str(note) for value in values.values() for note in np.asarray(value["notices"])))
+    return Result(
+        study="probe edges",
+        spec=spec.plain(),
+        headline=make_headline(found, spec),
+        tables=found,
+        notices=tuple(dict.fromkeys((*starts, *make_notices(found, spec), *said))),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(models), treebank.corpus),
+        methods=f"{make_methods(spec, treebank)} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+def run_study(spec: EdgeSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
+
+
+def _add_target(
+    spec: EdgeSpec, target: str, own: Mapping[str, Value], rivals: Value | None, frames: dict[str, list[pd.DataFrame]]
+) -> None:
+    """Rows of one target for every table."""
+    first = next(iter(own.values()), rivals)
+    if first is None:
+        return
+    sample = tables.samples(first, spec.draws, spec.seed)
+    groups = {ref: tables.groups_of(value, sample) for ref, value in own.items()}
+    for ref, value in own.items():
+        frames["edges"] += tables.score_rows(ref, target, REAL, groups[ref], sample)
+        frames["codes"] += tables.code_rows(ref, target, value)
+        if np.asarray(value["bits"]).shape[1] > 1:
+            control = tables.groups_of(value, sample, control=True)
+            frames["edges"] += tables.score_rows(ref, target, CONTROL, control, sample)
+            frames["edges"] += tables.selectivity_rows(ref, target, groups[ref], control, sample)
+    others: dict[str, Groups] = {ref: found for ref, found in groups.items() if parse_ref(ref).random}
+    if rivals is not None:
+        plain = tables.split_rivals(tables.groups_of(rivals, sample))
+        for name, found in plain.items():
+            frames["edges"] += tables.score_rows(name, target, REAL, found, sample, layered=False)
+        frames["codes"] += tables.code_rows("", target, rivals, layered=False)
+        others = plain | others
+    trained = {ref: found for ref, found in groups.items() if ref not in others}
+    frames["differences"] += tables.difference_rows(groups, spec.models[0], target, sample)
+    frames["edge_margins"] += tables.margin_rows(trained, others, target, sample)
+
+
+def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
+    """A target's sentences as the tasks' arguments; training sentences in the order in which they are coded.
+
+    Raises:
+        CorpusError: If a part has nothing to ask, or every answer would be the same.
+    """
+    tags = tags_of(treebank, target)
+    order = np.random.default_rng(spec.seed).permutation(len(treebank.parts["train"]))
+    trees: dict[str, list[Tree]] = {part: list(treebank.parts[part]) for part in PARTS}
+    trees["train"] = [trees["train"][place] for place in order]
+    for part, rows in trees.items():
+        asked = edge_items(
+            target, [tree.heads for tree in rows], [tree.keep for tree in rows],
+            [tags[tree.words, tree.heads] for tree in rows],
+        )  # fmt: skip
+        if len(set(asked.labels)) < (2 if part == "train" else 1):
+            raise CorpusError(
+                f"The {part} sentences of {treebank.corpus.ref} give too few labels for {target} "
+                f"({TARGETS[target]}): use more text, or leave {target} out."
+            )
+    every = [tree for rows in trees.values() for tree in rows]
+    sizes = tuple(len(rows) for rows in trees.values())
+    return {
+        **as_arguments(every), "target": target, "sizes": sizes,
+        "tags": tuple(tags[tree.words, tree.heads] for tree in every),
+    }  # fmt: skip

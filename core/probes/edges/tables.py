@@ -1,0 +1,184 @@
+"""Tidy tables of an edge-probing study, every number with its band.
+
+Scores are resampled over test sentences, code lengths over the training sentences that were coded: without coding
+them anew, so a code's band says how much its length hangs on single sentences, not on their order. Differences and
+margins are taken on the same resamples. Draws of control labels enter as in `tables.summary`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
+from core.probes.structural.scores import ratio
+from core.probes.trees.tables import Group, Sample, draw_sample, summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.store import Value
+
+SCORES = ("model", "layer", "probe", "labels", "metric", "value", "low", "high", "dev", "probes", "sd")
+CODES = ("model", "layer", "probe", "labels", "kilobits", "uniform_kilobits", "compression")
+DIFFERENCES = ("model", "base", "layer", "probe", "metric", "difference", "low", "high")
+MARGINS = ("model", "layer", "probe", "metric", "rival", "rival_layer", "rival_value", "margin", "low", "high")
+ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
+REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"
+RIVALS = (MAJORITY, LOOKUP, PLACES)
+Groups = dict[str, Group]
+
+
+def samples(value: Value, draws: int, seed: int) -> dict[str, Sample]:
+    """Resamples of the sentences that each metric is taken over, the same for every row of a target."""
+    test = draw_sample(np.asarray(value["items"]), draws, seed)
+    return {ACCURACY: test, UNSEEN: test, BITS: draw_sample(np.asarray(value["coded"]), draws, seed)}
+
+
+def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False) -> Groups:
+    """Scores by metric: accuracies in percent, code lengths in bits a label.
+
+    Args:
+        value: Output of a task.
+        sample: Of `samples`.
+        control: Those on control labels, a column a draw, instead of the real ones.
+    """
+    sets = slice(1, None) if control else slice(0, 1)
+    wholes = {ACCURACY: "items", UNSEEN: "unseen", BITS: "coded"}
+    parts = {ACCURACY: "correct", UNSEEN: "unseen_correct", BITS: "bits"}
+    layers = tuple(int(layer) for layer in np.asarray(value["layers"]))
+    found = {}
+    for metric in METRICS:
+        scale = 1.0 if metric == BITS else 100.0
+        above = np.asarray(value[parts[metric]], dtype=np.float64)[:, sets]
+        below = np.broadcast_to(np.asarray(value[wholes[metric]], dtype=np.float64), above.shape)
+        points = scale * ratio(above, below)
+        resampled = scale * ratio(above, below, sample[metric].weights)
+        dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
+        found[metric] = Group(layers, layers, points, resampled.reshape(-1, *points.shape), dev)
+    return found
+
+
+def split_rivals(groups: Groups) -> dict[str, Groups]:
+    """The rivals of a target, each as one row."""
+    return {name: {m: group.only([row]) for m, group in groups.items()} for row, name in enumerate(RIVALS)}
+
+
+def score_rows(
+    model: str, probe: str, labels: str, groups: Groups, sample: Mapping[str, Sample], layered: bool = True
+) -> list[pd.DataFrame]:
+    """Rows of SCORES for one model, or for a rival, whose rows have no layer."""
+    import pandas as pd
+
+    frames = []
+    for metric, group in groups.items():
+        draws = group.points.shape[1]
+        columns = {
+            "model": model, "layer": group.layers if layered else None, "probe": probe, "labels": labels,
+            "metric": metric, **summary(sample[metric], (1, group)),
+            "dev": group.dev if metric == ACCURACY else np.nan, "probes": draws,
+            "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan,
+        }  # fmt: skip
+        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
+    return frames
+
+
+def selectivity_rows(
+    model: str, probe: str, real: Groups, control: Groups, sample: Mapping[str, Sample]
+) -> list[pd.DataFrame]:
+    """Real accuracy less that on control labels; bits of the control code less those of the real one."""
+    import pandas as pd
+
+    frames = []
+    for metric in (ACCURACY, BITS):
+        sign = -1 if metric == BITS else 1
+        other = control[metric]
+        columns = {
+            "model": model, "layer": real[metric].layers, "probe": probe, "labels": SELECTIVITY, "metric": metric,
+            **summary(sample[metric], (sign, real[metric]), (-sign, other)), "dev": np.nan,
+            "probes": other.points.shape[1],
+            "sd": other.points.std(axis=1, ddof=1) if other.points.shape[1] > 1 else np.nan,
+        }  # fmt: skip
+        frames.append(pd.DataFrame(columns, index=range(len(other.points))))
+    return frames
+
+
+def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> list[pd.DataFrame]:
+    """Rows of CODES: whole lengths, beside that of the uniform code of as many labels."""
+    import pandas as pd
+
+    bits = np.asarray(value["bits"], dtype=np.float64).sum(axis=-1)
+    uniform = float(np.sum(value["coded"])) * np.log2(len(np.asarray(value["classes"])))
+    kinds = [(REAL, bits[:, 0])] + ([(CONTROL, bits[:, 1:].mean(axis=1))] if bits.shape[1] > 1 else [])
+    frames = []
+    for labels, total in kinds:
+        rows = range(len(total)) if layered else range(len(RIVALS))
+        columns = {
+            "model": model if layered else list(RIVALS), "layer": np.asarray(value["layers"]) if layered else None,
+            "probe": probe, "labels": labels, "kilobits": total / 1000, "uniform_kilobits": uniform / 1000,
+            "compression": uniform / np.maximum(total, 1e-9),
+        }  # fmt: skip
+        frames.append(pd.DataFrame(columns, index=rows))
+    return frames
+
+
+def difference_rows(
+    models: Mapping[str, Groups], base: str, probe: str, sample: Mapping[str, Sample]
+) -> list[pd.DataFrame]:
+    """Every model less the base in each layer that both have."""
+    import pandas as pd
+
+    frames = []
+    for model, own in models.items():
+        if model == base or base not in models:
+            continue
+        for metric, group in own.items():
+            other = models[base][metric]
+            shared = [layer for layer in group.layers if layer in other.layers]
+            found = summary(sample[metric], (1, group.only(shared)), (-1, other.only(shared)))
+            columns = {"model": model, "base": base, "layer": shared, "probe": probe, "metric": metric}
+            frames.append(pd.DataFrame(columns | {"difference": found.pop("value")} | found))
+    return frames
+
+
+def margin_rows(
+    models: Mapping[str, Groups], rivals: Mapping[str, Groups], probe: str, sample: Mapping[str, Sample]
+) -> list[pd.DataFrame]:
+    """Every model less what explains the labels more plainly; an untrained model in its best layer on dev."""
+    import pandas as pd
+
+    frames = []
+    for model, own in models.items():
+        for rival, theirs in rivals.items():
+            place = int(np.nanargmax(theirs[ACCURACY].dev)) if np.isfinite(theirs[ACCURACY].dev).any() else 0
+            for metric, group in own.items():
+                best = theirs[metric].only([theirs[metric].layers[place]])
+                found = summary(sample[metric], (1, group), (-1, _repeated(best, len(group.layers))))
+                columns = {
+                    "model": model, "layer": group.layers, "probe": probe, "metric": metric, "rival": rival,
+                    "rival_layer": None if rival in RIVALS else best.layers[0],
+                    "rival_value": float(best.points.mean()), "margin": found.pop("value"),
+                }  # fmt: skip
+                frames.append(pd.DataFrame(columns | found))
+    return frames
+
+
+def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Frames one under another, with the columns' types also where there are no rows."""
+    import pandas as pd
+
+    filled = [frame for frame in frames if len(frame)]
+    table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
+    text, whole = {"model", "base", "probe", "labels", "metric", "rival"}, {"layer", "probes", "rival_layer"}
+    kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
+    return table[list(columns)].astype(kinds)
+
+
+def _repeated(group: Group, count: int) -> Group:
+    """One row, as often as another group has layers."""
+    return Group(
+        group.layers * count, group.ranks * count, group.points.repeat(count, axis=0),
+        group.resampled.repeat(count, axis=1), group.dev.repeat(count),
+    )  # fmt: skip

@@ -1,0 +1,226 @@
+"""The pure tasks of edge probing: one model's classifiers of one target, and what explains it without a model."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.models import describe, load_tokenizer
+from core.probes.edges.codelength import block_ends, online_code
+from core.probes.edges.items import Items, Tags, Words, control_labels, edge_items, numbered, unseen
+from core.probes.edges.rivals import Contexts, Counts, place_features, word_contexts
+from core.probes.trees.tasks import read_vectors
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LARGEST = 2**25  # bytes of features that are held at once; more layers come in turns
+PLACE_PENALTY = 1.0  # of the classifier of places, whose features are 0 or 1
+MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
+
+Heads = tuple[tuple[int, ...], ...]
+Keep = tuple[tuple[bool, ...], ...]
+Sizes = tuple[int, int, int]
+
+
+@pure("probes.edges")
+def probe_edges(
+    model: str,
+    model_identity: str,
+    target: str,
+    words: Words,
+    heads: Heads,
+    keep: Keep,
+    tags: Tags,
+    sizes: Sizes,
+    layers: tuple[int, ...],
+    penalty: float,
+    controls: int,
+    seed: int,
+) -> Value:
+    """Fit a linear classifier to each layer, code the training labels online, score the other sentences.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        target: What is predicted, see `edge_items.TARGETS`.
+        words: Sentences: training, in the order in which their labels are coded, then development, then test.
+        heads: Their trees.
+        keep: Which words are not punctuation.
+        tags: Tags that the target is made of.
+        sizes: How many of the sentences are for training, development and test.
+        layers: Layers to probe.
+        penalty: Of the classifiers, see `classifier.fit_classifiers`; features have deviation 1.
+        controls: Draws of random labels for word types that are learned beside the real ones.
+        seed: Of those.
+
+    Returns:
+        `layers`; for real labels and then each draw of the control: `correct` and `unseen_correct` (layer, set, test
+        sentence), `dev` (layer, set) shares, `bits` (layer, set, training sentence); `items` and `unseen` (test
+        sentence,), `coded` (training sentence,), `classes`; `notices`.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    import torch
+
+    from core.probes.edges.classifier import standardised
+
+    items = edge_items(target, heads, keep, tags)
+    frame = _Frame(items, words, sizes)
+    read = load_tokenizer(model).forms(words)
+    types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
+    shares = np.bincount(frame.labels[: frame.training], minlength=len(frame.classes)) / frame.training
+    drawn = [control_labels(types, shares.tolist(), target, seed, draw) for draw in range(controls)]
+    labels = torch.from_numpy(np.stack([frame.labels, *drawn]))
+    starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in words])])
+    rows = starts[items.sentence] + items.word
+    pairs = bool(len(items)) and bool((items.head >= 0).all())
+    width = (describe(model).d_model * (2 if pairs else 1) + 1) * 4 * len(items)
+    together = max(1, LARGEST // width)
+    parts: list[Value] = []
+    notices: list[str] = []
+    for first in range(0, len(layers), together):
+        chosen = layers[first : first + together]
+        low, high = first / len(layers), (first + len(chosen)) / len(layers)
+        with span(low, low + 0.3 * (high - low)):
+            vectors, said = read_vectors(model, words, chosen)
+        notices += [notice for notice in said if notice not in notices]
+        wide = np.concatenate([vectors[starts[items.sentence] + items.head], vectors[rows]], 2) if pairs else None
+        features = standardised(vectors[rows] if wide is None else wide, frame.training)
+        del vectors, wide
+        with span(low + 0.3 * (high - low), high):
+            parts.append(_coded_and_scored(features, labels, penalty, frame))
+    found: Value = {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
+    return found | frame.counted() | {"layers": np.array(layers), "notices": notices}
+
+
+@pure("probes.edge_rivals")
+def score_rivals(target: str, words: Words, heads: Heads, keep: Keep, tags: Tags, sizes: Sizes) -> Value:
+    """Majority, lookup by word, and places alone, coded and scored like a model's classifiers.
+
+    Args: as in `probe_edges`.
+
+    Returns:
+        What `probe_edges` returns, without control; its three "layers" are MAJORITY, LOOKUP and PLACES.
+    """
+    import torch
+
+    items = edge_items(target, heads, keep, tags)
+    frame = _Frame(items, words, sizes)
+    contexts = word_contexts(items, words)
+    nothing: Contexts = [()] * len(items)
+    tables = [_counted(one, frame) for one in (nothing, contexts)]
+    tick(0.3, "places")
+    features = place_features(items, np.array([len(sentence) for sentence in words]))
+    constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
+    wide = torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
+    with span(0.3, 1.0):
+        places = _coded_and_scored(wide, torch.from_numpy(frame.labels[None]), PLACE_PENALTY, frame)
+    found: Value = {name: np.concatenate([np.asarray(part[name]) for part in (*tables, places)]) for name in places}
+    return found | frame.counted() | {"layers": np.arange(3), "notices": []}
+
+
+class _Frame:
+    """Items of a study in their three parts, and how what is found of them is summed by sentence."""
+
+    def __init__(self, items: Items, words: Words, sizes: Sizes) -> None:
+        self.ends = np.searchsorted(items.sentence, np.cumsum(sizes)).tolist()  # items in the parts, one after another
+        self.training = self.ends[0]
+        self.sizes = sizes
+        self.sentence = items.sentence
+        self.classes = sorted(set(items.labels[: self.training]))
+        self.labels = numbered(items.labels, self.classes)
+        plain = [words[number][word].casefold() for number, word in zip(items.sentence, items.word, strict=True)]
+        self.unseen = unseen(plain, self.training)
+        sentences = np.searchsorted(items.sentence, block_ends(sizes[0]), side="left").tolist()
+        self.blocks = [end for end in dict.fromkeys(sentences) if end]
+
+    def counted(self) -> Value:
+        """How many items there are, by sentence, and the labels' names."""
+        test = np.arange(self.ends[1], self.ends[2])
+        return {
+            "items": self.by_test_sentence(np.ones(len(test))),
+            "unseen": self.by_test_sentence(self.unseen[test]),
+            "coded": self.by_coded_sentence(np.ones(self.training)),
+            "classes": list(self.classes),
+        }
+
+    def by_test_sentence(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the items of each test sentence, (*set, sentence)."""
+        place = self.sentence[self.ends[1] : self.ends[2]] - sum(self.sizes[:2])
+        return _sums(values, place, self.sizes[2])
+
+    def by_coded_sentence(self, values: np.ndarray) -> np.ndarray:
+        """The same for training sentences."""
+        return _sums(values, self.sentence[: self.training], self.sizes[0])
+
+    def scored(self, right: np.ndarray, bits: np.ndarray) -> Value:
+        """What a task returns, from hits (layer, set, item) after the training items, and bits of these."""
+        dev = self.ends[1] - self.training
+        test, new = right[..., dev:], self.unseen[self.ends[1] :]
+        return {
+            "dev": right[..., :dev].mean(axis=-1).astype(np.float32),
+            "correct": self.by_test_sentence(test),
+            "unseen_correct": self.by_test_sentence(test & new),
+            "bits": self.by_coded_sentence(bits),
+        }
+
+
+def _coded_and_scored(features: Tensor, labels: Tensor, penalty: float, frame: _Frame) -> Value:
+    """Classifiers of each layer and label set: the online code of the training items, and hits after them."""
+    import torch
+
+    from core.probes.edges.classifier import fit_classifiers, log_probabilities
+
+    classes = len(frame.classes)
+    done = np.concatenate([[0], np.cumsum(frame.blocks)]) / max(1, sum(frame.blocks))
+
+    def fit(count: int, before: Tensor | None) -> Tensor:
+        number = frame.blocks.index(count)
+        with span(float(done[number]), float(done[number + 1])):
+            return fit_classifiers(
+                features[:, :count], labels[:, :count], classes, penalty, start=before, report=partial(tick, note="")
+            )
+
+    def code(weights: Tensor, start: int, end: int) -> np.ndarray:
+        found = log_probabilities(features[:, start:end], weights)
+        index = labels[None, :, start:end, None].expand(len(found), -1, -1, 1)
+        costs: np.ndarray = (-found.gather(3, index)[..., 0] / np.log(2.0)).numpy()
+        return costs
+
+    bits, weights = online_code(frame.blocks, classes, fit, code)
+    bits = np.broadcast_to(bits, (len(features), len(labels), bits.shape[-1]))
+    with torch.inference_mode():
+        guesses = torch.matmul(features[:, None, frame.training :], weights).argmax(dim=-1)
+    return frame.scored((guesses == labels[None, :, frame.training :]).numpy(), bits)
+
+
+def _counted(contexts: Contexts, frame: _Frame) -> Value:
+    """A table of counts in place of a classifier, as one layer and one label set."""
+
+    def fit(count: int, before: Counts | None) -> Counts:
+        kinds = len(contexts[0]) if contexts else 0
+        return (before or Counts(len(frame.classes), kinds)).add(contexts, frame.labels, count)
+
+    def code(counts: Counts, start: int, end: int) -> np.ndarray:
+        chances = counts.probabilities(contexts[start:end])
+        costs: np.ndarray = -np.log2(chances[np.arange(end - start), frame.labels[start:end]])
+        return costs
+
+    bits, counts = online_code(frame.blocks, len(frame.classes), fit, code)
+    guesses = counts.probabilities(contexts[frame.training :]).argmax(axis=1)
+    return frame.scored((guesses == frame.labels[frame.training :])[None, None], bits[None, None])
+
+
+def _sums(values: np.ndarray, place: np.ndarray, sentences: int) -> np.ndarray:
+    """Sums of the items of each sentence, (*set, sentence) float32; items stand sentence by sentence."""
+    starts = np.searchsorted(place, np.arange(sentences + 1))
+    totals = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1, dtype=np.float64)], axis=-1)
+    sums: np.ndarray = (totals[..., starts[1:]] - totals[..., starts[:-1]]).astype(np.float32)
+    return sums

@@ -1,1 +1,0 @@
-"""Experiments of the probe page: probes through training."""

@@ -1,0 +1,1 @@
+"""One sentence: its parse and the tree that a layer predicts."""

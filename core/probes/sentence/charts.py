@@ -1,0 +1,201 @@
+"""The drawing of one sentence: arcs of parse and prediction, depths under the words.
+
+Edges in both trees, in the parse alone and in the prediction alone differ in colour and in dash. Words stand as far
+apart as they are long, so none is cut off: the drawing is as wide as its sentence, and the page scrolls it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from core.errors import SpecError
+from core.probes.sentence.parts import AGREED, INVENTED, MISSED, dash, edge_fields, edge_tooltip, shown_words, status
+from core.probes.structural.predict import Edges, SentenceView
+from core.results.drawing.style import BLUE, GREY
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
+LETTER, GAP = 7.6, 18.0  # pixels a letter at 14 px, pixels between words
+STEP, WORDS_BAND, POINTS = 20.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
+TALLEST = 90.0  # pixels that the highest arc may rise: the drawing is to fit a screen
+DEPTH_HEIGHT = 60
+
+
+def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
+    """The parse as arcs above the words, the prediction below, depths as bars under both where there are any."""
+    import altair as alt
+
+    centres, width = _places(view.words)
+    above = _arcs(view, sorted(view.agreed + view.missed), centres, 1.0)
+    below = _arcs(view, sorted(view.agreed + view.invented), centres, -1.0)
+    top, bottom = (max([STEP, *(abs(row["y"]) - WORDS_BAND for row in rows)]) for rows in (above, below))
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[-bottom - WORDS_BAND - 16, top + WORDS_BAND + 16], nice=False), axis=None)
+    layers: list[Any] = []
+    if above or below:
+        layers += _arc_layers(alt, [*above, *below], x, y)
+    layers += [
+        alt.Chart(_words_frame(view, centres))
+        .mark_text(fontSize=14, baseline="middle")
+        .encode(
+            x=x,
+            y=y,
+            text="shown:N",
+            opacity=alt.condition("datum.kept", alt.value(1.0), alt.value(0.55)),
+            tooltip=_word_tooltip(alt, view),
+        ),
+        *_root_layers(alt, view, centres, x, y),
+    ]
+    found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    said = (
+        f"{' '.join(view.words)} Parse above the words, predicted tree below: {found} of {edges} edges agree, "
+        f"{len(view.invented)} are only predicted."
+    )
+    arcs = alt.layer(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
+    if view.depths is None:
+        return cast("alt.TopLevelMixin", arcs.properties(description=said).configure_view(stroke=None))
+    both = alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6, description=said)
+    return cast(
+        "alt.TopLevelMixin",
+        both.resolve_scale(color="independent", strokeDash="independent").configure_view(stroke=None),
+    )
+
+
+def arc_levels(edges: Edges) -> list[int]:
+    """Height of each arc in steps: one above every shorter arc that shares ground with it, so that none coincide.
+
+    Raises:
+        SpecError: For an edge from a word to itself.
+    """
+    levels = [0] * len(edges)
+    for place in sorted(range(len(edges)), key=lambda k: abs(edges[k][1] - edges[k][0])):
+        i, j = sorted(edges[place])
+        if i == j:
+            raise SpecError(f"Word {i + 1} has an arc to itself.")
+        under = [
+            level for level, (a, b) in zip(levels, edges, strict=True) if level and max(a, b) > i and min(a, b) < j
+        ]
+        levels[place] = 1 + max(under, default=0)
+    return levels
+
+
+def _places(words: tuple[str, ...]) -> tuple[list[float], float]:
+    """Centre of each word, and the width of them all, in pixels."""
+    centres, at = [], 24.0
+    for word in shown_words(words):
+        wide = sum(2.0 if ord(letter) > 0x2E7F else 1.0 for letter in word) * LETTER + GAP
+        centres.append(at + wide / 2)
+        at += max(wide, 30.0)
+    return centres, max(at + 24.0, 160.0)
+
+
+def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -> list[dict[str, Any]]:
+    """Points of half ellipses, one arc an edge; arcs that meet at a word end a little apart."""
+    rows = []
+    angles = np.linspace(np.pi, 0.0, POINTS)
+    agreed, levels = set(view.agreed), arc_levels(edges)
+    step = min(STEP, TALLEST / max(levels, default=1))
+    for number, ((i, j), level) in enumerate(zip(edges, levels, strict=True)):
+        status = AGREED if (i, j) in agreed else MISSED if sign > 0 else INVENTED
+        left, right = centres[i] + 4.0, centres[j] - 4.0
+        for place, angle in enumerate(angles):
+            rows.append(
+                {
+                    "arc": f"{'above' if sign > 0 else 'below'} {number}",
+                    "place": place,
+                    "x": (left + right) / 2 + (right - left) / 2 * float(np.cos(angle)),
+                    "y": sign * (WORDS_BAND / 2 + 2 + step * level * float(np.sin(angle)) ** 0.8),
+                    **edge_fields(view, i, j, status),
+                }
+            )
+    return rows
+
+
+def _arc_layers(alt: Any, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+    """The arcs, and the same ones broad and unseen, to be found by the pointer."""
+    import pandas as pd
+
+    chart = alt.Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
+    return [
+        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(color=status(alt), strokeDash=dash(alt)),
+        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip(alt)),
+    ]
+
+
+def _root_layers(alt: Any, view: SentenceView, centres: list[float], x: Any, y: Any) -> list[Any]:
+    """A triangle at each tree's root."""
+    import pandas as pd
+
+    marks = [
+        (view.heads, WORDS_BAND + 2, "triangle-down", "root of the parse"),
+        (view.predicted_heads, -WORDS_BAND - 2, "triangle-up", "predicted root"),
+    ]
+    if view.depths is None:
+        marks = marks[:1]  # without a depth probe the prediction has no root of its own
+    layers = []
+    for heads, height, shape, what in marks:
+        root = heads.index(0)
+        row = pd.DataFrame([{"x": centres[root], "y": height, "what": what, "word": view.words[root]}])
+        layers.append(
+            alt.Chart(row)
+            .mark_point(shape=shape, filled=True, size=70, color=GREY, opacity=1)
+            .encode(x=x, y=y, tooltip=[alt.Tooltip("what:N", title=" "), alt.Tooltip("word:N", title="Word")])
+        )
+    return layers
+
+
+def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {"x": centres, "y": 0.0, "word": view.words, "shown": shown_words(view.words), "kept": view.keep}
+    )
+    frame["depth"] = view.gold_depths
+    if view.depths is not None:
+        frame["predicted_depth"] = view.depths.astype(float)
+    return frame
+
+
+def _depths(alt: Any, view: SentenceView, centres: list[float], width: float) -> Any:
+    """Depth in the parse and predicted depth, two bars under each word."""
+    import pandas as pd
+
+    assert view.depths is not None
+    frame = _words_frame(view, centres)
+    parts = [
+        pd.DataFrame({"x": frame["x"] + shift, "depth": values, "word": view.words, "kind": kind})
+        for shift, values, kind in ((-5, view.gold_depths, "parse"), (5, view.depths.astype(float), "predicted"))
+    ]
+    colour = alt.Color(
+        "kind:N",
+        title="Depth",
+        scale=alt.Scale(domain=["parse", "predicted"], range=[PARSE_COLOUR, PROBE_COLOUR]),
+        legend=alt.Legend(orient="bottom", direction="horizontal", titleOrient="left"),
+    )
+    return (
+        alt.Chart(pd.concat(parts))
+        .mark_bar(size=9)
+        .encode(
+            x=alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None),
+            y=alt.Y("depth:Q", scale=alt.Scale(reverse=True), axis=None),
+            color=colour,
+            tooltip=[
+                alt.Tooltip("word:N", title="Word"),
+                alt.Tooltip("kind:N", title="Depth"),
+                alt.Tooltip("depth:Q", title=" ", format=".2f"),
+            ],
+        )
+        .properties(width=width, height=DEPTH_HEIGHT)
+    )
+
+
+def _word_tooltip(alt: Any, view: SentenceView) -> list[Any]:
+    fields = [alt.Tooltip("word:N", title="Word"), alt.Tooltip("depth:Q", title="Depth in the parse")]
+    if view.depths is not None:
+        fields.append(alt.Tooltip("predicted_depth:Q", title="Predicted depth", format=".2f"))
+    return fields

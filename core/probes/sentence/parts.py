@@ -1,0 +1,60 @@
+"""What the drawings of one sentence share: colours and dashes of edges, words as they are drawn, tooltips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.results.drawing.style import GREEN, ORANGE, PURPLE
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    from core.probes.structural.predict import SentenceView
+
+AGREED, MISSED, INVENTED = "in both trees", "only in the parse", "only predicted"
+STATUS_COLOURS = {AGREED: GREEN, MISSED: ORANGE, INVENTED: PURPLE}
+STATUS_DASHES = {AGREED: [1, 0], MISSED: [7, 4], INVENTED: [2, 3]}
+DOMAIN = list(STATUS_COLOURS)
+WIDEST_WORD = 28  # letters shown of a word
+
+
+def shown_words(words: tuple[str, ...]) -> list[str]:
+    """Words as they are drawn: very long ones end in an ellipsis, the tooltip has them whole."""
+    return [word if len(word) <= WIDEST_WORD else f"{word[: WIDEST_WORD - 1]}…" for word in words]
+
+
+def edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, Any]:
+    """Columns of an edge: its words, its status, how far apart they stand in both trees."""
+    return {
+        "edge": f"{view.words[i]} – {view.words[j]}",
+        "status": status,
+        "true": int(view.gold_distances[i, j]),
+        "predicted": float(view.distances[i, j]),
+        "told": text_of(float(view.distances[i, j])),
+    }
+
+
+def status(alt: Any) -> Any:
+    """The colour of an edge by what the trees say of it."""
+    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_COLOURS.values()))
+    return alt.Color("status:N", title=None, scale=scale, legend=edge_legend(alt))
+
+
+def dash(alt: Any) -> Any:
+    """Its dash, the same way."""
+    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_DASHES.values()))
+    return alt.StrokeDash("status:N", title=None, scale=scale, legend=edge_legend(alt))
+
+
+def edge_legend(alt: Any) -> Any:
+    """A legend of edges, above the drawing."""
+    return alt.Legend(orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
+
+
+def edge_tooltip(alt: Any) -> list[Any]:
+    """What pointing at an edge says."""
+    return [
+        alt.Tooltip("edge:N", title="Words"),
+        alt.Tooltip("status:N", title="Edge"),
+        alt.Tooltip("true:Q", title="Edges apart in the parse"),
+        alt.Tooltip("told:N", title="Predicted distance"),
+    ]

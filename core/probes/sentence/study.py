@@ -1,0 +1,202 @@
+"""Any sentence through trained probes: typed text in, the picture of a sentence out; and trees as CoNLL-U.
+
+Reference: https://universaldependencies.org/format.html for CoNLL-U. Deviations: predicted trees have no labels (_).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.errors import CorpusError, SpecError
+from core.probes.structural.positions import beside_positions
+from core.probes.structural.predict import SentenceView, view_sentence
+from core.probes.trees.data import Tree
+from core.probes.trees.result import ProbeResult
+from core.probes.trees.tasks import read_vectors
+from core.results.export import Result
+from core.runs.runner import Task, run
+from core.runs.tasks import pure
+from core.vectors.vocabulary import unknown_share, with_unknown_share
+
+SENTENCE = "sentence"  # role of the task that reads
+SENTENCE_SHOWN = "The keys that the old captain left on the kitchen table were gone before breakfast."  # at first
+LONGEST = 200  # words; beyond it neither arcs nor heatmaps can be read
+
+
+def read_text(text: str, pipeline: str = "box") -> list[Tree]:
+    """Cut typed text into sentences and parse them.
+
+    Raises:
+        CorpusError: If there is no word in it, or a sentence is too long to draw.
+        ModelError: If the parser is not there.
+    """
+    from core.text.conllu import Sentence, is_punctuation
+    from core.text.parsing import parse_sentences, tokenize_lines
+
+    line = "".join(character if character.isprintable() else " " for character in text)
+    sentences = tokenize_lines([line])[0]
+    if not sentences:
+        raise CorpusError("There is no word to draw: type a sentence.")
+    longest = max(map(len, sentences))
+    if longest > LONGEST:
+        raise CorpusError(
+            f"A sentence of {longest} words cannot be drawn so that it can be read: type up to {LONGEST}."
+        )
+    trees = []
+    for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True):
+        marks = is_punctuation(Sentence(words, parse.heads, upos=parse.upos, xpos=parse.xpos))
+        trees.append(Tree(words, parse.heads, tuple(bool(kept) for kept in ~marks)))
+    return trees
+
+
+@dataclass(frozen=True)
+class SentenceSpec:
+    """Which sentences are read by which model: typed text, or one sentence with its tree.
+
+    Attributes:
+        model: Reference.
+        layers: Layers whose vectors are wanted.
+        text: Typed text, to be cut and parsed; empty where a sentence is given.
+        pipeline: The parser of typed text.
+        words, heads, keep: One sentence as in `Tree`.
+    """
+
+    model: str
+    layers: tuple[int, ...]
+    text: str = ""
+    pipeline: str = "box"
+    words: tuple[str, ...] = ()
+    heads: tuple[int, ...] = ()
+    keep: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class SentencesRead(Result):
+    """Sentences with their trees, and a model's vectors of their words.
+
+    Attributes:
+        trees: The sentences.
+        vectors: (word, layer, d_model) of each, layers as they were asked for.
+    """
+
+    trees: tuple[Tree, ...] = ()
+    vectors: tuple[np.ndarray, ...] = ()
+
+
+def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
+    """Parse what was typed and put it through the model: in a run, since both may take seconds.
+
+    Args:
+        spec: The sentences.
+        options: For `core.runs.runner.run`.
+
+    Raises:
+        CorpusError: If there is no word, or a sentence is too long to draw or for the model.
+        ModelError: If the model or the parser is not there.
+    """
+    outputs = run([Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options)
+    trees, vectors, share = outputs.need(SENTENCE)
+    read = SentencesRead("sentence", asdict(spec), "", {}, trees=trees, vectors=vectors)
+    return with_unknown_share(read, (spec.model,), share, "sentence")
+
+
+@pure("probes.sentence")
+def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarray, ...], float]:
+    """Trees and vectors of a `SentenceSpec`, and the share of unknown words; raises as `run_sentences`."""
+    from core.vectors.activations import fitting
+
+    given = Tree(spec.words, spec.heads, spec.keep)
+    trees = read_text(spec.text, spec.pipeline) if not spec.words else [given]
+    words = [tree.words for tree in trees]
+    for tree, fits in zip(trees, fitting(spec.model, words), strict=True):
+        if not fits:
+            raise CorpusError(f"{spec.model} cannot read this sentence of {len(tree.words)} words whole: shorten it.")
+    vectors, _ = read_vectors(spec.model, words, spec.layers)
+    parts = np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1])
+    return tuple(trees), tuple(parts), unknown_share(spec.model, words)
+
+
+def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
+    """One sentence at one layer of a model, through the trained probes.
+
+    Args:
+        result: The study.
+        model: One of its models.
+        layer: One of that model's layers.
+        tree: The sentence.
+        vectors: Of its words, (word, layer, d_model), in the layers of the model's probes.
+
+    Raises:
+        SpecError: If the study has no distance probe for that model and layer.
+    """
+    probes = result.probes.get(model)
+    if probes is None or probes.distance_maps is None or layer not in probes.layers:
+        raise SpecError(f"No distance probe was trained on layer {layer} of {model} in this study.")
+    place = probes.layers.index(layer)
+    read = vectors[:, [place]]
+    if probes.centres is not None and probes.deviations is not None:
+        own = probes.centres[[place]], probes.deviations[[place]]
+        read = beside_positions(read, np.array([len(tree.words)]), *own)
+    depth = None if probes.depth_maps is None else probes.depth_maps[place]
+    return view_sentence(tree.words, tree.heads, np.array(tree.keep), read[:, 0], probes.distance_maps[place], depth)
+
+
+def ranked_sentences(result: ProbeResult, model: str, layer: int, worst: bool = True, shortest: int = 6) -> list[int]:
+    """Test sentences with at least `shortest` words that are not punctuation, by their own UUAS at a layer.
+
+    Returns:
+        Indices into `result.test`, the worst (or best) first; longer sentences first among equals.
+    """
+    probes = result.probes[model]
+    if probes.uuas is None:
+        return []
+    scores = probes.uuas[probes.layers.index(layer)]
+    sizes = np.array([sum(tree.keep) for tree in result.test])
+    chosen = np.flatnonzero(np.isfinite(scores) & (sizes >= shortest))
+    order = np.lexsort((-sizes[chosen], scores[chosen] if worst else -scores[chosen]))
+    return [int(i) for i in chosen[order]]
+
+
+def extra_files(result: ProbeResult) -> dict[str, bytes]:
+    """What a study writes beside its tables and figures: the predicted trees."""
+    trees = predicted_conllu(result)
+    return {"predicted.conllu": trees} if trees else {}
+
+
+def predicted_conllu(result: ProbeResult) -> bytes:
+    """Predicted heads of the test sentences, each model at its best layer, as CoNLL-U.
+
+    Sentences carry `# model`, `# layer` and a sent_id of their own; heads are the only column filled in. Empty where
+    distance and depth probes were not both trained.
+    """
+    lines: list[str] = []
+    starts = np.concatenate([[0], np.cumsum([len(tree.words) for tree in result.test])])
+    for model, probes in result.probes.items():
+        if probes.heads is None:
+            continue
+        layer = result.best_layer(model)
+        rows = probes.heads[probes.layers.index(layer)]
+        for number, tree in enumerate(result.test):
+            comments = {"sent_id": f"{model}/{number + 1}", "model": model, "layer": str(layer)}
+            lines += conllu_block(tree.words, rows[starts[number] : starts[number + 1]], comments)
+    return "\n".join(lines).encode("utf8", "replace")
+
+
+def conllu_block(words: Sequence[str], heads: Iterable[int], comments: dict[str, str]) -> list[str]:
+    """One sentence as lines of CoNLL-U, the empty line after it included."""
+    head = [f"# {name} = {' '.join(value.split())}" for name, value in comments.items()]
+    head.append(f"# text = {' '.join(' '.join(words).split())}")
+    rows = [
+        "\t".join([str(i), _cell(word), "_", "_", "_", "_", str(int(parent)), "root" if parent == 0 else "_", "_", "_"])
+        for i, (word, parent) in enumerate(zip(words, heads, strict=True), start=1)
+    ]
+    return [*head, *rows, ""]
+
+
+def _cell(word: str) -> str:
+    """A word in a column: white space would end it, and a lone underscore means nothing."""
+    return "_" if not word.split() else " ".join(word.split())

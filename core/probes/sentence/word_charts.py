@@ -1,0 +1,160 @@
+"""The words of one sentence against each other: distances as heatmaps, the probe's plane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.probes.sentence.parts import AGREED, INVENTED, MISSED, dash, edge_fields, edge_tooltip, shown_words, status
+from core.probes.structural.predict import SentenceView
+from core.results.drawing.context import hand
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import MOST_NUMBERED
+from core.results.drawing.labels import free_labels
+from core.results.drawing.panels import share_of_variance
+from core.results.drawing.style import GREY, gradient, heading
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+LABELLED = 40  # words above which heatmaps leave their words to the tooltip
+PLANE, NARROW = 420, 330  # height of the plane, and its width on a telephone: words are placed for it
+
+
+def distance_charts(view: SentenceView) -> tuple[alt.TopLevelMixin, alt.TopLevelMixin]:
+    """True and predicted distances of every two words as heatmaps on one colour scale."""
+    import altair as alt
+    import pandas as pd
+
+    n = len(view.words)
+    labels = _labels(view.words)
+    i, j = np.indices((n, n))
+    rows = pd.DataFrame(
+        {
+            "row": [labels[k] for k in i.ravel()],
+            "column": [labels[k] for k in j.ravel()],
+            "true": view.gold_distances.ravel(),
+            "predicted": view.distances.ravel().astype(float),
+        }
+    )
+    top = float(max(view.gold_distances.max(), np.quantile(view.distances, 0.99), 1.0))
+    rows["told"] = [text_of(value) for value in rows["predicted"]]
+    axis = alt.Axis(labels=n <= LABELLED, ticks=False, domain=False, labelLimit=90, labelOverlap=False, title=None)
+    charts = []
+    for field, title in (("true", "Edges between two words in the parse"), ("predicted", "Predicted squared distance")):
+        base = alt.Chart(rows).encode(
+            x=alt.X("column:N", sort=labels, axis=alt.Axis(labelAngle=-60, **axis.to_dict())),
+            y=alt.Y("row:N", sort=labels, axis=axis),
+        )
+        cells = base.mark_rect().encode(
+            color=alt.Color(
+                f"{field}:Q",
+                title=None,
+                scale=alt.Scale(scheme="viridis", domain=[0, top], clamp=True, reverse=True),
+                legend=gradient(),
+            ),
+            tooltip=[
+                alt.Tooltip("row:N", title="Word"),
+                alt.Tooltip("column:N", title="Word "),
+                alt.Tooltip("true:Q", title="In the parse"),
+                alt.Tooltip("told:N", title="Predicted"),
+            ],
+        )
+        layers = [cells]
+        if n <= MOST_NUMBERED:
+            ink = alt.condition(f"datum.{field} < {0.4 * top}", alt.value("black"), alt.value("white"))
+            words = alt.Text("true:Q") if field == "true" else alt.Text("predicted:Q", format=".1f")
+            layers.append(base.mark_text(baseline="middle", fontSize=hand().letter - 1).encode(text=words, color=ink))
+        between = rows[rows["row"] != rows["column"]]
+        charts.append(
+            alt.layer(*layers).properties(
+                width="container",
+                height=hand().height(max(220, min(520, 20 * n + 60))),
+                title=heading(title),
+                description=cells_in_words(
+                    between, title, row="row", column="column", value=field, value_title="distance", kind="measure"
+                ),
+            )
+        )
+    return charts[0], charts[1]
+
+
+def plane_chart(view: SentenceView) -> alt.TopLevelMixin:
+    """Words in the probe's subspace, first two principal components, tree edges drawn between them."""
+    import altair as alt
+    import pandas as pd
+
+    pairs = {AGREED: view.agreed, MISSED: view.missed, INVENTED: view.invented}
+    lines = pd.DataFrame(
+        [
+            {
+                "x": view.points[i, 0], "y": view.points[i, 1], "x2": view.points[j, 0], "y2": view.points[j, 1],
+                **edge_fields(view, i, j, status),
+            }
+            for status, edges in pairs.items()
+            for i, j in edges
+        ]
+    )  # fmt: skip
+    reach = float(np.abs(view.points).max()) * 1.25 or 1.0
+    letter, height = hand().letter, hand().height(PLANE)
+    places = free_labels(
+        (view.points[:, 0] / reach + 1) / 2 * NARROW,
+        (1 - view.points[:, 1] / reach) / 2 * height,
+        [0.52 * letter * len(word) for word in shown_words(view.words)],
+        letter,
+        (NARROW, height),
+        4.0,
+    )
+    at = [(0.0, 0.0) if place is None else place for place in places]
+    words = pd.DataFrame(
+        {
+            "x": view.points[:, 0],
+            "y": view.points[:, 1],
+            "word": view.words,
+            "kept": view.keep,
+            "shown": shown_words(view.words),
+            "named": [place is not None for place in places],
+            "dx": [place[0] for place in at] - (view.points[:, 0] / reach + 1) / 2 * NARROW,
+            "dy": [place[1] for place in at] - (1 - view.points[:, 1] / reach) / 2 * height,
+        }
+    )
+    scale = alt.Scale(domain=[-reach, reach], nice=False)
+    titles = [share_of_variance(f"Component {k + 1}", share) for k, share in enumerate(view.explained)]
+    axis = alt.Axis(labels=False, ticks=False, grid=False)
+    x = alt.X("x:Q", scale=scale, title=titles[0], axis=axis)
+    y = alt.Y("y:Q", scale=scale, title=titles[1], axis=axis)
+    layers: list[Any] = []
+    if len(lines):
+        layers.append(
+            alt.Chart(lines)
+            .mark_rule(strokeWidth=2, opacity=0.85)
+            .encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=status(alt), strokeDash=dash(alt), tooltip=edge_tooltip(alt))
+        )
+    points = alt.Chart(words).encode(x=x, y=y, tooltip=[alt.Tooltip("word:N", title="Word")])
+    layers.append(points.mark_point(filled=True, size=36, color=GREY, opacity=1))
+    opacity = alt.condition("datum.kept", alt.value(1.0), alt.value(0.55))
+    letters = points.transform_filter("datum.named").mark_text(
+        fontSize=letter, dx={"expr": "datum.dx"}, dy={"expr": "datum.dy"}
+    )
+    layers.append(letters.encode(text="shown:N", opacity=opacity))
+    what = "The plane in which the probe sees the sentence"
+    edges = ", ".join(f"{len(kind)} {name}" for name, kind in pairs.items())
+    return alt.layer(*layers).properties(
+        width="container",
+        height=height,
+        title=heading(what),
+        description=f"{what}. Scatter plot of {len(words)} words joined by edges: {edges}.",
+    )
+
+
+def _labels(words: tuple[str, ...]) -> list[str]:
+    """Words for an axis, told apart by zero-width marks where they repeat."""
+    seen: dict[str, int] = {}
+    labels = []
+    for word in shown_words(words):
+        count = seen.get(word, 0)
+        seen[word] = count + 1
+        labels.append(word + "\u200b" * count)
+    return labels

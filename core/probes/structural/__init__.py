@@ -1,0 +1,1 @@
+"""Structural probes: distances and depths, their training, scores and baselines."""

@@ -1,0 +1,1 @@
+"""Probes on the steps of a training run."""

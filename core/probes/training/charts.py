@@ -1,0 +1,134 @@
+"""Charts of probes through training: the best layer beside its rivals, every layer, and the loss, by tokens seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.errors import SpecError
+from core.probes.trees.charts import YARDSTICKS
+from core.probes.trees.tables import CHAIN, CONTROL, PERCENT, POSITION, metric_label
+from core.results.drawing.axes import rule, span_of
+from core.results.drawing.context import hand
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.style import BLUE, GREY, colour_between
+from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
+from core.results.names import short_name
+from core.results.numbers import Kind
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.drawing.axes import Plane
+    from core.results.export import Result
+
+HEIGHT = 260
+METRICS = ("uuas", "dspr")
+BEST, UNREAL = "best layer", "the same layer, control trees"
+
+
+def best_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
+    """The best layer of each step with its band and its number, control trees dotted, baselines as grey lines.
+
+    Args:
+        result: Of probes through training.
+        metric: "uuas" or "dspr".
+
+    Raises:
+        SpecError: If the result has no such score.
+    """
+    import pandas as pd
+
+    best, scores = result.tables["best"], result.table
+    best = best[best["metric"] == metric]
+    if best.empty:
+        raise SpecError(f"This result has no {metric!r}: no step could be probed.")
+    control = scores[(scores["metric"] == metric) & scores["probe"].str.endswith(CONTROL) & scores["layer"].notna()]
+    control = control.merge(best[["model", "layer"]], on=["model", "layer"])
+    plain = scores[(scores["metric"] == metric) & scores["layer"].isna() & ~scores["probe"].str.endswith(CONTROL)]
+    plain = plain[plain["model"].isin([CHAIN, POSITION])]
+    label, kind = metric_label(metric), kind_of(metric)
+    parts = [best.assign(name=BEST), control.assign(name=UNREAL)]
+    rows = named_steps(pd.concat(parts, ignore_index=True))
+    ends = span_of(rows["value"], rows["low"], rows["high"], plain["value"])
+    rows, plane = along_training(rows, "value", label, ends, kind=kind, height=HEIGHT)
+    looks = {BEST: Look(BLUE)}
+    if len(control):
+        looks[UNREAL] = Look(BLUE, shape="square", dash=(2, 3), width=1.6)
+    rules = []
+    for line in plain.itertuples():
+        name = str(line.model)
+        rules.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high, step=name))
+        looks[name] = Look(GREY, "circle", YARDSTICKS[name], False, 1.5, band=False)
+    drawn = pd.concat([rows, *rules], ignore_index=True)
+    numbers = _numbers(rows[rows["name"] == BEST], plane)
+    chart = curves(drawn, plane, looks, step_tips("value", label, kind), under=[numbers])
+    below = "numbers: the best layer on development sentences; bands: 95 %, sentences and probes"
+    return stepped(chart, drawn, plane, f"Best layer of each step, to {_end(result)}", below, list(looks))
+
+
+def layers_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
+    """Every layer by tokens seen, the best of each step ringed.
+
+    Args:
+        result: Of probes through training.
+        metric: "uuas" or "dspr".
+    """
+    scores = result.table
+    rows = scores[(scores["metric"] == metric) & scores["layer"].notna() & (scores["probe"] == "distance")]
+    label, kind = metric_label(metric), kind_of(metric)
+    layers = sorted({int(layer) for layer in rows["layer"]})
+    rows = named_steps(rows).assign(name=[f"layer {layer}" for layer in rows["layer"]])
+    looks = {
+        f"layer {layer}": Look(colour_between(layer / max(layers[-1], 1)), point=False, band=False) for layer in layers
+    }
+    rows, plane = along_training(rows, "value", label, span_of(rows["value"]), kind=kind, height=HEIGHT)
+    best = result.tables["best"]
+    best, _ = along_training(best[best["metric"] == metric], "value", label, (0.0, 1.0))
+    chart = curves(rows, plane, looks, step_tips("value", label, kind), under=[_rings(best, plane)])
+    below = "rings: the best on development sentences; for bands, see the table"
+    return stepped(chart, rows, plane, "Every layer", below, list(looks))
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    charts: dict[str, alt.TopLevelMixin] = {}
+    for metric in METRICS:
+        if (result.tables["best"]["metric"] == metric).any():
+            charts |= {f"{metric}-best": best_chart(result, metric), f"{metric}-layers": layers_chart(result, metric)}
+    if len(result.tables["loss"]) > 1:
+        charts["loss"] = loss_chart(result.tables["loss"])
+    return charts
+
+
+def kind_of(metric: str) -> Kind:
+    """How numbers of a score are written."""
+    return "points" if metric in PERCENT else "share"
+
+
+def _numbers(rows: pd.DataFrame, plane: Plane) -> Any:
+    """The layer's number above each point, for `under` of `curves`."""
+    import altair as alt
+
+    numbered = rows.assign(number=[f"{layer:.0f}" for layer in rows["layer"]])
+
+    def make(x: alt.X) -> Any:
+        words = alt.Chart(numbered).mark_text(dy=-13, fontSize=hand().letter)
+        return words.encode(x=x, y=plane.y_of(), text="number:N")
+
+    return make
+
+
+def _rings(rows: pd.DataFrame, plane: Plane) -> Any:
+    """A ring round each row's place, for `under` of `curves`."""
+    import altair as alt
+
+    def make(x: alt.X) -> Any:
+        rings = alt.Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
+        return rings.encode(x=x, y=plane.y_of())
+
+    return make
+
+
+def _end(result: Result) -> str:
+    return short_name(str(result.spec["end"]))

@@ -1,0 +1,82 @@
+"""The layer of the peak, step by step: which it is, whether it is so for certain, whether it is the end's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.probes.trees.tables import LEVEL, METRICS, PROBE_OF, Group, Sample, as_table, summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PEAKS = (
+    *("model", "metric", "layer", "value", "low", "high", "clear"),
+    *("end_layer", "ahead", "ahead_low", "ahead_high"),
+)
+
+
+def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.DataFrame:
+    """One row per model and score: PEAKS.
+
+    Args:
+        groups: Scores by model, in the order of training; the last is the end.
+        sample: The test sentences.
+
+    Returns:
+        `layer` is the best on the development sentences. `clear`: whether the band of its difference from every other
+        layer lies above 0. `ahead` is what it scores more than the end's best layer in this same model, with its
+        band: where that lies above 0, the peak is elsewhere than at the end. That is asked of every step, so its band
+        holds for all of them together (Bonferroni).
+    """
+    import pandas as pd
+
+    if not groups:
+        return as_table([], PEAKS).astype({"end_layer": "Int64"})
+    end, rows = list(groups.values())[-1], []
+    together = 1 - (1 - LEVEL) / max(len(groups) - 1, 1)
+    for model, own in groups.items():
+        for metric, group in own.items():
+            place, last = _best(own, metric), end[metric].layers[_best(end, metric)]
+            found, others = summary(sample, (1, group)), lead(group, place, sample)
+            every = lead(group, place, sample, together)
+            where = [layer for at, layer in enumerate(group.layers) if at != place]
+            ahead = {name: (every[name][where.index(last)] if last in where else 0.0) for name in every}
+            rows.append(
+                (
+                    *(model, metric, group.layers[place]),
+                    *(float(found[name][place]) for name in ("value", "low", "high")),
+                    bool(len(where)) and bool((others["low"] > 0).all()),
+                    *(last, *(float(ahead[name]) for name in ("value", "low", "high"))),
+                )
+            )
+    table = pd.DataFrame(rows, columns=list(PEAKS))
+    return table.astype({"layer": "Int64", "end_layer": "Int64"})
+
+
+def lead(group: Group, place: int, sample: Sample, level: float = LEVEL) -> dict[str, np.ndarray]:
+    """What the row at `place` scores more than each other row, with its band: value, low, high, (other layer,).
+
+    The same sentences are resampled for both, so what is hard in both does not widen the band; each has probes of its
+    own, whose spread does.
+    """
+    others = [row for row in range(len(group.layers)) if row != place]
+    if not others:
+        return {name: np.zeros(0) for name in ("value", "low", "high")}
+    between = Group(
+        tuple(group.layers[row] for row in others),
+        tuple(group.ranks[row] for row in others),
+        group.points[[place]] - group.points[others],
+        group.resampled[:, [place]] - group.resampled[:, others],
+        group.dev[others],
+    )
+    return summary(sample, (1, between), level=level)
+
+
+def _best(own: Mapping[str, Group], metric: str) -> int:
+    """The row that is best on development sentences, by the share of edges (or roots) found."""
+    chooser = METRICS[PROBE_OF[metric]][0]
+    dev = own[chooser if chooser in own else metric].dev
+    return int(np.nanargmax(dev)) if np.isfinite(dev).any() else 0

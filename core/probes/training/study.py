@@ -1,0 +1,169 @@
+"""Probes through training: what structural probes read off the steps of one run, by layer and by tokens seen.
+
+Distance probes are trained on every layer of every step and of the end, on the same sentences, from the same initial
+maps. The layer of the peak is chosen on development sentences. Beside the scores stand what explains them more
+plainly: a probe on positions alone, the linear chain, control trees, and the first step, which has seen next to
+nothing. Whether the peak moves is asked of differences within the same sentences, not of overlapping bands.
+
+Reference:
+    Hewitt & Manning 2019, NAACL (probes); Saphra & Lopez 2019, NAACL (layers through training).
+    Liu, Wang, Kasai, Hajishirzi & Smith 2021, EMNLP Findings, Probing Across Time (probes through training).
+Deviations: structural probes where Liu et al. have classifiers; the loss is the one that the model's card has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core import options
+from core.models import parse_ref
+from core.models.identity import identities, identity_tasks
+from core.models.steps import find_steps, progress_of
+from core.probes.prices import training_price as price
+from core.probes.training.charts import figures
+from core.probes.training.peaks import find_peaks
+from core.probes.training.text import CITATIONS, make_headline, make_methods, make_notices
+from core.probes.trees.comparisons import difference_rows, margin_rows
+from core.probes.trees.data import Treebank
+from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
+from core.probes.trees.planning import prepare as prepare_probes
+from core.probes.trees.spec import HEADS, ProbeSpec, parsers
+from core.probes.trees.study import notes_of, score_table
+from core.probes.trees.tables import POSITION, Group, draw_sample, probe_groups
+from core.results.drawing.training import loss_table, with_progress
+from core.results.export import Result, provenance
+from core.results.references import cite
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ProbeTrainingSpec", "Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
+
+
+@dataclass(frozen=True)
+class ProbeTrainingSpec(options.Spec):
+    """One study: the steps of a run and its end, probed layer by layer."""
+
+    end: str = options.model("End of training", "zoo:seed-0", help="The model that the steps lead to.")
+    steps: tuple[str, ...] = options.models(
+        "Steps",
+        ("zoo:seed-0@step-*",),
+        most=40,
+        patterns=True,
+        help="The same run earlier: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
+    )
+    rank: int = options.whole(
+        "Rank", 64, low=1, high=8_192, help="Rows of B; a smaller model gets a probe of full rank.", said="; rank {}"
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(800)
+    heads: str = options.choice("Trees", "auto", HEADS, help="Whose trees the probes learn.")
+    pipeline: str = options.choice("Parser", "box", parsers, help="Draws the trees of text without heads.")
+    seeds: int = options.whole(
+        "Probes per layer", 3, low=1, high=10, help="From other initial maps; a score is their mean."
+    )
+    controls: int = options.whole(
+        "Draws of control trees", 2, low=0, high=20, help="What a probe learns of trees that mean nothing; 0 for none."
+    )
+    epochs: int = options.whole("Most epochs", 40, low=1, high=200, help="Passes over the training sentences.")
+    draws: int = options.whole("Bootstrap draws", 1_000, low=20, high=10_000, help="Resamples of test sentences.")
+    seed: int = options.seed("Seed of the maps, the order of sentences, the control rules and the bootstrap.")
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The steps that are named, in the order of training."""
+        return find_steps(self.steps, self.end)
+
+    @property
+    def as_probes(self) -> ProbeSpec:
+        """The probe study of the end alone: text, trees, split and training are the same."""
+        shared = (
+            *("rank", "corpus", "genres", "sentences", "heads", "pipeline"),
+            *("seeds", "controls", "epochs", "draws", "seed"),
+        )
+        given = {name: getattr(self, name) for name in shared}
+        return ProbeSpec(models=(self.end,), untrained=False, probes=("distance",), **given)
+
+
+Spec = ProbeTrainingSpec
+
+
+def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read, parse and split the text, ask what the models are."""
+    return [*prepare_probes(spec.as_probes, texts), *identity_tasks(spec.found)]
+
+
+def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
+    """Two tasks for each step and the end, on real trees and on control trees, and those of the rivals.
+
+    Raises:
+        CorpusError: If the text could not be read, or is too small.
+    """
+    treebank: Treebank = ready.need(TREEBANK)
+    known, probes = identities(ready), spec.as_probes
+    common = training_arguments(probes, treebank)
+    tasks = rival_tasks(probes, treebank, common)
+    for model in (*spec.found, spec.end):
+        if model in known:
+            tasks += model_tasks(probes, known[model], common, controls=spec.controls, maps=False)
+    return tasks
+
+
+def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Tables, headline, notices and methods.
+
+    Returns:
+        A result with the tables `scores` (COLUMNS of `tables`, with steps and tokens), `best` (the layer of the peak of
+        every step and score; see `peaks`), `differences` (each step less the first, by layer), `margins` (every
+        model less positions alone, and less the first step where that has seen nothing) and `loss`.
+    """
+    treebank: Treebank = ready.values[TREEBANK]
+    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
+    values = outputs.values
+    there = [ref for ref in (*spec.found, spec.end) if ("model", ref) in values]
+    groups = {ref: probe_groups(values["model", ref], sample) for ref in there}
+    rivals: dict[str, Mapping[str, Group]] = {}
+    if POSITION in values:
+        rivals[POSITION] = probe_groups(values[POSITION], sample)
+    if there and untaught(there[0]):
+        rivals[there[0]] = groups[there[0]]
+    trained = {ref: own for ref, own in groups.items() if ref not in rivals}
+    tables: dict[str, pd.DataFrame] = {
+        "scores": with_progress(score_table(spec.as_probes, groups, outputs, sample)),
+        "best": with_progress(find_peaks(groups, sample)),
+        "differences": with_progress(difference_rows(groups, there[0] if there else "", sample)),
+        "margins": with_progress(margin_rows(trained, rivals, sample)),
+        "loss": loss_table(there),
+    }
+    return Result(
+        study="probe training",
+        spec=spec.plain(),
+        headline=make_headline(tables),
+        tables=tables,
+        notices=tuple(dict.fromkeys((*make_notices(tables), *treebank.notices, *notes_of(values.values())))),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(there), treebank.corpus),
+        methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+def untaught(ref: str) -> bool:
+    """Whether a model has seen nothing: step 0 of a run, or random weights."""
+    steps, tokens, _ = progress_of(ref)
+    return parse_ref(ref).random or tokens == 0 or steps == 0
+
+
+def run_study(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)

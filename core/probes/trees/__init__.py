@@ -1,0 +1,1 @@
+"""The structural-probe study: which layers hold trees."""

@@ -1,0 +1,202 @@
+"""Charts of a probe study: scores by layer, differences from the base, the rank sweep.
+
+Colours are Okabe and Ito's, and every model has its own point shape as well. No chart sets a background or a text
+colour, so a light and a dark theme both fit; each stretches to its container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from core.errors import SpecError
+from core.probes.trees.tables import (
+    CHAIN,
+    CONTROL,
+    PARSED,
+    PERCENT,
+    POSITION,
+    PROBE_OF,
+    RANDOM,
+    SELECTIVITY,
+    metric_label,
+)
+from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.description import lines_in_words
+from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT = 320
+YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
+
+
+def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> alt.TopLevelMixin:
+    """One curve per model by layer with its band; control trees dotted in the same colour; baselines as grey lines.
+
+    Args:
+        result: Of a probe study.
+        metric: "uuas", "dspr", "root" or "nspr", or one of them with " selectivity" after it.
+        controls: Whether curves of control trees are drawn, where there are any.
+
+    Raises:
+        SpecError: If the result has no such metric.
+    """
+    import pandas as pd
+
+    rows = _rows(result, metric)
+    label, learned = metric_label(metric), rows["probe"].str.endswith(CONTROL)  # on control trees
+    scored = rows[rows["layer"].notna() & ~learned]
+    looks = _looks(result.table["model"], scored["model"])
+    parts = [scored]
+    control = rows[rows["layer"].notna() & learned]
+    if controls and not control.empty:
+        parts.append(
+            control.assign(who=control["name"], name=control["name"] + ", control", low=float("nan"), high=float("nan"))
+        )
+        looks |= {
+            f"{name}, control": Look(look.colour, look.shape, (2, 3), point=False, width=1.6)
+            for name, look in list(looks.items())
+            if (control["name"] == name).any()
+        }
+    lines = rows[rows["layer"].isna() & rows["model"].isin(list(YARDSTICKS)) & ~learned]
+    bare = pd.concat(parts)
+    ends = span_of(bare["value"], bare["low"], bare["high"], lines["value"], zero=metric.endswith(SELECTIVITY))
+    plane = layer_plane(bare, "value", label, ends, kind=_kind(metric), height=HEIGHT)
+    for line in lines.itertuples():
+        parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
+        looks[str(line.model)] = Look(GREY, "circle", YARDSTICKS[str(line.model)], False, 1.5, band=False)
+    table = pd.concat(parts, ignore_index=True)
+    subtitle = "bands: 95 %, sentences and probes"
+    if controls and not control.empty:
+        subtitle += "; dotted: control trees"
+    chart = curves(table, plane, looks, _tips(label, _kind(metric)))
+    return _finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
+
+
+def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
+    """Every model less the base by layer, with the band of the difference and a line at zero.
+
+    Raises:
+        SpecError: If there was nothing to compare with the base.
+    """
+    import pandas as pd
+
+    table = result.tables["differences"]
+    rows = table[table["metric"] == metric]
+    if rows.empty:
+        raise SpecError(f"This result compares no models in {metric}: choose two models or more.")
+    names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
+    rows, base, label = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]], metric_label(metric)
+    kind: Kind = "gain" if metric in PERCENT else "change"
+    looks = _looks([rows["base"].iloc[0], *result.table["model"]], rows["model"])
+    ends = span_of(rows["difference"], rows["low"], rows["high"], zero=True)
+    plane = layer_plane(rows, "difference", f"{label}, less {base}", ends, kind=kind, height=HEIGHT)
+    zero = rule(plane, base, 0.0)
+    table = pd.concat([rows, zero], ignore_index=True)
+    looks[base] = Look(GREY, dash=(1, 0), point=False, width=1.2)
+    chart = curves(table, plane, looks, _tips(f"Less {base}", kind, "difference"))
+    words = [name for name in looks if name != base]
+    return _finished(chart, table, plane, f"Difference from {base}", "on the same resamples; bands: 95 %", words)
+
+
+def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
+    """Score by rank of the probe, one curve a model, rank on a logarithmic axis.
+
+    Args:
+        sweep: Table of `sweep.collect_sweep`.
+        metric: "uuas" or "dspr".
+    """
+    rows = sweep[sweep["metric"] == metric]
+    short = short_names(dict.fromkeys(rows["model"]))
+    names = [f"{short[model]}, layer {layer}" for model, layer in zip(rows["model"], rows["layer"], strict=True)]
+    rows = rows.assign(name=names, who=rows["model"].map(short))
+    known = rows.drop_duplicates("name")
+    styles = _looks(known["model"], known["model"])
+    looks = {name: styles[short[model]] for name, model in zip(known["name"], known["model"], strict=True)}
+    ranks = sorted({int(rank) for rank in rows["rank"]})
+    label, kind = metric_label(metric), _kind(metric)
+    low, high = span_of(rows["value"], rows["low"], rows["high"])
+    plane = Plane(
+        *("rank", "value", "Rank of the probe", label, low, high, (ranks[0], max(ranks[-1], ranks[0] + 1))),
+        kind=kind,
+        height=HEIGHT,
+        x_axis={"values": ranks, "format": "d"},
+        x_log=True,
+    )
+    tips = (
+        Tip("name", "Model"),
+        Tip("rank", "Rank", "whole"),
+        Tip("value", label, kind),
+        Tip("low", "Band, 95 %", kind),
+    )
+    chart = curves(rows, plane, looks, tips)
+    return _finished(chart, rows, plane, f"{label} by rank", "bands: 95 %, over test sentences and probes", list(looks))
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    there = set(result.table["metric"])
+    charts: dict[str, alt.TopLevelMixin] = {
+        metric.replace(" ", "-"): scores_chart(result, metric)
+        for metric in (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
+        if metric in there
+    }
+    differing = set(result.tables["differences"]["metric"])
+    charts |= {f"difference-{metric}": difference_chart(result, metric) for metric in PROBE_OF if metric in differing}
+    if "sweep" in result.tables and len(result.tables["sweep"]):
+        charts["sweep"] = sweep_chart(result.tables["sweep"])
+    return charts
+
+
+def _rows(result: Result, metric: str) -> pd.DataFrame:
+    """Rows of one metric, with the name that a reader sees."""
+    rows = result.table[result.table["metric"] == metric]
+    if rows.empty:
+        there = ", ".join(dict.fromkeys(result.table["metric"])) or "nothing"
+        raise SpecError(f"This result has no {metric!r}; it has {there}.")
+    return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
+
+
+def _kind(metric: str) -> Kind:
+    """How numbers of a metric are written: percentages as points, correlations as shares; differences with a sign."""
+    bare = metric.removesuffix(SELECTIVITY)
+    if metric != bare:
+        return "gain" if bare in PERCENT else "change"
+    return "points" if metric in PERCENT else "share"
+
+
+def _looks(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
+    """How each model's line looks, by its short name; the same in every chart of the company."""
+    refs = list(dict.fromkeys(ref for ref in (*company, *models) if ref not in YARDSTICKS))
+    names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
+    return {
+        names[ref]: Look(GREY, shapes[ref], (4, 3)) if ref.startswith("random:") else Look(colours[ref], shapes[ref])
+        for ref in dict.fromkeys(models)
+    }
+
+
+def _tips(label: str, kind: Kind, value: str = "value") -> tuple[Tip, ...]:
+    return (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
+        *(Tip(value, label, kind), Tip("low", "Band, 95 %", kind)),
+    )
+
+
+def _finished(
+    chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
+) -> alt.TopLevelMixin:
+    """The chart with its size, title and words."""
+    words = lines_in_words(
+        table, what, x=plane.x, y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title,
+        kind=plane.kind, names=names,
+    )  # fmt: skip
+    finished = chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
+    return cast("alt.TopLevelMixin", finished)

@@ -1,0 +1,89 @@
+"""What a probe study hands back: tables, and the trained probes, so that any sentence can be put through them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.probes.trees.data import Tree
+from core.probes.trees.tables import PROBE_OF
+from core.results.export import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.store import Value
+
+
+@dataclass(frozen=True)
+class ModelProbes:
+    """One model's trained probes, the first of each layer, and what they make of the test sentences.
+
+    Attributes:
+        layers: Layer of each probe.
+        distance_maps: (layer, rank, d_model); None where no distance probe was trained.
+        depth_maps: The same for depth.
+        uuas: Share of edges found, (layer, sentence), NaN where a sentence has none; None without distances.
+        heads: Predicted heads, (layer, word), test sentences one after another; None unless both were trained.
+        centres: Mean of each layer's vectors, (layer, d_model), where position codes stand beside them; else None.
+        deviations: Mean deviation of each layer's vectors, (layer,); None with `centres`.
+    """
+
+    layers: tuple[int, ...]
+    distance_maps: np.ndarray | None
+    depth_maps: np.ndarray | None
+    uuas: np.ndarray | None
+    heads: np.ndarray | None
+    centres: np.ndarray | None
+    deviations: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class ProbeResult(Result):
+    """A result that can be asked about sentences.
+
+    Attributes:
+        probes: Trained probes by model reference.
+        test: The test sentences, in the order of `ModelProbes.uuas` and `.heads`.
+        parsed: Whether their trees are a parser's.
+        pipeline: The parser for typed sentences.
+    """
+
+    probes: Mapping[str, ModelProbes] = field(default_factory=dict)
+    test: tuple[Tree, ...] = ()
+    parsed: bool = False
+    pipeline: str = "box"
+
+    def best_layer(self, model: str, metric: str = "uuas") -> int:
+        """The layer where a model scores highest on the development sentences."""
+        chosen = best_row(self.table, model, metric)
+        return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
+
+
+def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
+    """A model's row in the layer that is best on the development sentences, so that its test score is a fair one."""
+    rows = table[(table["model"] == model) & (table["metric"] == metric) & (table["probe"] == PROBE_OF[metric])]
+    if rows.empty or rows["dev"].isna().all():
+        return None
+    return rows.loc[rows["dev"].idxmax()]
+
+
+def model_probes(value: Value) -> ModelProbes:
+    """A training task's output as probes."""
+    first = np.flatnonzero(np.asarray(value["draws"]) == 0)
+    uuas = None
+    if "hits" in value:
+        hits, edges = np.asarray(value["hits"])[first], np.asarray(value["edges"], dtype=np.float64)
+        uuas = np.divide(hits, edges, out=np.full(hits.shape, np.nan), where=edges > 0)
+    return ModelProbes(
+        layers=tuple(int(layer) for layer in np.asarray(value["layers"])[first]),
+        distance_maps=value.get("distance_maps"),
+        depth_maps=value.get("depth_maps"),
+        uuas=uuas,
+        heads=value.get("heads"),
+        centres=value.get("centres"),
+        deviations=value.get("deviations"),
+    )

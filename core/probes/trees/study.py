@@ -1,0 +1,208 @@
+"""The probe study: is syntax linearly there, in which layers, and what does fine-tuning do to it?
+
+prepare: the text is read, parsed and split, the models asked for. plan: one task for each model and each kind of tree
+(real, control), one for positions alone, one for the baselines, one for the parser where gold heads exist. collect:
+tidy tables with bands, a headline, a methods paragraph, and the trained probes themselves, so that any sentence can be
+put through them at once.
+
+Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes beside the vectors of models that have none,
+control trees after Hewitt & Liang 2019, bands and paired differences are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.models import parse_ref
+from core.models.changes import changes_of
+from core.models.identity import identities
+from core.probes.prices import probe_price as price
+from core.probes.sentence.study import extra_files
+from core.probes.trees.charts import figures
+from core.probes.trees.comparisons import difference_rows, margin_rows
+from core.probes.trees.data import Treebank
+from core.probes.trees.planning import (
+    BASELINES,
+    TREEBANK,
+    model_tasks,
+    prepare,
+    rival_tasks,
+    training_arguments,
+)
+from core.probes.trees.result import ProbeResult, model_probes
+from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.sweep import collect_sweep, plan_sweep
+from core.probes.trees.tables import (
+    CHAIN,
+    COLUMNS,
+    CONTROL,
+    PARSED,
+    POSITION,
+    PROBE_OF,
+    RANDOM,
+    Group,
+    Sample,
+    as_table,
+    attachment_row,
+    baseline_groups,
+    draw_sample,
+    probe_groups,
+    score_rows,
+    selectivity_rows,
+)
+from core.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
+from core.results.export import provenance
+from core.results.notices import start_notices
+from core.results.references import cite
+from core.runs.runner import Outputs, Task, run, run_stages
+from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.store import Value
+
+Spec = ProbeSpec
+__all__ = ["Spec", "collect", "extra_files", "figures", "plan", "prepare", "price", "run_study"]
+
+
+def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
+    """The tasks of a study, from what its first stage brought. A model that could not be found has none.
+
+    Raises:
+        CorpusError: If the text could not be read, or is too small.
+        SpecError: If a model has no layer of a number that was asked for.
+    """
+    treebank: Treebank = ready.need(TREEBANK)
+    known = identities(ready)
+    common = training_arguments(spec, treebank)
+    tasks = rival_tasks(spec, treebank, common)
+    for model in spec.probed:
+        if model in known:
+            # What is added untrained needs no control of its own: nothing is claimed of it.
+            tasks += model_tasks(spec, known[model], common, controls=spec.controls if model in spec.models else 0)
+    return tasks
+
+
+def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
+    """Tables, headline, notices and methods from the tasks' outputs.
+
+    Returns:
+        A result with the tables `scores` (COLUMNS of `tables`; UUAS and root accuracy in percent), `differences`
+        (every model less the base, layer by layer) and `margins` (every model less what knows positions alone).
+    """
+    treebank: Treebank = ready.values[TREEBANK]
+    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
+    values = outputs.values
+    real = {ref: values["model", ref] for ref in spec.probed if ("model", ref) in values}
+    groups = {ref: probe_groups(value, sample) for ref, value in real.items()}
+    tables = {
+        "scores": score_table(spec, groups, outputs, sample),
+        "differences": difference_rows(groups, spec.models[0], sample),
+        "margins": _margins(groups, outputs, sample),
+    }
+    coded = tuple(ref for ref in real if "centres" in real[ref])
+    read = (*treebank.notices, *notes_of(values.values()))
+    starts = start_notices(spec.models[0], changes_of(ready))
+    said = (*starts, *make_notices(tables, spec), *read, *_ranks(spec, real))
+    return ProbeResult(
+        study="probe",
+        spec=spec.plain(),
+        headline=make_headline(tables, spec, parsed=treebank.parsed, coded=coded),
+        tables=tables,
+        notices=tuple(dict.fromkeys(said)),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(real), treebank.corpus),
+        methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
+        citations=cite(CITATIONS),
+        probes={ref: model_probes(value) for ref, value in real.items()},
+        test=treebank.parts["test"],
+        parsed=treebank.parsed,
+        pipeline=spec.pipeline,
+    )
+
+
+def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> ProbeResult:
+    """Prepare, plan, run and collect; with `sweep`, then sweep the rank at each model's best layer.
+
+    Args:
+        spec: The study.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
+    """
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    result = with_unknown_words(collect(spec, ready, outputs), ready)
+    if not spec.sweep:
+        return result
+    layers = {ref: result.best_layer(ref) for ref in result.probes}
+    swept = run(plan_sweep(spec, layers, ready), **options)
+    table = collect_sweep(spec, ready, swept)
+    return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.failures)
+
+
+def score_table(
+    spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
+) -> pd.DataFrame:
+    """Models, their control trees and selectivity, then what scores are held against: COLUMNS.
+
+    Args:
+        spec: Which probes, how many resamples, and their seed.
+        groups: Scores by model.
+        outputs: Of the study's tasks.
+        sample: The test sentences.
+    """
+    values, frames = outputs.values, []
+    for ref, own in groups.items():
+        frames.append(score_rows(ref, "", own, sample))
+        if ("control", ref) in values:
+            control = probe_groups(values["control", ref], sample)
+            frames += [score_rows(ref, CONTROL, control, sample), selectivity_rows(ref, own, control, sample)]
+    if POSITION in values:
+        frames.append(score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False))
+    if BASELINES in values:
+        for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
+            found = baseline_groups(values[BASELINES], sample, prefix)
+            wanted = {metric: group for metric, group in found.items() if PROBE_OF[metric] in spec.probes}
+            frames.append(score_rows(name, "", wanted, sample, layered=False))
+    controlled = next((ref for ref in groups if ("control", ref) in values), None)
+    if controlled:  # the words of the first model: another may tell fewer types apart
+        chain = baseline_groups(values["control", controlled], sample, "chain_")
+        wanted = {metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes}
+        frames.append(score_rows(CHAIN, CONTROL, wanted, sample, layered=False))
+    if PARSED in values:
+        lengths = np.asarray(values[PARSED]["lengths"])
+        own_sample = sample if len(lengths) == len(sample.lengths) else draw_sample(lengths, spec.draws, spec.seed)
+        judged = baseline_groups(values[PARSED], own_sample)
+        frames += [
+            score_rows(PARSED, "", judged, own_sample, layered=False),
+            attachment_row(values[PARSED], own_sample),
+        ]
+    return as_table(frames, COLUMNS)
+
+
+def _margins(groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample) -> pd.DataFrame:
+    """Trained models less their rivals."""
+    untrained = {ref: own for ref, own in groups.items() if parse_ref(ref).random}
+    rivals: dict[str, Mapping[str, Group]] = dict(untrained)
+    if POSITION in outputs.values:
+        rivals[POSITION] = probe_groups(outputs.values[POSITION], sample)
+    return margin_rows({ref: own for ref, own in groups.items() if ref not in untrained}, rivals, sample)
+
+
+def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
+    """A notice for each model that is smaller than the rank asked for."""
+    ranks = {ref: int(np.max(value["ranks"])) for ref, value in real.items()}
+    return [f"{ref} has {r} dimensions: its probes have rank {r}." for ref, r in ranks.items() if r < spec.rank]
+
+
+def notes_of(values: Iterable[Value]) -> Iterator[str]:
+    """What tasks had to say of their models."""
+    for value in values:
+        notices = value.get("notices", [])
+        yield from (str(note) for note in notices) if isinstance(notices, list) else ()

@@ -1,0 +1,132 @@
+"""The rank sweep: how many dimensions does syntax need? One layer, probes of rank 1, 2, 4 ... up to full, one bank.
+
+Reference: Hewitt & Manning 2019, NAACL, section 4 and figure 6. Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.models.identity import identities
+from core.probes.trees.data import Treebank
+from core.probes.trees.planning import TREEBANK, chosen_layers, model_arguments, prepare, training_arguments
+from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.tables import draw_sample, probe_groups, summary
+from core.probes.trees.tasks import train_probes
+from core.probes.trees.text import CITATIONS, make_methods
+from core.results.export import Result, provenance
+from core.results.names import short_name
+from core.results.references import cite
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
+
+
+def sweep_ranks(d_model: int, rank: int) -> tuple[int, ...]:
+    """1, 2, 4 ... and full rank; the study's own among them, where the sweep meets its table."""
+    powers = [2**power for power in range(d_model.bit_length()) if 2**power < d_model]
+    return tuple(sorted({*powers, min(rank, d_model), d_model}))
+
+
+def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> list[Task]:
+    """One task a model: distance probes of each rank on its layer, as many of each as the study trains.
+
+    Args:
+        spec: The study that the sweep belongs to.
+        layers: Model -> layer.
+        ready: Outputs of the study's first stage.
+
+    Raises:
+        SpecError: If a model has no such layer.
+    """
+    known = identities(ready)
+    common = training_arguments(spec, ready.need(TREEBANK)) | {"probes": ("distance",)}
+    tasks = []
+    for model, layer in layers.items():
+        if model not in known:
+            continue
+        asked = chosen_layers(replace(spec, layers=(layer,)), known[model])
+        own = {**model_arguments(spec, known[model]), **common, "layers": asked}
+        ranks = sweep_ranks(known[model].d_model, spec.rank)
+        tasks.append(
+            Task.of(
+                f"rank sweep: {model}", train_probes, role=("sweep", model), group=model, ranks=ranks, control=False,
+                draws=spec.seeds, **own,
+            )
+        )  # fmt: skip
+    return tasks
+
+
+def collect_sweep(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> pd.DataFrame:
+    """SWEEP: UUAS in percent and DSpr. by rank, with bands."""
+    import pandas as pd
+
+    treebank: Treebank = ready.need(TREEBANK)
+    sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
+    frames = []
+    for (_, model), value in outputs.values.items():
+        for metric, group in probe_groups(value, sample).items():
+            columns = {"model": model, "layer": group.layers, "rank": group.ranks, "metric": metric}
+            frames.append(pd.DataFrame(columns | summary(sample, (1, group))))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SWEEP))
+
+
+def run_sweep(
+    spec: ProbeSpec, layers: Mapping[str, int], texts: Mapping[str, Text] | None = None, **options: Any
+) -> Result:
+    """Prepare, plan, run and collect a sweep.
+
+    Args:
+        spec: The study that the sweep belongs to: its sentences, seeds, epochs and draws.
+        layers: Model -> layer.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+        options: For `core.runs.runner.run_stages`.
+
+    Returns:
+        A result whose table is that of `collect_sweep`.
+
+    Raises:
+        SpecError: If a model has no such layer.
+    """
+    asked = replace(spec, models=tuple(layers), untrained=False)
+    ready, outputs = run_stages(
+        prepare(asked, texts), lambda ready: plan_sweep(asked, layers, ready), between=unknown_word_tasks, **options
+    )
+    table = collect_sweep(asked, ready, outputs)
+    treebank: Treebank = ready.need(TREEBANK)
+    coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
+    result = Result(
+        study="probe-ranks",
+        spec=spec.plain() | {"sweep": dict(layers)},
+        headline=sweep_headline(table),
+        tables={"sweep": table},
+        notices=treebank.notices,
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(layers), treebank.corpus),
+        methods=make_methods(spec, treebank, coded) + f" Ranks were swept at one layer. {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+    return with_unknown_words(result, ready)
+
+
+def sweep_headline(table: pd.DataFrame) -> str:
+    """For each model the smallest rank that comes within one point of the best UUAS."""
+    clauses = []
+    for model in dict.fromkeys(table["model"]):
+        rows = table[(table["model"] == model) & (table["metric"] == "uuas")].sort_values("rank")
+        near = rows[rows["value"] >= rows["value"].max() - 1.0].iloc[0]
+        full = rows.iloc[-1]
+        clauses.append(
+            f"{short_name(model)} comes within 1 UUAS of its best ({rows['value'].max():.1f}) at rank "
+            f"{int(near['rank'])} of {int(full['rank'])} (layer {int(full['layer'])})"
+        )
+    return f"{'; '.join(clauses)}." if clauses else "No rank could be probed; the reasons are below."

@@ -1,0 +1,241 @@
+"""Tidy tables from what each test sentence contributed, every number with its band.
+
+All rows of a study are scored on the same resamples of the test sentences, so that differences between models, and
+between real and control trees, have bands of their own that do not count the sentences' difficulty twice. A score is
+the mean over several probes (from other initial maps, or on other draws of control trees); their spread enters the
+band as a t-distributed error of that mean, with a variance pooled over a model's layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from core.probes.structural.scores import SentenceScores, ratio, score
+from core.statistics import interval, sentence_counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.store import Value
+
+COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "probes", "sd")
+METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
+HEADS_METRIC = "uas"
+LEVEL = 0.95  # of a band
+CONTROL = " control"  # after the probe that learned control trees
+SELECTIVITY = " selectivity"  # after the metric that the control's is taken from
+NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
+CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
+PERCENT = ("uuas", "root", HEADS_METRIC)
+PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
+
+
+def metric_label(metric: str) -> str:
+    """A metric as charts and tables name it, with its unit."""
+    bare = metric.removesuffix(SELECTIVITY)
+    name = NAMES.get(bare, bare.upper())
+    if bare != metric:
+        return f"Selectivity ({name}{', points' if bare in PERCENT else ''})"
+    return f"{name[0].upper()}{name[1:]}{' (%)' if metric in PERCENT else ''}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One metric of a model's probes.
+
+    Attributes:
+        layers: Layer (and, in a sweep, rank) of each row of the scores.
+        ranks: Rank of each row.
+        points: Scores on the test sentences.
+        resampled: Scores on each resample of them.
+        dev: Scores on the development sentences, mean over draws; NaN where they were not taken.
+    """
+
+    layers: tuple[int, ...]
+    ranks: tuple[int, ...]
+    points: np.ndarray  # (layer, draw)
+    resampled: np.ndarray  # (resample, layer, draw)
+    dev: np.ndarray  # (layer,)
+
+    def only(self, layers: list[int]) -> Group:
+        """Some of the layers, in this order."""
+        rows = [self.layers.index(layer) for layer in layers]
+        return Group(
+            tuple(layers),
+            tuple(self.ranks[row] for row in rows),
+            self.points[rows],
+            self.resampled[:, rows],
+            self.dev[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The test sentences of a study: lengths (sentence,), resamples (resample, sentence) and the seed of them."""
+
+    lengths: np.ndarray
+    weights: np.ndarray
+    seed: int
+
+
+def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
+    """Resamples of the test sentences, the same for every row of a study."""
+    weights = sentence_counts(len(lengths), draws, np.random.default_rng(seed)).astype(np.float64)
+    return Sample(lengths, weights, seed)
+
+
+def probe_groups(value: Value, sample: Sample) -> dict[str, Group]:
+    """What trained probes scored, by metric, as percentages or correlations."""
+    count = int(np.max(value["draws"])) + 1
+    layers, ranks = (tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks"))
+    return _groups(value, sample, "", layers, ranks, count)
+
+
+def baseline_groups(value: Value, sample: Sample, prefix: str = "") -> dict[str, Group]:
+    """What trees of no layer scored; several rows are draws of the trees that they are held against."""
+    first = next(metrics_of(value, prefix))
+    return _groups(value, sample, prefix, (0,), (0,), len(np.asarray(value[prefix + _stored(first)])))
+
+
+def _groups(
+    value: Value, sample: Sample, prefix: str, layers: tuple[int, ...], ranks: tuple[int, ...], count: int
+) -> dict[str, Group]:
+    scores = as_scores(value, sample.lengths, prefix)
+    groups = {}
+    for metric in metrics_of(value, prefix):
+        scale = 100.0 if metric in PERCENT else 1.0
+        points = (score(scores, metric) * scale).reshape(len(layers), count)
+        resampled = (score(scores, metric, sample.weights) * scale).reshape(-1, len(layers), count)
+        dev = np.asarray(value.get(f"dev_{metric}", points * np.nan)) * scale
+        groups[metric] = Group(layers, ranks, points, resampled, dev.reshape(len(layers), count).mean(axis=1))
+    return groups
+
+
+def as_scores(value: Value, lengths: np.ndarray, prefix: str = "") -> SentenceScores:
+    """A task's output as scores."""
+    parts = {
+        name: np.asarray(value[prefix + name], dtype=np.float64)
+        for name in ("hits", "dspr", "nspr", "root")
+        if prefix + name in value
+    }
+    edges = value.get("edges")
+    return SentenceScores(lengths, np.zeros(len(lengths)) if edges is None else np.asarray(edges, np.float64), **parts)
+
+
+def metrics_of(value: Value, prefix: str = "") -> Iterator[str]:
+    """Metrics that a task's output holds."""
+    return (metric for metric in PROBE_OF if prefix + _stored(metric) in value)
+
+
+def _stored(metric: str) -> str:
+    """A metric's name in a task's output."""
+    return "hits" if metric == "uuas" else metric
+
+
+def summary(sample: Sample, *terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.ndarray]:
+    """A signed sum of scores with its band, one entry a layer.
+
+    Args:
+        sample: The test sentences.
+        terms: (sign, scores), of the same layers; each term's probes bring an error of their own.
+        level: Of the band.
+
+    Returns:
+        value, low, high.
+    """
+    value = sum(sign * group.points.mean(axis=1) for sign, group in terms)
+    resampled = sum(sign * group.resampled.mean(axis=2) for sign, group in terms)
+    rng = np.random.default_rng((sample.seed, len(sample.weights)))
+    for _, group in terms:
+        resampled = resampled + _probe_error(group.points, len(sample.weights), rng)
+    low, high = interval(resampled, level)
+    return {"value": np.asarray(value), "low": low, "high": high}
+
+
+def score_rows(
+    model: str, probe: str, groups: Mapping[str, Group], sample: Sample, *, layered: bool = True
+) -> pd.DataFrame:
+    """Rows of the table of scores for one model (or baseline, whose rows have no layer)."""
+    import pandas as pd
+
+    frames = []
+    for metric, group in groups.items():
+        draws = group.points.shape[1]
+        columns = {
+            "model": model,
+            "layer": group.layers if layered else None,
+            "probe": PROBE_OF[metric] + probe,
+            "metric": metric,
+            **summary(sample, (1, group)),
+            "dev": group.dev,
+            "probes": draws,
+            "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan,
+        }
+        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
+    return as_table(frames, COLUMNS)
+
+
+def selectivity_rows(
+    model: str, real: Mapping[str, Group], control: Mapping[str, Group], sample: Sample
+) -> pd.DataFrame:
+    """Real scores less those on control trees; `sd` is that of the control's draws."""
+    import pandas as pd
+
+    frames = []
+    for metric, group in real.items():
+        other = control[metric]
+        columns = {
+            "model": model,
+            "layer": group.layers,
+            "probe": PROBE_OF[metric],
+            "metric": metric + SELECTIVITY,
+            **summary(sample, (1, group), (-1, other)),
+            "dev": np.nan,
+            "probes": other.points.shape[1],
+            "sd": other.points.std(axis=1, ddof=1) if other.points.shape[1] > 1 else np.nan,
+        }
+        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
+    return as_table(frames, COLUMNS)
+
+
+def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
+    """The parser's unlabelled attachment."""
+    import pandas as pd
+
+    attached, words = np.asarray(parser["attached"]), np.asarray(parser["words"])
+    low, high = interval(ratio(attached, words, sample.weights))
+    row = (
+        PARSED,
+        None,
+        "heads",
+        HEADS_METRIC,
+        100 * float(ratio(attached, words)),
+        100 * float(low),
+        100 * float(high),
+    )
+    return as_table([pd.DataFrame([(*row, np.nan, 1, np.nan)], columns=list(COLUMNS))], COLUMNS)
+
+
+def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Frames one under another, with the columns' types also where there are no rows."""
+    import pandas as pd
+
+    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(columns))
+    whole, text = {"layer", "probes"}, {"model", "base", "probe", "metric", "rival"}
+    kinds = {
+        name: "Int64" if name in whole else float for name in columns if name not in text and name != "rival_layer"
+    }
+    return table[list(columns)].astype(kinds)
+
+
+def _probe_error(points: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Errors of the means over probes, (draw, layer): t-distributed, their variance pooled over the layers."""
+    layers, count = points.shape
+    if count < 2:
+        return np.zeros((draws, layers))
+    variance = float(np.nanmean(points.var(axis=1, ddof=1))) if np.isfinite(points).any() else 0.0
+    return cast(np.ndarray, rng.standard_t(layers * (count - 1), (draws, layers)) * np.sqrt(variance / count))

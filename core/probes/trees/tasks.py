@@ -1,0 +1,264 @@
+"""The pure tasks of a probe study on one model: train its probes and score them; `rival_tasks` has the others.
+
+A task's arguments hold everything that its numbers depend on: references for loading, fingerprints for the key, the
+sentences themselves. Vectors come from `core.vectors.activations`, which stores them a sentence at a time; here
+they are read a chunk of sentences at a time and held once, in half precision where nothing is lost by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.models import choose_device, describe, load_tokenizer
+from core.probes.structural.baselines import linear_chain
+from core.probes.structural.control import control_heads
+from core.probes.structural.positions import beside_positions, measure_vectors
+from core.probes.structural.predict import predict_depths, predict_distances, predicted_trees
+from core.probes.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
+from core.probes.trees.data import Tree, gold_of
+from core.runs.runner import span, tick
+from core.runs.store import Value
+from core.runs.tasks import pure
+
+CHUNK = 1_000  # sentences whose vectors are in memory in full precision at once
+LARGEST_HALF = 65_504.0
+LARGE = 2**29  # bytes of vectors from which on tasks take turns
+_LARGE_ONE = threading.Lock()
+
+Words = tuple[tuple[str, ...], ...]
+Heads = tuple[tuple[int, ...], ...]
+Keep = tuple[tuple[bool, ...], ...]
+
+
+@dataclass(frozen=True)
+class Regime:
+    """How a task's probes are trained; plain values.
+
+    Attributes:
+        probes: "distance", "depth" or both.
+        ranks: One rank for all layers, or several for a sweep.
+        draws: Probes of each layer and rank: from other initial maps, or on other draws of control trees.
+        seed: Of maps, the order of sentences and the control rules.
+        epochs: Most epochs.
+        control: Whether the trees are draws of control trees.
+    """
+
+    probes: tuple[str, ...]
+    ranks: tuple[int, ...]
+    draws: int
+    seed: int
+    epochs: int
+    control: bool = False
+
+
+@pure("probes.train", version=2)
+def train_probes(
+    model: str,
+    model_identity: str,
+    words: Words,
+    heads: Heads,
+    keep: Keep,
+    sizes: tuple[int, int, int],
+    probes: tuple[str, ...],
+    ranks: tuple[int, ...],
+    layers: tuple[int, ...],
+    draws: int,
+    control: bool,
+    position: bool,
+    seed: int,
+    epochs: int,
+) -> Value:
+    """Train the probes of one model and score them on the test sentences.
+
+    Args:
+        model: Reference.
+        model_identity: Fingerprints of weights and tokenizer; part of the key.
+        words: Sentences: training, then development, then test.
+        heads: Their trees.
+        keep: Which words are not punctuation.
+        sizes: How many of the sentences are for training, development and test.
+        probes: "distance", "depth" or both.
+        ranks: One rank for all layers, or several for a sweep.
+        layers: Layers to probe.
+        draws: Probes of each layer and rank; with `control` each on its own draw of control trees.
+        control: Train on control trees instead of the trees given.
+        position: Whether codes of the words' places stand beside the vectors.
+        seed: Of maps, the order of sentences and control rules.
+        epochs: Most epochs.
+
+    Returns:
+        `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`, `dspr`, `nspr`,
+        `root` (probe, sentence); for each kind of probe `..._dev` (epoch, probe) development losses and `..._best`
+        (probe,) the epoch kept; `notices`. On the trees given also `dev_uuas` and `dev_root` (probe,), shares on the
+        development sentences; of the first draw `distance_maps` and `depth_maps` (layer and rank, rank, d_model)
+        float32 and, where both kinds were trained on one rank, `heads` (layer, word) of the predicted trees; with
+        `position` the `centres` (layer, d_model) and `deviations` (layer,) of the vectors. On control trees
+        `chain_...` (draw, sentence), the scores of the linear chain on them.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        SpecError: If it has no such layer or fewer dimensions than the rank.
+    """
+    trees = [Tree(*rows) for rows in zip(words, heads, keep, strict=True)]
+    golds = _control_golds(model, trees, draws, seed) if control else [gold_of(trees)]
+    lengths = golds[0].lengths
+    with span(0.0, 0.2):
+        vectors, notices = read_vectors(model, words, layers)
+    value: Value = {"notices": notices}
+    if position:
+        centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
+        vectors = beside_positions(vectors, lengths, centres, deviations)
+        value |= {} if control else {"centres": centres, "deviations": deviations}
+    regime = Regime(probes, ranks, draws, seed, epochs, control)
+    with _taking_turns(vectors.nbytes), span(0.2, 1.0):
+        value |= train_and_score(vectors, layers, golds, sizes, regime)
+    if control:
+        start = sizes[0] + sizes[1]
+        chains = [columns("chain_", linear_chain(gold.part(start, len(trees)))) for gold in golds]
+        value |= {name: np.concatenate([chain[name] for chain in chains]) for name in chains[0]}
+    return value
+
+
+@pure("probes.scored")
+def score_probes(**arguments: Any) -> Value:
+    """What `train_probes` returns but the maps, most of it: for a study that puts no sentence through them."""
+    return {name: part for name, part in train_probes(**arguments).items() if not name.endswith("_maps")}
+
+
+def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[int]) -> tuple[np.ndarray, list[str]]:
+    """Vectors of all words, (item, layer, d_model): float16, or float32 where a value would overflow.
+
+    A word of which the model's tokenizer leaves nothing stands at the origin, so that sentences stay whole; a notice
+    counts them.
+    """
+    from core.vectors.activations import extract
+
+    width = describe(model).d_model
+    total = sum(map(len, words))
+    result = np.zeros((total, len(layers), width), dtype=np.float16)
+    notices: list[str] = []
+    start = 0
+    for first in range(0, len(words), CHUNK):
+        chunk = words[first : first + CHUNK]
+        with span(first / len(words), (first + len(chunk)) / len(words)):
+            got = extract(model, chunk, layers=layers)
+        starts = start + np.concatenate([[0], np.cumsum([len(sentence) for sentence in chunk])])
+        if result.dtype == np.float16 and np.abs(got.vectors).max(initial=0.0) > LARGEST_HALF:
+            result = result.astype(np.float32)
+        result[starts[got.sentence] + got.word] = got.vectors.swapaxes(0, 1)
+        notices += [notice for notice in got.notices if notice not in notices]
+        start = int(starts[-1])
+    return result, notices
+
+
+def train_and_score(
+    vectors: np.ndarray, layers: tuple[int, ...], golds: Sequence[Gold], sizes: tuple[int, int, int], how: Regime
+) -> Value:
+    """Train each kind of probe on the training vectors and score it on the test vectors."""
+    import torch
+
+    from core.probes.structural.batches import ProbeData
+    from core.probes.structural.training import Probe, train_bank
+
+    ends = [0, *np.cumsum(sizes).tolist()]
+    cuts = np.concatenate([[0], np.cumsum(golds[0].lengths)])[ends]
+    probes = [
+        Probe(layer, rank, draw, draw if how.control else 0)
+        for layer in layers
+        for rank in how.ranks
+        for draw in range(how.draws)
+    ]
+    value: Value = {
+        "layers": np.array([probe.layer for probe in probes]),
+        "ranks": np.array([probe.rank for probe in probes]),
+        "draws": np.array([probe.draw for probe in probes]),
+    }
+    first, predicted = [i for i, probe in enumerate(probes) if probe.draw == 0], {}
+    for number, kind in enumerate(how.probes):
+        trees = [gold.distances if kind == "distance" else gold.depths for gold in golds]
+        targets = [np.stack(rows) for rows in zip(*trees, strict=True)]
+        train, dev = (
+            ProbeData(torch.from_numpy(vectors[cuts[part] : cuts[part + 1]]), targets[ends[part] : ends[part + 1]])
+            for part in (0, 1)
+        )
+        with span(0.9 * number / len(how.probes), 0.9 * (number + 1) / len(how.probes)):
+            bank = train_bank(
+                train, dev, probes, kind=kind, layers=layers, seed=how.seed, epochs=how.epochs, device=_device(),
+                report=tick,
+            )  # fmt: skip
+        value |= {f"{kind}_dev": bank.dev_losses, f"{kind}_best": bank.best_epoch}
+        rows = [layers.index(probe.layer) for probe in probes]
+        for part in (2,) if how.control else (1, 2):
+            held = [gold.part(ends[part], ends[part + 1]) for gold in golds]
+            predict = predict_distances if kind == "distance" else predict_depths
+            found = predict(bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows)
+            scores = _score(kind, found, held, [probe.target for probe in probes])
+            if part == 1:
+                metric = "uuas" if kind == "distance" else "root"
+                value[f"dev_{metric}"] = score(scores, metric)
+            else:
+                value |= columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
+                predicted[kind] = [values[first] for values in found]
+        if not how.control:
+            value[f"{kind}_maps"] = bank.maps[first]
+    if not how.control and len(predicted) == 2 and len(how.ranks) == 1:
+        tick(0.95, "predicted trees")
+        value["heads"] = predicted_trees(predicted["distance"], predicted["depth"], golds[0].part(*ends[2:]).keep)
+    return value
+
+
+def _score(kind: str, predicted: Sequence[np.ndarray], golds: Sequence[Gold], targets: Sequence[int]) -> SentenceScores:
+    """Scores of every probe against its own trees."""
+    measure = score_distances if kind == "distance" else score_depths
+    if len(golds) == 1:
+        return measure(predicted, golds[0])
+    place = np.array(targets)
+    parts = [measure([rows[place == target] for rows in predicted], gold) for target, gold in enumerate(golds)]
+    back = np.argsort(np.concatenate([np.flatnonzero(place == target) for target in range(len(golds))]))
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])[back]
+        for name in ("hits", "dspr", "nspr", "root")
+        if getattr(parts[0], name) is not None
+    }
+    return SentenceScores(parts[0].lengths, parts[0].edges, **joined)  # control trees of a sentence have equal edges
+
+
+def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> list[Gold]:
+    """Control trees over words as the model's tokenizer tells them apart, one set a draw."""
+    words = load_tokenizer(model).forms([tree.words for tree in trees])
+    keep = [np.array(tree.keep) for tree in trees]
+    return [
+        gold_of(trees, [control_heads(*row, seed, draw) for row in zip(words, keep, strict=True)])
+        for draw in range(draws)
+    ]
+
+
+def columns(prefix: str, scores: SentenceScores) -> Value:
+    """The scores that are there, by name."""
+    found = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
+    return {prefix + name: values.astype(np.float32) for name, values in found.items() if values is not None}
+
+
+def _device() -> str:
+    """A GPU where there is one; Apple's lacks operations that training needs."""
+    return "cuda" if choose_device() == "cuda" else "cpu"
+
+
+@contextlib.contextmanager
+def _taking_turns(size: int) -> Iterator[None]:
+    """Let one task at a time hold vectors that would fill the memory twice over; the others wait, cancellably."""
+    if size < LARGE:
+        yield
+        return
+    while not _LARGE_ONE.acquire(timeout=0.2):
+        tick(0.0, "waiting for the other probes")
+    try:
+        yield
+    finally:
+        _LARGE_ONE.release()

@@ -1,0 +1,172 @@
+"""The study in a sentence, what its reader must see first, and its method in a paragraph: made from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.models import parse_ref
+from core.probes.structural.positions import SIZE
+from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
+from core.probes.structural.scores import LONGEST, SHORTEST
+from core.probes.trees.result import best_row
+from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.tables import CHAIN, NAMES, PARSED, POSITION, PROBE_OF
+from core.results.names import short_name, short_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.probes.trees.data import Treebank
+
+CITATIONS = ("hewitt2019structural", "hewitt2019control", "demarneffe2021")
+MOST_NAMED = 3
+CLEAR = 0.0  # a margin is clear when its whole band lies above it
+
+
+def make_headline(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec, *, parsed: bool, coded: Sequence[str]) -> str:
+    """One or two sentences: where the first model's score peaks, over which rival and by how much; how others differ.
+
+    Args:
+        tables: The study's `scores`, `differences` and `margins`.
+        spec: The study.
+        parsed: Whether trees are a parser's.
+        coded: Models with position codes beside their vectors.
+    """
+    scores = tables["scores"]
+    metric = "uuas" if "distance" in spec.probes else "root"
+    best = {ref: row for ref in spec.probed if (row := best_row(scores, ref, metric)) is not None}
+    if not best:
+        return "No model could be probed; the reasons are below."
+    base = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
+    peak, names = best[base], short_names(best)
+    trees = "the parser's trees" if parsed else "gold trees"
+    sentence = (
+        f"{names[base]} predicts {trees} best in layer {int(peak['layer'])}: {NAMES[metric]} {_with_band(peak)}"
+        f"{_over_rival(tables['margins'], base, metric, int(peak['layer']), coded)}{_beside_chain(scores, metric)}."
+    )
+    return " ".join([sentence, *_others(tables["differences"], best, names, base, metric)])
+
+
+def make_notices(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> list[str]:
+    """Expectations from the literature that do not hold in these numbers, each said as it is."""
+    scores, margins, notices = tables["scores"], tables["margins"], []
+    rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
+    chain = rows.loc[rows["model"] == CHAIN]
+    for ref in spec.models:
+        peak, name = best_row(scores, ref, "uuas"), short_name(ref)
+        if peak is None or parse_ref(ref).random:
+            continue
+        mine, layer = rows[rows["model"] == ref], int(peak["layer"])
+        if not chain.empty and float(peak["low"]) <= float(chain["high"].iloc[0]):
+            how = "falls short of" if float(peak["high"]) < float(chain["low"].iloc[0]) else "is not clearly above"
+            notices.append(
+                f"{name}: the best layer's UUAS ({_with_band(peak)}) {how} the linear chain's "
+                f"({_with_band(chain.iloc[0])}), which joins each word to the next and knows no syntax."
+            )
+        if layer in (int(mine["layer"].min()), int(mine["layer"].max())) and len(mine) > 2:
+            place = "first" if layer == int(mine["layer"].min()) else "last"
+            notices.append(f"{name}: the best layer is the {place} one probed, not one in the middle.")
+        bottom = mine[mine["layer"] == 0]
+        if layer and not bottom.empty and float(peak["low"]) <= float(bottom["high"].iloc[0]):
+            notices.append(f"{name}: the bands of the best layer and of layer 0 overlap.")
+        close = margins[(margins["model"] == ref) & (margins["metric"] == "uuas") & (margins["layer"] == layer)]
+        notices += [
+            f"{name}: the best layer's UUAS is not clearly above that of {_rival(rival, ())}."
+            for rival in close.loc[close["low"] <= CLEAR, "rival"]
+        ]
+    if not (scores["model"] == PARSED).any():
+        notices.append("The parser's own score is missing: there is no parser, or no gold heads to hold it against.")
+    return notices
+
+
+def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> str:
+    """A methods paragraph, ready to paste.
+
+    Args:
+        spec: The study.
+        treebank: Its sentences.
+        coded: Models with position codes beside their vectors.
+    """
+    counts = {part: len(rows) for part, rows in treebank.parts.items()}
+    split = "as given" if spec.given_splits else "80/10/10 by a hash of the sentence"
+    source = f"parsed by {spec.pipeline}" if treebank.parsed else "from the treebank"
+    layers = "every layer" if not spec.layers else f"layers {', '.join(map(str, spec.layers))}"
+    parts = [
+        f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for {' and '.join(spec.probes)} were trained "
+        f"on {layers} of {', '.join(spec.probed)}. Words are means of their subwords.",
+        f"Dependency trees were {source} ({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} "
+        f"development and {counts['test']:,} test sentences, split {split}; the same for all models).",
+        f"The loss is the absolute error of squared distances over squared sentence length (of squared norms over "
+        f"length), averaged over sentences; Adam at {LEARNING_RATE:g}, batches of {BATCH} sentences drawn anew each "
+        f"epoch, learning rate divided by {1 / DECAY:.0f} and moments forgotten after each epoch without a new minimum "
+        f"of the development loss, at most {spec.epochs} epochs. Best layers were chosen on the development sentences.",
+        "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. are averaged "
+        f"within sentence lengths, then over lengths {SHORTEST} to {LONGEST}.",
+    ]
+    if coded:
+        parts.append(
+            f"Beside the vectors of {', '.join(coded)}, centred and divided by their mean deviation, stands a code of "
+            f"{SIZE} numbers for each word's place: a linear map of vectors without positions cannot express how far "
+            "apart two words stand. Rivals are probes on the code alone and on the untrained model with the code."
+        )
+    if spec.controls:
+        parts.append(
+            f"Selectivity is a score less that of probes trained on control trees, in which each word type, as the "
+            f"model's tokenizer tells types apart, has a random but fixed rule for its head (after Hewitt & Liang "
+            f"2019), as a mean over {spec.controls} draws of the rules. Depths in control trees mostly follow position."
+        )
+    parts.append(
+        f"Scores are means over {spec.seeds} probes from other initial maps; bands are 95 % percentile intervals over "
+        f"{spec.draws:,} resamples of the test sentences, to each of which a t-distributed error of the mean over "
+        "probes (and over control draws) was added."
+    )
+    return " ".join(parts)
+
+
+def _over_rival(margins: pd.DataFrame, base: str, metric: str, layer: int, coded: Sequence[str]) -> str:
+    """The margin over the better of what knows positions alone."""
+    here = margins[(margins["model"] == base) & (margins["metric"] == metric) & (margins["layer"] == layer)]
+    if here.empty:
+        return ""
+    row = here.loc[here["rival_value"].idxmax()]
+    sure = "" if row["low"] > CLEAR or row["high"] < CLEAR else ", no clear margin"
+    return (
+        f", {row['margin']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}] points from {_rival(row['rival'], coded)} "
+        f"({row['rival_value']:.1f}{', the better of its rivals' if len(here) > 1 else ''}){sure}"
+    )
+
+
+def _beside_chain(scores: pd.DataFrame, metric: str) -> str:
+    rows = scores[(scores["model"] == CHAIN) & (scores["metric"] == metric) & (scores["probe"] == PROBE_OF[metric])]
+    return "" if rows.empty else f"; the linear chain has {rows['value'].iloc[0]:.1f}"
+
+
+def _rival(name: str, coded: Sequence[str]) -> str:
+    """A rival as a sentence says it."""
+    if name == POSITION:
+        return "a probe on positions alone"
+    return f"the untrained model{' with positions' if name in coded else ''}"
+
+
+def _others(
+    differences: pd.DataFrame, best: Mapping[str, pd.Series], names: Mapping[str, str], base: str, metric: str
+) -> list[str]:
+    """How the fine-tuned models differ from the base, each at its own best layer."""
+    clauses = []
+    for ref, row in best.items():
+        mine = differences[(differences["model"] == ref) & (differences["metric"] == metric)]
+        here = mine[mine["layer"] == int(row["layer"])]
+        if ref == base or parse_ref(ref).random or here.empty:
+            continue
+        found = here.iloc[0]
+        sure = "" if found["low"] > 0 or found["high"] < 0 else ", no clear difference"
+        clauses.append(
+            f"{names[ref]} {found['difference']:+.1f} points [{found['low']:+.1f}, {found['high']:+.1f}] "
+            f"in its best layer, {int(row['layer'])}{sure}"
+        )
+    return [f"Against it, {'; '.join(clauses[:MOST_NAMED])}."] if clauses else []
+
+
+def _with_band(row: pd.Series) -> str:
+    return f"{row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"

@@ -1,0 +1,1 @@
+"""Marks, axes, panels and files of charts, the same in all rooms."""

@@ -1,0 +1,138 @@
+"""The axes that all layers of a plot share: their ends, their titles, how their numbers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.results.drawing.context import hand
+from core.results.drawing.style import LAYER_TITLE
+from core.results.numbers import Kind, label_expr
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+NARROWEST = 0.5  # of the width that lines keep beside their names
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The axes that all layers of a plot share.
+
+    Attributes:
+        x, y: Columns.
+        x_title, y_title: What the axes are called; "" where the panel below says it.
+        low, high: Ends of the y axis; a line that goes beyond gets a break mark.
+        kind: How numbers of y are written.
+        x_ends: Ends of the x axis.
+        height: Of the plot on a page.
+        x_axis: More of the x axis, as `alt.Axis` takes it.
+        x_log, y_log: Whether an axis is logarithmic.
+    """
+
+    x: str
+    y: str
+    x_title: str
+    y_title: str
+    low: float
+    high: float
+    x_ends: tuple[float, float]
+    kind: Kind = "share"
+    height: float = 320
+    x_axis: Mapping[str, Any] = field(default_factory=lambda: {"tickMinStep": 1, "format": "d"})
+    x_log: bool = False
+    y_log: bool = False
+
+    @property
+    def pixels(self) -> float:
+        """Height of the plot."""
+        return hand().height(self.height)
+
+    def up(self, values: Any) -> NDArray[np.float64]:
+        """Values of y in pixels from the bottom."""
+        ends, at = np.array([self.low, self.high], dtype=float), np.asarray(values, dtype=float)
+        if self.y_log:
+            ends, at = np.log10(ends), np.log10(np.maximum(at, 1e-300))
+        found: NDArray[np.float64] = (at - ends[0]) / (ends[1] - ends[0]) * self.pixels
+        return found
+
+    def back(self, pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Pixels from the bottom in units of y."""
+        share = pixels / self.pixels
+        if self.y_log:
+            return self.low * (self.high / self.low) ** share
+        return self.low + share * (self.high - self.low)
+
+    def x_of(self, room: float = 0.0, column: str = "") -> alt.X:
+        """The x axis, with room at its right end for names."""
+        import altair as alt
+
+        ends: dict[str, Any] = {"domain": list(self.x_ends), "nice": False}
+        ends |= {"type": "log", "base": 2} if self.x_log else {"zero": False}
+        if room:
+            ends["range"] = [0, {"expr": f"max(width - {room:.0f}, {NARROWEST} * width)"}]
+        axis = alt.Axis(**{"grid": False, "labelFlush": False, **self.x_axis})
+        return alt.X(f"{column or self.x}:Q", title=self.x_title or None, scale=alt.Scale(**ends), axis=axis)
+
+    def y_of(self, column: str = "") -> alt.Y:
+        """The y axis."""
+        import altair as alt
+
+        scale: dict[str, Any] = {"domain": [self.low, self.high], "nice": False}
+        scale |= {"type": "log"} if self.y_log else {"zero": False}
+        written = label_expr(self.kind)
+        more: dict[str, Any] = {"labelExpr": written} if written else {}
+        if self.y_log:
+            more = {"format": "~g", "labelExpr": label_expr("share")}
+        if self.kind == "whole":
+            step = max(1, round((self.high - self.low) / 5))
+            more = {"values": list(range(ceil(self.low), floor(self.high) + 1, step)), "format": "d"}
+        return alt.Y(
+            f"{column or self.y}:Q",
+            title=self.y_title,
+            scale=alt.Scale(**scale),
+            axis=alt.Axis(tickCount=5, **more),
+        )
+
+
+def layer_plane(table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], **more: Any) -> Plane:
+    """A plane over layers: 0 is the embeddings' output."""
+    layers = table["layer"].dropna()
+    bottom, top = (float(layers.min()), float(layers.max())) if len(layers) else (0.0, 1.0)
+    more = {"x_title": LAYER_TITLE, **more}
+    return Plane("layer", y, y_title=y_title, low=ends[0], high=ends[1], x_ends=(bottom, max(top, bottom + 1)), **more)
+
+
+def span_of(*columns: Any, zero: bool = False, top: float | None = None, pad: float = 0.06) -> tuple[float, float]:
+    """Ends of an axis that holds these values, with a little room; round ends where it starts or ends at them.
+
+    Args:
+        columns: Values; NaN is nothing.
+        zero: Whether the axis holds 0.
+        top: Its upper end, where that is known.
+        pad: Room beyond the values, as a share of their range.
+    """
+    values = np.concatenate([np.asarray(column, dtype=float).ravel() for column in columns]) if columns else np.zeros(0)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return 0.0, 1.0 if top is None else top
+    low, high = float(values.min()), float(values.max()) if top is None else top
+    room = pad * ((high - low) or abs(high) or 1.0)
+    if zero and low >= 0:
+        return 0.0, high if top is not None else high + room
+    if zero:
+        high = max(high, 0.0)
+    return low - room, high if top is not None else high + room
+
+
+def rule(plane: Plane, name: str, value: float) -> pd.DataFrame:
+    """A line across the whole plot at one value, as rows of a table for `curves`."""
+    import pandas as pd
+
+    return pd.DataFrame({"name": name, plane.x: list(plane.x_ends), plane.y: float(value)})

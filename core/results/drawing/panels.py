@@ -1,0 +1,137 @@
+"""Several plots in one figure: in rows, at widths that add up, under one legend where they share one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from core.results.drawing.context import hand
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from core.results.drawing.curves import Look
+
+FULL = 640  # pixels across a figure that is not made to a measure
+MARGIN = 78  # of a panel: axis, its title, the gap to the next
+ALONE, STACKED = 230.0, 112.0  # height of a plot in one row of panels, and in several: two fit a screen of 720
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Charts that belong together: beside each other on a page, one figure in a file.
+
+    Attributes:
+        charts: Each stretches to its container.
+        across: How many beside each other.
+        strip: A legend for all of them, above.
+        inline: Whether a panel's subtitle stands behind its title on a page, not below it.
+    """
+
+    charts: Sequence[Any]
+    across: int = 2
+    strip: Any = None
+    inline: bool = False
+
+    def figure(self) -> alt.TopLevelMixin:
+        """All of them as one chart."""
+        return beside(self.charts, self.across, self.strip)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a panel stands among others.
+
+    Attributes:
+        number, count: Which one of how many.
+        across: How many beside each other.
+    """
+
+    number: int = 0
+    count: int = 1
+    across: int = 1
+
+    @property
+    def height(self) -> float:
+        """Height of its plot on a page: all rows fit a screen together."""
+        return ALONE if self.count <= self.across else STACKED
+
+    @property
+    def lowest(self) -> bool:
+        """Whether none stands below it, so that its axis has a title."""
+        return self.number + self.across >= self.count
+
+
+def beside(charts: Sequence[Any], across: int = 2, strip: Any = None) -> alt.TopLevelMixin:
+    """The charts as panels of one figure.
+
+    Args:
+        charts: Each stretches to its container.
+        across: How many beside each other.
+        strip: A legend for all of them, above.
+    """
+    import altair as alt
+
+    across = min(hand().across or across, len(charts))
+    if len(charts) == 1 and strip is None:
+        return cast("alt.TopLevelMixin", charts[0])
+    each = max(FULL / across - MARGIN, 110)
+    panels = [chart.copy().properties(width=each) for chart in charts]
+    apart: dict[str, Any] = dict.fromkeys(
+        ("color", "fill", "shape", "strokeDash", "strokeWidth", "size"), "independent"
+    )
+    grid = alt.concat(*panels, columns=across, spacing=16).resolve_scale(**apart)
+    if strip is None:
+        return cast("alt.TopLevelMixin", grid)
+    above = strip.copy().properties(width=(each + MARGIN) * across - MARGIN)
+    return cast("alt.TopLevelMixin", alt.vconcat(above, grid, spacing=6))
+
+
+def legend_strip(looks: Mapping[str, Look]) -> alt.LayerChart:
+    """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches, in two where long."""
+    import altair as alt
+    import pandas as pd
+
+    letter = hand().letter
+    columns = max(1, len(looks) if sum(map(len, looks)) < 46 else math.ceil(len(looks) / 2))
+    if hand().across == 1:  # a figure of one column
+        columns = min(columns, 2)
+    rows = [
+        {
+            "name": name,
+            "who": name,
+            "from": place % columns,
+            "to": place % columns + 0.14 * columns / max(columns, 3),
+            "row": place // columns,
+            "number": place,
+        }
+        for place, name in enumerate(looks)
+    ]
+    lines = math.ceil(len(looks) / columns)
+    x = alt.X("from:Q", scale=alt.Scale(domain=[0, columns], nice=False), axis=None)
+    y = alt.Y("row:Q", scale=alt.Scale(domain=[lines - 0.5, -0.5], nice=False), axis=None)
+    chart = alt.Chart(pd.DataFrame(rows))
+    strokes = [
+        chart.transform_filter(alt.datum.number == place)
+        .mark_rule(color=look.colour, strokeWidth=3, strokeDash=list(look.dash))
+        .encode(x=x, x2="to:Q", y=y)
+        for place, look in enumerate(looks.values())
+    ]
+    words = chart.mark_text(align="left", baseline="middle", dx=5, fontSize=letter).encode(
+        x=alt.X("to:Q", scale=alt.Scale(domain=[0, columns], nice=False), axis=None), y=y, text="name:N"
+    )
+    strip = alt.layer(*strokes, words).properties(
+        width="container",
+        height=round(lines * 1.5 * letter),
+        description=f"Legend: {', '.join(looks)}.",
+        view=alt.ViewConfig(stroke=None),
+    )
+    return cast("alt.LayerChart", strip)
+
+
+def share_of_variance(name: str, share: float) -> str:
+    """Title of an axis of a projection: what it is and how much of the variance it holds."""
+    return f"{name} ({text_of(share, 'per cent')} of variance)" if share == share else name

@@ -1,0 +1,79 @@
+"""A figure for a paper: as wide as a column or two, letters of 8 points, with its caption.
+
+Widths are those of most two-column journals. Nothing in a figure is smaller than 7 points at its printed size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.results.drawing import files as drawn
+from core.results.drawing.context import Hand, drawing
+from core.results.drawing.panels import Panels
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from core.results.export import Result
+
+INCHES = {1: 3.3, 2: 6.9}  # columns -> width
+LETTER = 8.0  # points
+DPI = 300.0
+THIN = 0.62  # of the thickness of lines on a page
+PADDING = 3.0
+Drawing = Callable[[], "alt.TopLevelMixin | Sequence[alt.TopLevelMixin] | Panels"]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How a figure of a paper is made.
+
+    Attributes:
+        columns: 1 or 2.
+        titled: Whether it has its title above; a caption says it too.
+        legend: Whether lines are named in a legend rather than at their ends.
+        grey: Whether every line has a dash of its own, to be told apart without colour.
+    """
+
+    columns: int = 1
+    titled: bool = False
+    legend: bool = False
+    grey: bool = True
+
+    @property
+    def hand(self) -> Hand:
+        """Who draws it."""
+        stretch = 0.56 if self.columns == 1 else 0.62
+        return Hand(LETTER, stretch, THIN, legend=self.legend, dashed=self.grey, across=1 if self.columns == 1 else 0)
+
+
+def one_chart(made: alt.TopLevelMixin | Sequence[alt.TopLevelMixin] | Panels) -> alt.TopLevelMixin:
+    """What a view draws, as one figure."""
+    if isinstance(made, Panels):
+        return made.figure()
+    if isinstance(made, (list, tuple)):
+        return Panels(made).figure()
+    return made  # type: ignore[return-value]
+
+
+def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
+    """The figure as "pdf", "svg" or "png" (300 dots an inch), at its width in print."""
+    inches = INCHES[paper.columns]
+    with drawing(paper.hand):
+        spec = drawn.sheet(one_chart(draw()), 72 * inches, LETTER, titled=paper.titled, thin=THIN, padding=PADDING)
+    if suffix == "svg":
+        return drawn.svg(spec, inches)
+    return drawn.pdf(spec) if suffix == "pdf" else drawn.png(spec, 1.0, DPI)
+
+
+def caption(draw: Drawing, result: Result) -> str:
+    """Title, what stands below it, and how the numbers were made."""
+    spec = one_chart(draw()).to_dict()
+    parts = [drawn.title_of(each) for each in (spec, *drawn.panels_of(spec)) if any(drawn.title_of(each))]
+    titles = "; ".join(dict.fromkeys(title for title, _ in parts if title))
+    below = "; ".join(dict.fromkeys(text for _, text in parts if text))
+    begun = f"{titles}. " if titles else ""
+    explained = f"{below[0].upper()}{below[1:]}. " if below else ""
+    return f"{begun}{explained}{result.methods}".strip()

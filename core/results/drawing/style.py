@@ -1,0 +1,115 @@
+"""What charts of all rooms have in common: colours, shapes, legends, titles, the axis of layers. Said here once.
+
+Colours are Okabe and Ito's, told apart by colour-blind readers, and every model has a point shape as well. A task has
+one colour on all pages, base models are ink, reference models grey. No chart sets a background or a text colour, so
+a light and a dark theme both fit: the page swaps each colour for its counterpart (`ui/study/figures.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from core.results.drawing.context import Hand, hand
+
+if TYPE_CHECKING:
+    import altair as alt
+
+BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+YELLOW, SKY, OLIVE, BROWN = "#E69F00", "#56B4E9", "#8A7A3C", "#5B5446"
+PURPLE = "#B66BB0"
+COLOURS = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, OLIVE, BROWN)
+GREY = "#8C8C8C"  # nulls, reference models, rules: readable on paper and on black
+TASK_COLOURS: Mapping[str, str] = {
+    "parse": BLUE,
+    "sentiment": ORANGE,
+    "nli": GREEN,
+    "pos": SKY,
+    "question": YELLOW,
+    "subjectivity": PINK,
+}
+SHAPES = (
+    *("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"),
+    *("triangle-right", "triangle-left"),
+)
+DASHES = ([6, 4], [2, 3], [10, 3, 2, 3])
+LAYER_TITLE = "Layer (0 = embeddings)"
+
+
+def task_of(ref: str) -> str:
+    """The task that a model of the box is named after: `parse` for zoo:parse-0; "" for any other model."""
+    kind, _, name = ref.partition(":")
+    task = name.partition("-")[0]
+    return task if kind == "zoo" and task in TASK_COLOURS else ""
+
+
+def colours_of(refs: Iterable[str]) -> dict[str, str]:
+    """A colour for each model: its task's, ink for a base model of the box, else one that no task here has."""
+    found: dict[str, str] = {}
+    wanted = list(dict.fromkeys(refs))
+    taken = {TASK_COLOURS[task_of(ref)] for ref in wanted if task_of(ref)}
+    free = [colour for colour in (BROWN, OLIVE, *COLOURS) if colour not in taken] or list(COLOURS)
+    others = [ref for ref in wanted if not task_of(ref)]
+    for ref in wanted:
+        task = task_of(ref)
+        found[ref] = TASK_COLOURS[task] if task else free[others.index(ref) % len(free)]
+    return found
+
+
+def colour_between(share: float) -> str:
+    """A colour on the way from blue to orange, for lines in an order, such as layers: 0 is blue, 1 orange."""
+    ends = [[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in (BLUE, ORANGE)]
+    mixed = [((1 - share) * one**2.2 + share * other**2.2) ** (1 / 2.2) for one, other in zip(*ends, strict=True)]
+    return "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
+
+
+def shapes_of(refs: Iterable[str]) -> dict[str, str]:
+    """A point shape for each model, in turn: models of one task have one colour and are told apart by it."""
+    return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
+
+
+def heading(text: str, subtitle: str | list[str] = "") -> alt.Title:
+    """A chart's title, at its left edge, with a line below it, or several."""
+    import altair as alt
+
+    return alt.Title(text, subtitle=subtitle, anchor="start") if subtitle else alt.Title(text, anchor="start")
+
+
+def columns_for(names: Iterable[str]) -> dict[str, str]:
+    """As many columns of a legend as the chart's width has room for, all in one row where that is wide enough."""
+    listed = [str(name) for name in names]
+    each = 0.58 * hand().letter * max(map(len, listed), default=1) + 28  # letters, the symbol and the gap
+    return {"expr": f"min({max(len(listed), 1)}, max(1, floor(width / {each:.0f})))"}
+
+
+def legend(columns: int | dict[str, str] = 2, width: int = 250, lines: bool = False, **more: Any) -> alt.Legend:
+    """Below the chart; several legends of one chart stand below each other.
+
+    Args:
+        columns: Entries beside each other; `columns_for` gives as many as there is room for.
+        width: Most pixels of an entry's words.
+        lines: Whether entries are strokes, for dashes, rather than points.
+        more: As `alt.Legend` takes it.
+    """
+    import altair as alt
+
+    stroke: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if lines else {}
+    return alt.Legend(
+        orient="bottom", columns=columns, labelLimit=width, titleLimit=width, symbolOpacity=1, **{**stroke, **more}
+    )
+
+
+def gradient(title: str | None = None, **more: Any) -> alt.Legend:
+    """The legend of a heatmap, in one line below it; `more` as `alt.Legend` takes it."""
+    import altair as alt
+
+    about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
+    length = 160 * hand().letter / Hand().letter
+    return alt.Legend(orient="bottom", gradientLength=length, tickCount=5, **{**about, **more})
+
+
+def layer_axis(field: str = "layer:Q", title: str = LAYER_TITLE) -> alt.X:
+    """Layers along the bottom, whole numbers only."""
+    import altair as alt
+
+    return alt.X(field, title=title, axis=alt.Axis(tickMinStep=1, format="d", grid=False, labelFlush=False))

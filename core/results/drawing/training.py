@@ -1,0 +1,144 @@
+"""Training on an axis: tables say how far each step is, plots share one axis of tokens seen, the loss has its plot.
+
+Tokens are on a logarithmic axis, on which a model that has seen none has no place: it stands at the left end, a
+stretch apart from the first that has seen any, and its tick says 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from core.models.steps import progress_of
+from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.description import lines_in_words
+from core.results.drawing.style import GREY, heading
+from core.results.names import short_names
+from core.results.numbers import Kind, Tip
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+LOSS = ("model", "steps", "tokens", "loss")
+LOW = 260
+APART = 4.0  # how many times nearer to 0 than the first step the place of a model that has seen nothing is
+
+
+def with_progress(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with `steps` and `tokens` after its column `model`; missing where no card and no name says them."""
+    known = {ref: progress_of(str(ref)) for ref in dict.fromkeys(table["model"])}
+    made = table.copy()
+    at = list(made.columns).index("model") + 1
+    for place, name in enumerate(("steps", "tokens")):
+        values = [known[ref][place] for ref in made["model"]]
+        made.insert(at + place, name, values)
+        made[name] = made[name].astype(float).astype("Int64")
+    return made
+
+
+def loss_table(refs: Iterable[str]) -> pd.DataFrame:
+    """The losses that the models' cards have: LOSS."""
+    import pandas as pd
+
+    found = [(ref, *progress_of(ref)) for ref in refs]
+    table = pd.DataFrame([row for row in found if row[3] is not None], columns=list(LOSS))
+    return table.astype({"steps": "Int64", "tokens": "Int64", "loss": float})
+
+
+def progress_notices(table: pd.DataFrame) -> list[str]:
+    """What is to be said of the axis, where cards and names say too little.
+
+    Args:
+        table: Columns `model`, `steps` and `tokens`, rows of models only.
+    """
+    models = table.drop_duplicates("model")
+    unknown = models.loc[models["steps"].isna(), "model"]
+    if len(models) and len(unknown) == len(models):
+        return ["No card and no name says how far any step is, so they stand in the order of their names."]
+    said = []
+    if models.loc[models["steps"].notna(), "tokens"].isna().any():
+        said.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
+    if len(unknown):
+        names = ", ".join(str(ref) for ref in unknown)
+        said.append(f"In the tables and not in the charts, since neither card nor name says how far it is: {names}.")
+    return said
+
+
+def along_training(
+    table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], *, kind: Kind = "share", height: float = LOW
+) -> tuple[pd.DataFrame, Plane]:
+    """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or else names.
+
+    Args:
+        table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
+        y, y_title, ends, kind, height: As for `Plane`.
+    """
+    counts = {name: table[name].astype(float) for name in ("steps", "tokens", "layer") if name in table.columns}
+    if table["steps"].isna().all():
+        order = {model: float(number) for number, model in enumerate(dict.fromkeys(table["model"]), start=1)}
+        plane = Plane(
+            "place", y, "Steps, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
+            height=height,
+        )  # fmt: skip
+        return table.assign(place=table["model"].map(order), **counts), plane
+    counted = table[table["steps"].notna()]
+    field = "tokens" if len(counted) and counted["tokens"].notna().all() else "steps"
+    seen = sorted({int(value) for value in counted[field].dropna()})
+    first = next((value for value in seen if value > 0), 1)
+    bottom = first / APART
+    place = table[field].astype(float).clip(lower=bottom)
+    left, right = (bottom if 0 in seen else float(first)), float(max([*seen, first]))
+    ticks = [max(value, bottom) for value in seen]
+    axis = {
+        "values": ticks,
+        "labelExpr": f"datum.value < {first} ? '0' : replace(format(datum.value, '.2~s'), 'G', 'B')",
+        "labelOverlap": True,
+    }
+    title = "Tokens seen" if field == "tokens" else "Steps"
+    plane = Plane(
+        "place", y, f"{title} (logarithmic)", y_title, ends[0], ends[1], (left, max(right, 2 * left)), kind=kind,
+        height=height, x_axis=axis, x_log=True,
+    )  # fmt: skip
+    return table.assign(place=place, **counts), plane
+
+
+def step_tips(value: str, title: str, kind: Kind) -> tuple[Tip, ...]:
+    """What a tooltip says of a step."""
+    return (
+        *(Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("layer", "Layer", "whole")),
+        *(Tip(value, title, kind), Tip("low", "Band, 95 %", kind)),
+    )
+
+
+def named_steps(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with each model's short name as `step`."""
+    return table.assign(step=table["model"].map(short_names(dict.fromkeys(table["model"]))))
+
+
+def loss_chart(table: pd.DataFrame) -> alt.LayerChart:
+    """Held-out loss by tokens seen, the end of training included.
+
+    Args:
+        table: Of `loss_table`.
+    """
+    rows, plane = along_training(table, "loss", "Held-out loss (nats)", span_of(table["loss"]), kind="measure")
+    rows = named_steps(rows).assign(name="loss")
+    tips = (Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
+    chart = curves(rows, plane, {"loss": Look(GREY)}, tips)
+    return stepped(chart, rows, plane, "Loss on held-out text", "as the models' cards have it", ["loss"])
+
+
+def stepped(
+    chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
+) -> alt.LayerChart:
+    """The chart with its size, its title and its words, which count tokens (or steps) from 0."""
+    field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
+    counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))
+    words = lines_in_words(
+        counted, what, x="place", y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title,
+        kind=plane.kind, names=names,
+    )  # fmt: skip
+    finished = chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
+    return cast("alt.LayerChart", finished)

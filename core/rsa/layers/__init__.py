@@ -1,0 +1,1 @@
+"""The RSA study: where models differ, by layer."""

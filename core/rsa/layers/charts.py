@@ -1,0 +1,232 @@
+"""Charts of the RSA room: similarity by layer, layer against layer, two corpora, token map.
+
+One without panels stretches to its container.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.errors import SpecError
+from core.results.drawing.axes import layer_plane
+from core.results.drawing.curves import Look, curves, grey_band
+from core.results.drawing.description import cells_in_words, lines_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.panels import beside
+from core.results.drawing.style import DASHES, GREY, colours_of, heading, shapes_of
+from core.results.names import short_names
+from core.results.numbers import Tip, text_of
+from core.rsa.measures.registry import MEASURES
+from core.rsa.tokens.charts import token_map
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT, GRID = 320, 300
+NULL = "paired at random"
+
+
+def similarity_chart(result: Result) -> alt.LayerChart:
+    """One curve per model by layer, with its band, the null as a grey band, and dashed reference models.
+
+    Args:
+        result: Of the RSA study.
+    """
+    references = result.tables.get("references")
+    return _curves(result, result.table, references if references is not None and len(references) else None)
+
+
+def domains_chart(result: Result, corpus: str | None = None) -> alt.TopLevelMixin:
+    """The same curves on two corpora, to be read side by side: both share their axes.
+
+    Args:
+        result: Of an RSA study with a second corpus.
+        corpus: One of the table's corpora, for a chart that stretches; both beside each other without it.
+
+    Raises:
+        SpecError: If the study had one corpus only, or not this one.
+    """
+    table = _table(result, "domains", "a second corpus (against)")
+    corpora = list(dict.fromkeys(table["corpus"]))
+    lowest = float(table[["low", "null_low", "similarity"]].min().min())
+    if corpus is not None:
+        _among(corpus, corpora)
+        return _curves(result, table[table["corpus"] == corpus], None, lowest=lowest, title=corpus)
+    return beside([domains_chart(result, name) for name in corpora])
+
+
+def grid_chart(result: Result, model: str | None = None) -> alt.TopLevelMixin:
+    """Every layer of the base against every layer of another model, as a heatmap.
+
+    Args:
+        result: Of an RSA study with a grid.
+        model: Reference of one compared model, for a chart that stretches; all beside each other without it.
+
+    Raises:
+        SpecError: If the study had no grid, or not this model.
+    """
+    table = _table(result, "grid", "a layer-by-layer grid")
+    models = tuple(dict.fromkeys(table["model"]))
+    if model is not None:
+        _among(model, models)
+        return _heatmap(result, table[table["model"] == model], model)
+    return beside([grid_chart(result, name) for name in models], across_of(len(models)))
+
+
+def token_chart(result: Result, layer: int, model: str | None = None) -> alt.TopLevelMixin:
+    """The words of the passage at one layer, chosen words in colour; every layer and model has the same axes.
+
+    Args:
+        result: Of `tokens.run_tokens`.
+        layer: Which layer.
+        model: One model's reference, for a chart that stretches; all beside each other without it.
+
+    Raises:
+        SpecError: If there is no such layer or model.
+    """
+    table = _table(result, "tokens", "a token map")
+    if layer not in set(table["layer"]):
+        raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
+    models = tuple(dict.fromkeys(table["model"]))
+    if model is not None:
+        _among(model, models)
+        return token_map(result, table, layer, model)
+    return beside([token_map(result, table, layer, name) for name in models])
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    if "tokens" in result.tables:
+        layers = sorted(set(result.tables["tokens"]["layer"]))
+        return {f"tokens-layer-{layer}": token_chart(result, int(layer)) for layer in reversed(layers)}
+    charts: dict[str, alt.TopLevelMixin] = {"similarity": similarity_chart(result)}
+    if len(result.tables.get("grid", ())):
+        charts["grid"] = grid_chart(result)
+    if len(result.tables.get("domains", ())):
+        charts["domains"] = domains_chart(result)
+    return charts
+
+
+def _curves(
+    result: Result,
+    table: pd.DataFrame,
+    references: pd.DataFrame | None,
+    lowest: float | None = None,
+    title: str = "",
+) -> alt.LayerChart:
+    """Null, bands, references, curves and points, in that order."""
+    import pandas as pd
+
+    label = MEASURES[result.spec["measure"]].label
+    base = str(result.spec["base"])
+    compared = tuple(dict.fromkeys(table["model"]))
+    names = curve_names(table)
+    rows = table.assign(name=table["model"].map(names), who=table["model"].map(short_names(compared)))
+    floor = float(rows[["low", "null_low", "similarity"]].min().min()) if lowest is None else lowest
+    looks = {
+        names[ref]: Look(colour, shape)
+        for ref, colour, shape in zip(
+            compared, colours_of(compared).values(), shapes_of(compared).values(), strict=True
+        )
+    }
+    if references is not None:
+        known = _reference_names(references, base)
+        looks |= {
+            name: Look(GREY, "circle", DASHES[number % len(DASHES)], point=False)
+            for number, name in enumerate(known.values())
+        }
+        rows = pd.concat([rows, references.assign(name=references["model"].map(known))])
+    plane = layer_plane(
+        rows, "similarity", label, (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0), height=HEIGHT
+    )
+    null = table.groupby("layer", as_index=False).agg(null_low=("null_low", "min"), null_high=("null_high", "max"))
+    null = null[null["null_low"].notna()]
+    middle = [(NULL, float(null.iloc[-1][["null_low", "null_high"]].mean()))] if len(null) else []
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("similarity", label, "share")),
+        *(Tip("low", "Band, 95 %", "share"), Tip("null_low", "Null, 95 %", "share")),
+    )
+    under = [grey_band(null, plane, "null_low", "null_high", "Sentences paired at random")] if len(null) else []
+    base_name = short_names((base, *compared))[base]
+    what = title or f"{label} with {base_name}, by layer"
+    words = lines_in_words(rows, what, x="layer", y="similarity", x_title="Layer", y_title=label, names=list(looks))
+    chart = curves(rows, plane, looks, tips, under=under, named=middle)
+    return chart.properties(
+        width="container", height=plane.pixels, title=heading(what, _subtitle(table)), description=words
+    )
+
+
+def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
+    """What the base is compared with for scale: random weights, another seed."""
+    refs = tuple(dict.fromkeys(references["model"]))
+    names = short_names((base, *refs))
+    return {ref: "random weights" if ref.startswith("random:") else f"{names[ref]}, another seed" for ref in refs}
+
+
+def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> alt.LayerChart:
+    label = MEASURES[result.spec["measure"]].label
+    names = short_names((result.spec["base"], model))
+    titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)
+    what = f"{names[model]}, layer by layer"
+    tips = (
+        *(Tip("base_layer", titles[1], "whole"), Tip("layer", titles[0], "whole")),
+        Tip("similarity", label, "share"),
+    )
+    chart = heatmap(
+        rows, x="layer", y="base_layer", value="similarity", titles=titles, ends=(0.0, 1.0), tips=tips, height=GRID
+    )
+    words = cells_in_words(
+        rows,
+        what,
+        row="base_layer",
+        column="layer",
+        value="similarity",
+        value_title=f"{label} ({titles[1]}, {titles[0]})",
+    )
+    return chart.properties(title=heading(what), description=words)
+
+
+def across_of(count: int) -> int:
+    """Panels beside each other: three where that leaves none in a second row, or as few as two rows can."""
+    return 3 if count in (3, 5, 6) else 2
+
+
+def _table(result: Result, name: str, what: str) -> pd.DataFrame:
+    table = result.tables.get(name)
+    if table is None or table.empty:
+        raise SpecError(f"This result holds no {name}: run the study with {what}.")
+    return table
+
+
+def _among(chosen: str, known: Any) -> None:
+    if chosen not in known:
+        raise SpecError(f"{chosen!r} is not in this result: choose one of {', '.join(known)}.")
+
+
+def curve_names(table: pd.DataFrame) -> dict[str, str]:
+    """What each curve is called: its short name, runs pooled, and in brackets how far its weights moved."""
+    first = table.drop_duplicates("model").set_index("model")
+    short = short_names(tuple(first.index))
+    return {str(ref): f"{short[str(ref)]}{_size(row)}" for ref, row in first.iterrows()}
+
+
+def _size(row: Any) -> str:
+    parts = [f"{int(row['runs'])} runs"] if row["runs"] > 1 else []
+    if row["relative_change"] == row["relative_change"]:
+        kept = f"{text_of(row['relative_change'] * row['scaled'])} of " if row["scaled"] < 1 else ""
+        parts.append(f"{kept}{text_of(row['relative_change'])}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _subtitle(table: pd.DataFrame) -> str:
+    parts = []
+    if table["null_low"].notna().any():
+        parts.append("grey band: sentences paired at random, 95 %")
+    if table["low"].notna().any():
+        parts.append("bands: 95 %, resampling sentences" + (" and runs" if (table["runs"] > 1).any() else ""))
+    if table["relative_change"].notna().any():
+        parts.append("in brackets: relative size of the weight change")
+    return "; ".join(parts)

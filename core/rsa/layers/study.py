@@ -1,0 +1,266 @@
+"""The RSA study: which layers does fine-tuning change, and how much?
+
+prepare: the texts are read, the models asked for. plan: one task for each compared model, one for each reference
+model, and on request one for each layer-by-layer grid and for each model on a second corpus. collect: tidy tables, a
+headline and a methods paragraph.
+
+Reference:
+    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
+Deviations: any of eight measures; bands, nulls and references are added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.models import parse_ref, zoo_folder, zoo_models
+from core.models.changes import change_tasks, changes_of
+from core.models.identity import identities, identity_tasks
+from core.results.export import Result, provenance
+from core.results.names import corpus_name
+from core.results.notices import start_notices
+from core.results.references import cite
+from core.rsa.layers.charts import figures
+from core.rsa.layers.notices import measure_notices, size_notices
+from core.rsa.layers.runs import find_compared, pool_rows, runs_of
+from core.rsa.layers.spec import RsaSpec
+from core.rsa.layers.tasks import compare_layers, compare_models
+from core.rsa.layers.text import make_headline, make_methods
+from core.rsa.measures.registry import MEASURES
+from core.rsa.prices import rsa_price as price
+from core.runs.runner import Outputs, Task, run_stages
+from core.runs.store import Value
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import Kept, Words, sample_words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Spec = RsaSpec
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
+COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
+CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs")
+CITATIONS = ("merchant2020", "kriegeskorte2008")
+
+
+def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the texts, ask what the models are.
+
+    Args:
+        spec: The study.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+    """
+    tasks = [text_task(spec.corpus, spec.genres, spec.sentences, texts)]
+    if spec.second_corpus:
+        tasks.append(text_task(*spec.second_corpus, spec.sentences, texts, role="second text"))
+    compared = find_compared(spec.base, spec.compare).refs
+    tasks += identity_tasks((spec.base, *compared, *find_references(spec)))
+    return tasks + change_tasks(spec.base, compared)
+
+
+def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
+    """The tasks of a study, from what its first stage brought. A model that could not be found has none.
+
+    Raises:
+        ModelError: If the base model could not be found.
+        CorpusError: If a text could not be read.
+    """
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    base = ready.need(("identity", spec.base)).content
+    first = _choose_items(spec, ready.need("text"))
+    second = _choose_items(spec, ready.need("second text")) if spec.second_corpus else first
+    shares = _shares(spec, ready)
+
+    def task(part: str, model: str) -> Task:
+        words, positions = second if part == "against" else first
+        function = compare_layers if part == "grid" else compare_models
+        more: dict[str, Any] = {} if part == "grid" else {"draws": spec.draws, "seed": spec.seed}
+        return Task.of(
+            model if part == "model" else f"{part}: {model}",
+            function,
+            role=(part, model),
+            group=spec.base,
+            base=spec.base,
+            other=model,
+            base_identity=base,
+            other_identity=known[model],
+            sentences=words,
+            kept=positions,
+            items=spec.items,
+            measure=spec.measure,
+            kernel=spec.kernel if spec.measure == "rsa" else "cosine",
+            comparison=spec.comparison if spec.measure == "rsa" else "pearson",
+            standardise=spec.standardise,
+            drop_rogue=spec.drop_rogue,
+            share=1.0 if part == "reference" else shares[model],
+            **more,
+        )
+
+    compared = [ref for ref in shares if ref in known]
+    tasks = [task("model", ref) for ref in compared]
+    tasks += [task("reference", ref) for ref in find_references(spec) if ref in known]
+    tasks += [task("grid", ref) for ref in compared if spec.grid]
+    return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
+
+
+def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Tables, headline, notices and methods from the tasks' outputs.
+
+    Returns:
+        A result with the tables `similarity` (CURVES), `references` (COLUMNS; where asked for), `runs` (`similarity`
+        before runs are pooled; where some are), `grid` (model, base_layer, layer, similarity; where asked for) and
+        `domains` (corpus and CURVES; with a second corpus).
+    """
+    import pandas as pd
+
+    corpus: Corpus = ready.values["text"]
+    values = outputs.values
+    compared = find_compared(spec.base, spec.compare)
+    models = [ref for ref in compared.refs if ("model", ref) in values]
+    sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
+    apart = {ref: change.apart for ref, change in changes_of(ready).items()}
+    groups = runs_of(spec.base, models) if spec.pool_runs else {ref: (ref,) for ref in models}
+
+    def curves(part: str) -> pd.DataFrame:
+        there = {ref: values[part, ref] for ref in models if (part, ref) in values}
+        return _rows(there).assign(
+            relative_change=lambda rows: rows["model"].map(sizes).astype(float),
+            apart=lambda rows: rows["model"].map(apart).astype(float),
+            scaled=lambda rows: rows["model"].map(shares).astype(float),
+        )
+
+    references = [ref for ref in find_references(spec) if ("reference", ref) in values]
+    tables = {"similarity": pool_rows(curves("model"), groups)[list(CURVES)]}
+    if len(groups) < len(models):
+        tables["runs"] = curves("model")
+    if spec.references:
+        tables["references"] = _rows({ref: values["reference", ref] for ref in references})
+    if spec.grid:
+        tables["grid"] = _grid_rows({ref: values["grid", ref] for ref in models if ("grid", ref) in values})
+    notices = [*corpus.notices, *compared.notices]
+    if spec.second_corpus:
+        notices += [notice for notice in ready.values["second text"].notices if notice not in notices]
+        here = tables["similarity"].assign(corpus=corpus_name(spec.corpus, spec.genres))
+        away = pool_rows(curves("against"), groups).assign(corpus=corpus_name(*spec.second_corpus))
+        tables["domains"] = pd.concat([here, away], ignore_index=True)[["corpus", *CURVES]]
+    notices += [notice for notice in measure_notices(spec, values) if notice not in notices]
+    notices += [*start_notices(spec.base, changes_of(ready)), *size_notices(spec, tables["similarity"])]
+    items = int(values["model", models[0]]["items"]) if models else 0
+    return Result(
+        study="rsa",
+        spec=spec.plain(),
+        headline=make_headline(tables["similarity"], tables.get("references", _rows({})), spec.measure, spec.base),
+        tables=tables,
+        notices=tuple(notices),
+        failures={**_without_size(compared.refs, shares, sizes), **ready.failures, **outputs.failures},
+        provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
+        methods=make_methods(spec, tuple(models), items, len(corpus.sentences)) + f" {spec.settings()}",
+        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
+    )
+
+
+def run_study(spec: RsaSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect.
+
+    Args:
+        spec: The study.
+        texts: Texts that came with the request (an upload), by CorpusRef.
+        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
+    """
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
+
+
+def find_references(spec: RsaSpec) -> tuple[str, ...]:
+    """References that the base is compared with for scale: another pretraining seed of the box, and random weights.
+
+    The other seed is there when the base is `zoo:seed-N`: the lowest-numbered other one that is not compared anyway.
+    """
+    if not spec.references:
+        return ()
+    ref = parse_ref(spec.base)
+    found: list[str] = []
+    if ref.kind == "zoo" and not ref.random and _seed_number(ref.name) is not None:
+        names = [str(entry.get("name", "")) for entry in zoo_models()]
+        names = names or [path.name for path in (zoo_folder() / "models").glob("seed-*")]
+        others = {seed: name for name in names if (seed := _seed_number(name)) is not None and name != ref.name}
+        found += [f"zoo:{others[min(others)]}"] if others else []
+    if not ref.random:
+        found.append(f"random:{spec.base}")
+    return tuple(found)
+
+
+def _seed_number(name: str) -> int | None:
+    match = re.fullmatch(r"seed-(\d+)", name)
+    return int(match[1]) if match else None
+
+
+def _choose_items(spec: RsaSpec, corpus: Corpus) -> tuple[Words, Kept]:
+    """The sentences that hold items and, for words, the positions of the sampled ones."""
+    text = corpus.words
+    if spec.items != "words":
+        return text, ()
+    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed), once=spec.one_per_word)
+    return tuple(text[number] for number in used), kept
+
+
+def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
+    """Relative size of each model's weight change; NaN where it has none."""
+    changes = changes_of(ready)
+    return {ref: changes[ref].size if ref in changes else np.nan for ref in refs}
+
+
+def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
+    """The share of its weight change that each compared model keeps; a model without a size cannot be matched.
+
+    Raises:
+        SpecError: If sizes are to be matched and no model has one.
+    """
+    sizes = _sizes(ready, find_compared(spec.base, spec.compare).refs)
+    if not spec.matched_size:
+        return dict.fromkeys(sizes, 1.0)
+    found = {ref: size for ref, size in sizes.items() if size > 0}
+    if not found:
+        raise SpecError("No compared model's weight change has a size, so none can be matched: leave matched_size off.")
+    return {ref: min(found.values()) / size for ref, size in found.items()}
+
+
+def _without_size(refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]) -> dict[str, str]:
+    return {
+        ref: f"{ref} was left out: its weight change against the base has no size that could be matched."
+        for ref in refs
+        if ref not in shares and not sizes[ref] > 0
+    }
+
+
+def _rows(values: Mapping[str, Value]) -> pd.DataFrame:
+    """One row a model and layer."""
+    import pandas as pd
+
+    frames = [
+        pd.DataFrame({"model": ref, "layer": np.arange(len(value["similarity"])), **{c: value[c] for c in COLUMNS[2:]}})
+        for ref, value in values.items()
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))
+
+
+def _grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
+    """One row a model, layer of the base and layer of the model."""
+    import pandas as pd
+
+    frames = []
+    for ref, value in grids.items():
+        matrix = np.asarray(value["similarity"])
+        rows, columns = np.indices(matrix.shape)
+        cells = {"base_layer": rows.ravel(), "layer": columns.ravel(), "similarity": matrix.ravel()}
+        frames.append(pd.DataFrame({"model": ref, **cells}))
+    empty = pd.DataFrame(columns=["model", "base_layer", "layer", "similarity"])
+    return pd.concat(frames, ignore_index=True) if frames else empty

@@ -1,0 +1,1 @@
+"""Measures of similarity, their nulls and their bands."""

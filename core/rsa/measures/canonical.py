@@ -1,0 +1,138 @@
+"""Canonical correlations: how well can each space be read off the other by a linear map?
+
+All three forms start from orthonormal bases of the centred spaces, by a rank-truncated SVD in float64; the singular
+values of their product are the canonical correlations. The null is far from 0: independent Gaussians with n = 1000,
+d = 768 score .82; with n <= d any two spaces score 1.
+
+References:
+    Hotelling 1936. Mean CCA: Kornblith et al. 2019, ICML.
+    SVCCA: Raghu et al. 2017, NeurIPS (directions that hold 99 % of the variance, then mean CCA).
+    PWCCA: Morcos, Raghu & Bengio 2018, NeurIPS (correlations weighted by how much of X they account for).
+Deviations: PWCCA's weights are the paper's, sums of |<canonical variable, neuron of X>| over X's neurons (centred
+columns), so that a rotation of X moves it a little, unlike the other measures here; the correlations are weighted only
+over the smaller of the two ranks. The jackknife keeps the subspace of SVCCA that all items give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.rsa.measures.kernels import FloatArray, IntArray
+from core.rsa.measures.preparing import centred, check_pair
+from core.statistics import jackknife_sentences, projection_weights
+
+SVCCA_VARIANCE = 0.99
+DEGENERATE = 1e-6  # a whitening factor below this: what is left of the items no longer fills the space
+
+
+@dataclass(frozen=True)
+class Space:
+    """An orthonormal basis of a centred space: `basis` (item, rank), `scale` (rank,) its singular values.
+
+    `neurons` (rank, d_model) are the space's columns in that basis.
+    """
+
+    basis: FloatArray
+    scale: FloatArray
+    neurons: FloatArray
+
+
+def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
+    """Weighted or plain mean of the canonical correlations, in [0, 1]; NaN where one space does not vary.
+
+    Args:
+        x: Vectors, shape (item, d_model); of "pwcca", the base model's, which give the weights.
+        y: Vectors of the same items, shape (item, another d_model).
+        form: "cca"; "svcca", of the directions that hold 99 % of each space's variance; or "pwcca".
+
+    Raises:
+        ShapeError: If the shapes do not fit or a value is not finite.
+    """
+    first, second = _spaces(x, y, form)
+    if not first.scale.size or not second.scale.size:
+        return float("nan")
+    return _summarise(first.basis.T @ second.basis, first.neurons, form)
+
+
+def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str) -> FloatArray:
+    """The measure with the pairing of items broken, shape (draw,); the bases are computed once.
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors, shape (item, another d_model).
+        permutations: Orders of the second space's items, shape (draw, item).
+        form: "cca", "svcca" or "pwcca".
+    """
+    first, second = _spaces(x, y, form)
+    if not first.scale.size or not second.scale.size:
+        return np.full(len(permutations), np.nan)
+    return np.array([_summarise(first.basis.T @ second.basis[order], first.neurons, form) for order in permutations])
+
+
+def canonical_jackknife(
+    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator, form: str
+) -> FloatArray:
+    """The measure with each group of sentences left out, shape (group,).
+
+    A bootstrap is no use here: a draw holds 63 % of the items, and canonical correlations grow as items get fewer.
+    In the orthonormal bases of all items the covariances without a group are the identity less a little, so each
+    replicate is a well conditioned Cholesky factor and one small SVD.
+    """
+    first, second = _spaces(x, y, form)
+    if not first.scale.size or not second.scale.size:
+        return np.full(groups, np.nan)
+    cross = first.basis.T @ second.basis
+    replicates = []
+    for kept in jackknife_sentences(sentence, groups, rng):
+        left = np.ones(len(first.basis), dtype=bool)
+        left[kept] = False
+        a, b = first.basis[left], second.basis[left]
+        total_a, total_b = a.sum(axis=0), b.sum(axis=0)
+        root_a, root_b = _root(a, total_a, len(kept)), _root(b, total_b, len(kept))
+        if root_a is None or root_b is None:
+            replicates.append(canonical(first.basis[kept] @ first.neurons, second.basis[kept] * second.scale, form))
+            continue
+        inner = cross - a.T @ b - np.outer(total_a, total_b) / len(kept)
+        whitened = np.linalg.solve(root_b, np.linalg.solve(root_a, inner).T).T
+        replicates.append(_summarise(whitened, root_a.T @ first.neurons, form))
+    return np.array(replicates)
+
+
+def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
+    first, second = check_pair(x, y)
+    share = SVCCA_VARIANCE if form == "svcca" else 1.0
+    return _space(first, share), _space(second, share)
+
+
+def _space(x: FloatArray, share: float) -> Space:
+    """Basis of the centred space's directions above rounding, or of the first that hold `share` of the variance."""
+    basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
+    floor = max(x.shape) * np.finfo(np.float64).eps * float(scale[0])
+    rank = int(np.count_nonzero(scale > floor))
+    if share < 1.0 and rank:
+        held = np.cumsum(scale[:rank] ** 2)
+        rank = min(rank, int(np.searchsorted(held, share * held[-1] * (1.0 - 1e-12))) + 1)
+    return Space(basis[:, :rank], scale[:rank], scale[:rank, None] * axes[:rank])
+
+
+def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
+    """Similarity from the product of two orthonormal bases; `neurons` are X's columns in the first one."""
+    if form != "pwcca":
+        correlations = np.linalg.svd(inner, compute_uv=False)
+        return float(np.minimum(correlations, 1.0).mean())
+    left, correlations, _ = np.linalg.svd(inner, full_matrices=False)
+    weights = projection_weights(left.T @ neurons)
+    return float(np.average(np.minimum(correlations, 1.0), weights=weights))
+
+
+def _root(left_out: FloatArray, total: FloatArray, kept: int) -> FloatArray | None:
+    """Cholesky factor of the kept items' covariance in the basis of all; None where they no longer span it."""
+    covariance = np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / kept
+    try:
+        root: FloatArray = np.linalg.cholesky(covariance).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        return None
+    return root if np.diag(root).min() > DEGENERATE else None

@@ -1,0 +1,217 @@
+"""Kernels over items, in blocks, and their totals over pairs of sentences.
+
+A similarity matrix over n items is never needed whole: a measure needs sums over its pairs. `pair_totals` takes the
+matrices of two spaces a strip of rows at a time, adds every strip up to one number for each pair of sentences, and
+weighs those by how often a bootstrap draw holds the two sentences. One pass serves every draw.
+
+A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item say nothing (their
+similarity is 1 in every space) and are dropped; pairs of different items count once for each pair of copies, so
+c_s * c_t times for items from sentences s and t, and c_s * c_s times within a sentence.
+
+References:
+    Kriegeskorte et al. 2008, Frontiers in Systems Neuroscience (similarity matrices, upper triangle).
+Deviations: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import SpecError
+from core.rsa.measures.preparing import centred
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Strip = Callable[[int, int], FloatArray]  # (start, stop) -> matrix[start:stop, start:], a fresh array
+
+SAME = 1e-14  # squared distance, as a share of both squared lengths, that is rounding: the two items are one vector
+BLOCK = 512  # rows of a strip: 512 x 5000 float64 are 20 MB
+KERNELS = {
+    "cosine": "cosine of the two vectors",
+    "correlation": "Pearson correlation of the two vectors over dimensions",
+    "euclidean": "minus the Euclidean distance of the two vectors",
+}
+QUANTITIES = ("k", "l", "kl", "kk", "ll")
+
+
+@dataclass(frozen=True)
+class PairTotals:
+    """Weighted sums over ordered pairs of different items, one value a draw, each of shape (draw,).
+
+    `k` and `l` stand for the two matrices, less a constant each (`shift`) that keeps the sums well conditioned. A sum
+    that was not asked for is 0.
+    """
+
+    k: FloatArray
+    l: FloatArray  # noqa: E741
+    kl: FloatArray
+    kk: FloatArray
+    ll: FloatArray
+    shift: tuple[float, float]
+
+
+def check_kernel(kernel: str) -> None:
+    """Refuse an unknown kernel.
+
+    Raises:
+        SpecError: Naming the kernels there are.
+    """
+    if kernel not in KERNELS:
+        raise SpecError(f"There is no kernel {kernel!r}: choose one of {', '.join(KERNELS)}.")
+
+
+def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
+    """Rows whose inner products are the kernel, shape (item, d_model); None where there are none (Euclidean).
+
+    A vector of zeros (or, for correlation, a constant one) has no direction; its similarity to everything is 0.
+
+    Raises:
+        SpecError: If the kernel is unknown.
+    """
+    check_kernel(kernel)
+    if kernel == "euclidean":
+        return None
+    rows = vectors - vectors.mean(axis=1, keepdims=True) if kernel == "correlation" else vectors
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    floor = 1e-13 * np.linalg.norm(vectors, axis=1, keepdims=True)
+    return cast("FloatArray | None", np.divide(rows, norms, out=np.zeros_like(rows), where=norms > floor))
+
+
+def strips(vectors: FloatArray, kernel: str) -> Strip:
+    """The kernel's matrix as a function that computes rows start to stop, from column start on."""
+    rows = gram_rows(vectors, kernel)
+    if rows is not None:
+        return lambda start, stop: rows[start:stop] @ rows[start:].T
+    points = centred(vectors)  # leaves distances alone and keeps the differences of squares exact
+    squares = np.einsum("id,id->i", points, points)
+
+    def distances(start: int, stop: int) -> FloatArray:
+        block = points[start:stop] @ points[start:].T
+        block *= -2.0
+        block += squares[start:stop, None]
+        block += squares[None, start:]
+        block[block <= SAME * (squares[start:stop, None] + squares[None, start:])] = 0.0
+        return -np.sqrt(block)
+
+    return distances
+
+
+def similarity_matrix(vectors: FloatArray, kernel: str) -> FloatArray:
+    """The whole matrix, shape (item, item): for rank comparisons, which need every pair at once."""
+    return strips(vectors, kernel)(0, len(vectors))
+
+
+def matrix_strips(matrix: FloatArray) -> Strip:
+    """Strips of a matrix that is in memory already."""
+    return lambda start, stop: matrix[start:stop, start:].copy()
+
+
+def upper_triangle(matrix: FloatArray) -> FloatArray:
+    """Entries above the diagonal, row by row, shape (item * (item - 1) / 2,)."""
+    return np.concatenate([matrix[row, row + 1 :] for row in range(len(matrix))])
+
+
+def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
+    """The symmetric matrix with these entries above the diagonal and zeros on it, shape (item, item)."""
+    matrix = np.zeros((items, items))
+    start = 0
+    for row in range(items):
+        stop = start + items - row - 1
+        matrix[row, row + 1 :] = matrix[row + 1 :, row] = values[start:stop]
+        start = stop
+    return matrix
+
+
+def pair_totals(
+    first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: tuple[int, int] = (1, 1)
+) -> PairTotals:
+    """Sums over ordered pairs of different items i, j of w_i**p * w_j**q times k, l, kl, kk and ll, for every draw.
+
+    Args:
+        first: Strips of the first matrix (symmetric), items of one sentence next to each other.
+        second: Strips of the second.
+        sizes: Items of each sentence, in order, shape (sentence,).
+        counts: How often each draw holds each sentence (w of all its items), shape (draw, sentence).
+        powers: p and q.
+
+    Returns:
+        Totals of shape (draw,), of matrices less a constant each, which a Pearson correlation does not see.
+    """
+    sample = min(int(sizes.sum()), BLOCK // 2)
+    shift = float(first(0, sample).mean()), float(second(0, sample).mean())
+    return _totals(first, second, sizes, counts, [powers], QUANTITIES, shift)[0]
+
+
+def product_totals(
+    first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: Sequence[tuple[int, int]]
+) -> list[PairTotals]:
+    """As `pair_totals`, for several powers in one pass, with nothing taken off and without the sums of k and l."""
+    return _totals(first, second, sizes, counts, powers, QUANTITIES[2:], (0.0, 0.0))
+
+
+def _totals(
+    first: Strip,
+    second: Strip,
+    sizes: IntArray,
+    counts: FloatArray,
+    powers: Sequence[tuple[int, int]],
+    quantities: Sequence[str],
+    shift: tuple[float, float],
+) -> list[PairTotals]:
+    """Add up strip by strip: items to sentences, sentences to draws."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    raised = {power: counts.astype(np.float64) ** power for pair in powers for power in pair}
+    totals = np.zeros((len(powers), len(QUANTITIES), len(counts)))
+    for begin, end in _sentence_blocks(sizes):
+        k, l = first(starts[begin], starts[end]), second(starts[begin], starts[end])  # noqa: E741
+        k -= shift[0]
+        l -= shift[1]  # noqa: E741
+        np.fill_diagonal(k, 0.0)
+        np.fill_diagonal(l, 0.0)
+        rows, columns = starts[begin:end] - starts[begin], starts[begin:-1] - starts[begin]
+        factors = {"k": (k,), "l": (l,), "kl": (k, l), "kk": (k, k), "ll": (l, l)}
+        for name in quantities:
+            sums = _sum_by_sentence(np.multiply(*pair) if len(pair := factors[name]) == 2 else pair[0], rows, columns)
+            for number, (p, q) in enumerate(powers):
+                share = _quadratic(sums, raised[p], raised[q], begin, end, p == q)
+                totals[number, QUANTITIES.index(name)] += share
+    return [PairTotals(**dict(zip(QUANTITIES, values, strict=True)), shift=shift) for values in totals]
+
+
+def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
+    """Runs of whole sentences with about BLOCK items each."""
+    begin, held = 0, 0
+    for number, size in enumerate(sizes):
+        if held and held + size > BLOCK:
+            yield begin, number
+            begin, held = number, 0
+        held += int(size)
+    yield begin, len(sizes)
+
+
+def _sum_by_sentence(product: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Sums over the items of each pair of sentences, shape (sentence in the strip, sentence from the strip on)."""
+    if columns.size < product.shape[1]:
+        product = np.add.reduceat(product, columns, axis=1)
+    if rows.size < product.shape[0]:
+        product = np.add.reduceat(product, rows, axis=0)
+    return product
+
+
+def _quadratic(
+    sums: FloatArray, left: FloatArray, right: FloatArray, begin: int, end: int, symmetric: bool
+) -> FloatArray:
+    """This strip's share of sum_st left_s right_t sums_st over all ordered pairs of sentences, shape (draw,)."""
+    width = end - begin
+    forward = left[:, begin:end] @ sums
+    within = np.einsum("ds,ds->d", forward[:, :width], right[:, begin:end])
+    beyond = np.einsum("ds,ds->d", forward[:, width:], right[:, end:])
+    if symmetric:
+        return cast("FloatArray", within + 2.0 * beyond)
+    backward = right[:, begin:end] @ sums[:, width:]
+    return cast("FloatArray", within + beyond + np.einsum("ds,ds->d", backward, left[:, end:]))

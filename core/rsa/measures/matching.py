@@ -1,0 +1,139 @@
+"""Measures that need no pairs of items: the cosine of matching vectors, and similarity after the best rotation.
+
+References:
+    Mean cosine: the community notebook on fine-tuned BERT; meaningful only between models that share an ancestor.
+    Procrustes: Ding, Denain & Steinhardt 2021, NeurIPS, Grounding Representation Similarity; Schönemann 1966.
+Deviations: Procrustes is given as a similarity, |X^T Y|_* / (|X|_F |Y|_F) of the centred spaces: 1 minus half the
+squared Procrustes distance between the spaces scaled to unit norm. It is in [0, 1], and 1 for spaces that differ by
+rotation, reflection, shift and isotropic scale. The mean cosine does not forgive a rotation of one space alone.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import ShapeError
+from core.rsa.measures.kernels import FloatArray, IntArray, gram_rows
+from core.rsa.measures.preparing import centred, check_pair
+from core.statistics import jackknife_sentences, sentence_labels
+
+
+def mean_cosine(x: ArrayLike, y: ArrayLike) -> float:
+    """Mean over items of the cosine between an item's two vectors, in [-1, 1].
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors of the same items, shape (item, d_model).
+
+    Raises:
+        ShapeError: If the shapes differ or a value is not finite.
+    """
+    return float(_cosines(x, y).mean())
+
+
+def mean_cosine_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike) -> FloatArray:
+    """Mean cosine of every bootstrap draw, shape (draw,).
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors of the same items, shape (item, d_model).
+        sentence: Sentence of each item, shape (item,).
+        counts: How often each draw holds each sentence, shape (draw, sentence).
+    """
+    labels, _ = sentence_labels(sentence)
+    sums = np.bincount(labels, weights=_cosines(x, y))
+    weights = np.asarray(counts, dtype=np.float64)
+    return (weights @ sums) / (weights @ np.bincount(labels))
+
+
+def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
+    """Mean cosine between vectors of different items, shape (draw,): high where a space is a narrow cone.
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors, shape (item, d_model).
+        permutations: Orders of the second space's items, shape (draw, item).
+    """
+    first, second = _directions(x, y)
+    return np.array([float(np.einsum("id,id->i", first, second[order]).mean()) for order in permutations])
+
+
+def procrustes(x: ArrayLike, y: ArrayLike) -> float:
+    """Similarity after the best rotation, in [0, 1]; NaN where one space does not vary.
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors of the same items, shape (item, another d_model).
+
+    Raises:
+        ShapeError: If the shapes do not fit or a value is not finite.
+    """
+    first, second = check_pair(x, y)
+    first, second = centred(first), centred(second)
+    return _nuclear(first.T @ second, float(np.vdot(first, first)), float(np.vdot(second, second)))
+
+
+def procrustes_jackknife(
+    x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator
+) -> FloatArray:
+    """Procrustes similarity with each group of sentences left out, shape (group,).
+
+    Sums and cross products of the group are taken off those of all items, so that a replicate costs one SVD.
+    """
+    first, second = check_pair(x, y)
+    first, second = centred(first), centred(second)
+    cross, own_x, own_y = first.T @ second, float(np.vdot(first, first)), float(np.vdot(second, second))
+    replicates = []
+    for kept in jackknife_sentences(sentence, groups, rng):
+        left = np.ones(len(first), dtype=bool)
+        left[kept] = False
+        a, b = first[left], second[left]
+        total_a, total_b = a.sum(axis=0), b.sum(axis=0)  # the kept items sum to minus this: all sum to 0
+        replicates.append(
+            _nuclear(
+                cross - a.T @ b - np.outer(total_a, total_b) / len(kept),
+                own_x - float(np.vdot(a, a)) - float(total_a @ total_a) / len(kept),
+                own_y - float(np.vdot(b, b)) - float(total_b @ total_b) / len(kept),
+            )
+        )
+    return np.array(replicates)
+
+
+def procrustes_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
+    """Procrustes similarity with the pairing of items broken, shape (draw,).
+
+    Args:
+        x: Vectors, shape (item, d_model).
+        y: Vectors, shape (item, another d_model).
+        permutations: Orders of the second space's items, shape (draw, item).
+    """
+    first, second = check_pair(x, y)
+    first, second = centred(first), centred(second)
+    own = float(np.vdot(first, first)), float(np.vdot(second, second))
+    return np.array([_nuclear(first.T @ second[order], *own) for order in permutations])
+
+
+def _nuclear(cross: FloatArray, own_x: float, own_y: float) -> float:
+    if own_x <= 0 or own_y <= 0:
+        return float("nan")
+    return float(np.linalg.svd(cross, compute_uv=False).sum() / np.sqrt(own_x * own_y))
+
+
+def _directions(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both spaces with vectors of length 1."""
+    first, second = check_pair(x, y, least=1)
+    if first.shape[1] != second.shape[1]:
+        reason = f"got {first.shape[1]} and {second.shape[1]}: choose RSA, CKA, CCA or Procrustes for these models"
+        raise ShapeError(f"The cosine of matching vectors needs spaces of the same d_model, {reason}.")
+    rows = gram_rows(first, "cosine"), gram_rows(second, "cosine")
+    assert rows[0] is not None
+    assert rows[1] is not None
+    return rows[0], rows[1]
+
+
+def _cosines(x: ArrayLike, y: ArrayLike) -> FloatArray:
+    first, second = _directions(x, y)
+    return cast("FloatArray", np.einsum("id,id->i", first, second))

@@ -1,0 +1,69 @@
+"""The null: whole sentences of the second space, paired at random with sentences of the first.
+
+Words of one sentence are alike in every model that reads it, so two spaces that have nothing in common but the text
+are more similar than words paired at random: independent spaces with sentences of their own exceed that null nearly
+always. Here a sentence meets another sentence of as many items, and its items meet that one's in their order, so that
+what sentences and positions do to a space stays in the null, and only the pairing goes.
+
+Where too few sentences have one length, the next shorter ones join them, and all are cut to the shortest: the null
+leaves out the few items that are over (pairing those at random would take them out of their sentence and lower it). No
+sentence meets itself, so that the null of two equal models is that of unrelated ones. Where every item is a sentence,
+or there is only one sentence, items are paired at random.
+
+Reference: Anderson & ter Braak 2003, Permutation tests for multi-factorial analysis of variance (permuting whole
+units). Deviations: cycles instead of all permutations, and cut sentences, as said.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.rsa.measures.kernels import IntArray
+from core.statistics import sentence_labels
+
+LEAST_TOGETHER = 4  # sentences of one length; where they are fewer, the next shorter ones join
+
+
+def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Items of the null, and orders of the second space's that pair whole sentences at random.
+
+    Args:
+        sentence: Sentence of each item, any integers, shape (item,).
+        draws: How many orders.
+        rng: Source of randomness.
+
+    Returns:
+        The items that take part, shape (kept,), and permutations of these, shape (draw, kept).
+
+    Raises:
+        ShapeError: If there are no items or the array is not one-dimensional.
+    """
+    labels, sentences = sentence_labels(sentence)
+    if sentences in (1, labels.size):
+        return np.arange(labels.size), np.array([rng.permutation(labels.size) for _ in range(draws)])
+    owned = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    groups = _groups(owned)
+    kept = np.concatenate([group.ravel() for group in groups])
+    place = np.empty(labels.size, dtype=np.int64)
+    place[kept] = np.arange(kept.size)
+    orders = np.empty((draws, kept.size), dtype=np.int64)
+    for drawn in orders:
+        for group in groups:
+            cycle = rng.permutation(len(group))
+            drawn[place[group[cycle]]] = place[group[np.roll(cycle, 1)]]
+    return kept, orders
+
+
+def _groups(owned: list[IntArray]) -> list[IntArray]:
+    """Sentences of one length, LEAST_TOGETHER or more, each group as items (sentence, item); longest first."""
+    waiting: list[IntArray] = []
+    groups: list[list[IntArray]] = []
+    for size in sorted({len(items) for items in owned}, reverse=True):
+        waiting += [items for items in owned if len(items) == size]
+        if len(waiting) >= LEAST_TOGETHER:
+            groups.append(waiting)
+            waiting = []
+    if len(waiting) > 1:  # a sentence that is left over alone has nobody to meet
+        groups.append(waiting)
+    return [np.stack([items[: min(map(len, group))] for items in group]) for group in groups]

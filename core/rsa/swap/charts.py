@@ -1,0 +1,120 @@
+"""Charts of the exchange of layers: the task's score by layer, between the fine-tune's own and chance.
+
+The base's layers are drawn in colour, their rivals in grey: a band of the same kind round each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.results.drawing.axes import Plane, layer_plane, rule
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.description import lines_in_words
+from core.results.drawing.panels import beside
+from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES, heading
+from core.results.names import short_names
+from core.results.numbers import Tip, told
+from core.rsa.swap.examples import METRICS
+from core.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT = 300
+ITSELF, CHANCE = "by itself", "commonest answer"
+LOOKS = {  # colour, dash
+    "below": (BLUE, [1, 0]),
+    "above": (GREEN, [1, 0]),
+    "truncated": (PINK, [6, 3]),
+    "noise below": (ORANGE, [2, 3]),
+    "random below": (GREY, [6, 4]),
+    "layer": (BLUE, [1, 0]),
+    "only": (BROWN, [6, 3]),
+    "removed": (PINK, [6, 3]),
+    "noise layer": (ORANGE, [2, 3]),
+    "random layer": (GREY, [6, 4]),
+}
+KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
+TITLES = {"cut": "layers exchanged up to l", "single": "one layer exchanged"}
+
+
+def swap_chart(result: Result, kind: str, model: str | None = None) -> alt.TopLevelMixin:
+    """Score by layer.
+
+    Args:
+        result: Of the swap study.
+        kind: "cut" for layers up to l, "single" for one layer at a time.
+        model: One model's reference, for a chart that stretches; all beside each other without it.
+    """
+    models = list(dict.fromkeys(result.table["model"]))
+    if model is not None:
+        return _panel(result, kind, model)
+    return beside([_panel(result, kind, name) for name in models])
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    if result.table.empty:
+        return {}
+    return {"swap-one-layer": swap_chart(result, "single"), "swap-up-to-layer": swap_chart(result, "cut")}
+
+
+def _panel(result: Result, kind: str, model: str) -> alt.LayerChart:
+    import altair as alt
+    import pandas as pd
+
+    table, own = result.table, result.tables["own"].set_index("model").loc[model]
+    rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
+    ways = [way for way in KINDS[kind] if way in set(rows["way"])]
+    rows = rows.assign(name=rows["way"].map(WAYS))
+    metric = METRICS[str(own["task"])]
+    title = metric[0].upper() + metric[1:]
+    low, high = float(min(rows["low"].min(), own["chance"])), float(max(rows["high"].max(), own["high"]))
+    plane = layer_plane(
+        rows, "score", title, (max(0.0, low - 0.03), min(1.0, high + 0.03)), x_title="Layer l (0 = embeddings)",
+        height=HEIGHT,
+    )  # fmt: skip
+    looks = {WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1]) for n, way in enumerate(ways)}
+    for name, value, dash in ((ITSELF, own["score"], (4, 4)), (CHANCE, own["chance"], (1, 3))):
+        looks[name] = Look(GREY, dash=dash, point=False, width=1.5)
+        rows = pd.concat([rows, rule(plane, name, float(value))], ignore_index=True)
+    tips = (
+        *(Tip("name", "What"), Tip("layer", "Layer l", "whole"), Tip("score", title, "share")),
+        *(
+            Tip("low", "Band, 95 %", "share"),
+            Tip("loss", "Loss", "measure"),
+            Tip("excess", "Loss beyond noise", "measure"),
+        ),
+    )
+    chart = curves(rows, plane, looks, tips, opacity=0.14)
+    frozen = result.tables.get("frozen")
+    mine = frozen[frozen["of"] == model] if frozen is not None else None
+    below = "bands: 95 %, resampling sentences"
+    if kind == "cut" and mine is not None and len(mine):
+        chart = alt.layer(*chart.layer, *_frozen(mine, plane, chart)).resolve_scale(strokeWidth="independent")
+        below += "; diamonds: trained with layers 0 to l frozen"
+    what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
+    words = lines_in_words(rows, what, x="layer", y="score", x_title="Layer", y_title=title, names=list(looks))
+    return chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
+
+
+def _frozen(rows: pd.DataFrame, plane: Plane, chart: alt.LayerChart) -> list[Any]:
+    """What models score whose lower layers did not train, at the layer up to which they did not."""
+    import altair as alt
+
+    x = next(layer.encoding.x for layer in chart.layer if getattr(layer.encoding.x, "scale", None) is not None)
+    tips = (
+        *(Tip("model", "Model"), Tip("layer", "Layers frozen up to", "whole")),
+        *(Tip("score", plane.y_title, "share"), Tip("low", "Band, 95 %", "share")),
+    )
+    told_rows, tooltip = told(rows, tips)
+    base = alt.Chart(told_rows).encode(x=x)
+    return [
+        base.mark_rule(color=BLUE, strokeWidth=1.5).encode(y=plane.y_of("low"), y2="high:Q"),
+        base.mark_point(shape="diamond", filled=True, size=140, color=BLUE, opacity=1).encode(
+            y=plane.y_of(), tooltip=tooltip
+        ),
+    ]

@@ -1,0 +1,245 @@
+"""Examples that a task model can be scored on, and what it scores: sentences with labels, words with tags or heads.
+
+Labels of sentences come from a file or from the box's sentiment sentences. Tags and heads are the text's own where it
+has them, and a parser's elsewhere: agreement with a parse is called that, never accuracy against gold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import CorpusError, ModelError
+from core.models.loading.task_models import Head, describe_head
+from core.runs.tasks import pure
+from core.text.corpora import Corpus, Sentence, parse_corpus
+from core.text.labelled import LABELLED_FILE, read_labelled
+from core.text.reading import Text, read_text
+
+if TYPE_CHECKING:
+    from core.models.loading.layers import Batch
+    from core.models.loading.tokenizers import Tokenizer
+
+BATCH = 32  # sentences; in larger batches more of the work is padding
+IGNORED = -100
+Pairs = tuple[tuple[Any, Any], ...]
+"""(sentence, label), (words, tags) or (words, heads); heads are 1-based, 0 for the root."""
+
+METRICS = {"sentence": "accuracy", "words": "tag accuracy", "arcs": "UAS"}
+PARSE, OWN, LABELS = "a parse", "the text's own", "labels"
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What the models of a study are scored on.
+
+    Attributes:
+        heads: What each model's head labels, of those that can be scored.
+        pairs: Examples by kind of head.
+        truth: Where the answers come from, by kind: `PARSE`, `OWN` or `LABELS`.
+        refused: Sentence by model, for those that cannot be scored.
+        corpus: The text that was read, for the record.
+    """
+
+    heads: Mapping[str, Head]
+    pairs: Mapping[str, Pairs]
+    truth: Mapping[str, str]
+    refused: Mapping[str, str]
+    corpus: Corpus
+
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each sentence."""
+        return self.corpus.words
+
+
+@pure("rsa.examples")
+def read_examples(
+    refs: tuple[str, ...],
+    labelled: str,
+    corpus: str,
+    genres: tuple[str, ...],
+    limit: int,
+    given: Text | None = None,
+) -> Examples:
+    """Ask what the models' heads label, and read what they are scored on.
+
+    Args:
+        refs: The models.
+        labelled: A file of labelled sentences; the box's own where empty.
+        corpus, genres, limit, given: As for `core.text.reading.read_text`; the text whose words are labelled.
+
+    Raises:
+        CorpusError: If a text cannot be read.
+        ModelError: If words are to be parsed and there is no parser.
+    """
+    heads, refused = {}, {}
+    for ref in refs:
+        try:
+            heads[ref] = describe_head(ref)
+        except ModelError as error:
+            refused[ref] = str(error)
+    pairs: dict[str, Pairs] = {}
+    truth: dict[str, str] = {}
+    kinds = {head.kind for head in heads.values()}
+    read = Corpus(labelled or LABELLED_FILE, ())
+    if "sentence" in kinds:
+        pairs["sentence"], truth["sentence"] = read_labelled(labelled), LABELS
+        read = Corpus(read.ref, tuple(Sentence(tuple(text.split())) for text, _ in pairs["sentence"]))
+    if kinds & {"words", "arcs"}:
+        read, own = _with_trees(read_text(corpus, genres, limit, given))
+        for kind in kinds & {"words", "arcs"}:
+            pairs[kind] = tuple((s.words, s.upos if kind == "words" else s.heads) for s in read.sentences)
+            truth[kind] = OWN if own else PARSE
+    for ref, head in list(heads.items()):
+        reason = _unknown_label(ref, head, pairs[head.kind])
+        if reason:
+            refused[ref] = reason
+            del heads[ref]
+    return Examples(heads, pairs, truth, refused, read)
+
+
+def _with_trees(corpus: Corpus) -> tuple[Corpus, bool]:
+    """The corpus with tags and heads, and whether they are its own."""
+    own = corpus.has_heads and all(sentence.upos is not None for sentence in corpus.sentences)
+    return (corpus, True) if own else (parse_corpus(corpus), False)
+
+
+def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
+    """Why a model cannot be scored on these examples; "" where it can. Single unknown tags count as missed."""
+    if head.kind == "arcs":
+        return ""
+    asked = Counter(label for _, answer in pairs for label in ([answer] if head.kind == "sentence" else answer))
+    known = sum(count for label, count in asked.items() if label in head.labels)
+    if head.kind == "sentence" and known < asked.total():
+        unknown = next(label for label in asked if label not in head.labels)
+        return (
+            f"{ref} cannot be scored on these sentences: they are labelled {unknown!r}, and it knows "
+            f"{', '.join(head.labels)}. Give a file of its own labels (labelled)."
+        )
+    if 2 * known < asked.total():
+        return f"{ref} cannot be scored: its labels ({', '.join(head.labels[:4])} …) are not universal tags."
+    return ""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Examples as one model reads them.
+
+    Attributes:
+        ids: Subwords of each sentence, special tokens included.
+        starts: Place of each word's first subword; empty lists where sentences are labelled. A word without one
+            (cut off, or nothing left of it) has -1.
+        answers: Class or dependency head of each word, or the one class of the sentence; `IGNORED` for a label that
+            the model does not know, which counts as missed.
+        total: Answers per sentence, (sentence,).
+        pad: The id to pad with.
+    """
+
+    ids: list[list[int]]
+    starts: list[list[int]]
+    answers: list[list[int]]
+    total: NDArray[np.int64]
+    pad: int
+    kind: str
+
+
+def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Encoded:
+    """Examples as ids, places of words, and answers as numbers.
+
+    Args:
+        tokenizer: The model's.
+        head: What it labels.
+        pairs: Of that kind.
+        longest: Subwords that the model reads; what is beyond is cut off, and its words are missed.
+
+    Raises:
+        CorpusError: If there is nothing to label.
+    """
+    from core.vectors.forward import cut_sentences
+
+    if not pairs:
+        raise CorpusError("There is no example to score: use more text.")
+    numbers = {label: number for number, label in enumerate(head.labels)}
+    pad = tokenizer.pad or 0
+    if head.kind == "sentence":
+        texts = [text for text, _ in pairs]
+        ids = [encoding.ids for encoding in tokenizer.encode(texts, longest=longest)]
+        answers = [[numbers.get(label, IGNORED)] for _, label in pairs]
+        return Encoded(ids, [[] for _ in pairs], answers, np.ones(len(pairs), dtype=np.int64), pad, head.kind)
+    cut = cut_sentences(tokenizer, [words for words, _ in pairs])
+    starts = []
+    for one in cut:
+        place = {word: at for at, word in reversed(list(enumerate(one.words))) if word >= 0 and at < longest}
+        starts.append([place.get(word, -1) for word in range(one.length)])
+    answers = [
+        [numbers.get(tag, IGNORED) for tag in answer] if head.kind == "words" else [int(number) for number in answer]
+        for _, answer in pairs
+    ]
+    total = np.array([len(answer) for answer in answers], dtype=np.int64)
+    return Encoded([one.ids[:longest] for one in cut], starts, answers, total, pad, head.kind)
+
+
+def batches(encoded: Encoded) -> Iterator[Batch]:
+    """Examples of about one length together, longest first."""
+    import torch
+
+    from core.models.loading.layers import Batch
+
+    order = sorted(range(len(encoded.ids)), key=lambda number: -len(encoded.ids[number]))
+    for begin in range(0, len(order), BATCH):
+        chosen = order[begin : begin + BATCH]
+        ids = _padded([encoded.ids[number] for number in chosen], encoded.pad)
+        mask = _padded([[1] * len(encoded.ids[number]) for number in chosen], 0)
+        starts = _padded([encoded.starts[number] for number in chosen], -1) if encoded.kind == "arcs" else None
+        yield Batch(
+            torch.from_numpy(ids), torch.from_numpy(mask), chosen, None if starts is None else torch.from_numpy(starts)
+        )
+
+
+def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
+    """Right answers of each sentence of a batch, (sentence,)."""
+    logits = (output if encoded.kind == "arcs" else output.logits).float()
+    best = logits.argmax(-1).cpu().numpy()
+    found = np.zeros(len(batch.sentences), dtype=np.int64)
+    for row, number in enumerate(batch.sentences):
+        answer = np.array(encoded.answers[number])
+        if encoded.kind == "sentence":
+            found[row] = int(best[row] == answer[0])
+            continue
+        starts = np.array(encoded.starts[number])
+        there = starts >= 0
+        said = best[row, starts[there]] if encoded.kind == "words" else best[row, : len(answer)][there]
+        found[row] = int((said == answer[there]).sum())
+    return found
+
+
+def chance(kind: str, pairs: Pairs) -> tuple[str, float]:
+    """The commonest answer among the examples themselves, and what giving it always would score.
+
+    The commonest label or tag; for heads the commonest place of the head relative to its word, or the root.
+    """
+    counts: Counter[str] = Counter()
+    for _, answer in pairs:
+        if kind == "sentence":
+            counts[answer] += 1
+        elif kind == "words":
+            counts.update(answer)
+        else:
+            counts.update(
+                "the root" if head == 0 else f"head at {head - word:+d}" for word, head in enumerate(answer, 1)
+            )
+    answer, count = counts.most_common(1)[0]
+    return answer, count / counts.total()
+
+
+def _padded(rows: Sequence[Sequence[int]], pad: int) -> NDArray[np.int64]:
+    grid = np.full((len(rows), max(1, max(map(len, rows)))), pad, dtype=np.int64)
+    for number, row in enumerate(rows):
+        grid[number, : len(row)] = row
+    return grid

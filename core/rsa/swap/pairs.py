@@ -1,0 +1,146 @@
+"""Two models that share a space: whose weights are whose layer's, how far each layer moved, a donor of noise.
+
+Noise is the rival of a donor's layer: the fine-tune's own weights plus its change from the base turned at random, so
+that size and singular values are those of the real change and its directions are nobody's.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.errors import ModelError
+from core.models.loading.layers import Batch, answers_in_tuples, layer_list, run_rebuilt
+from core.models.loading.task_models import TaskModel
+
+BOTTOM = re.compile(r"embed|\bwte\b|\bwpe\b")  # weights below the layers
+LARGEST_ROTATION = 1024
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A fine-tune with its head, and the sizes of its layers' changes against the base.
+
+    Attributes:
+        task: The fine-tune.
+        changes: Each weight's change against the base, by its name in the body.
+        sizes: Relative size of each layer's change over its matrices, (layer,).
+        unchanged: Whether every weight of the layer is the base's, bit for bit, (layer,).
+        in_tuple: See `running.answers_in_tuples`.
+    """
+
+    task: TaskModel
+    changes: dict[str, Tensor]
+    sizes: NDArray[np.float64]
+    unchanged: NDArray[np.bool_]
+    in_tuple: bool
+
+    @property
+    def layers(self) -> list[nn.Module]:
+        """The fine-tune's own."""
+        return list(layer_list(self.task.model))
+
+    def run(self, batch: Batch, hidden: Tensor, layers: Sequence[nn.Module | None]) -> Any:
+        """The fine-tune's head over a state that goes through these layers."""
+        return run_rebuilt(self.task.model, batch, hidden, layers, in_tuple=self.in_tuple)
+
+
+def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair:
+    """The pair, with the size of each layer's change.
+
+    Raises:
+        ModelError: If the two have not the same weights in layers and embeddings.
+    """
+    own, other = dict(body_of(task.model).named_parameters()), dict(body_of(origin).named_parameters())
+    number_of = numbering(task.model)
+    placed = {name: layer for name in own if (layer := number_of(name)) is not None}
+    layers = len(layer_list(task.model)) + 1
+    if any(name not in other or other[name].shape != own[name].shape for name in placed) or layers != 1 + len(
+        layer_list(origin)
+    ):
+        raise ModelError(
+            f"{task.ref} and {base} have layers of other shapes, so none can be exchanged; name its own base."
+        )
+    changes, moved, size = {}, np.zeros(layers), np.zeros(layers)
+    same = np.ones(layers, dtype=bool)
+    for name, layer in placed.items():
+        changes[name] = own[name] - other[name]
+        same[layer] &= torch.equal(other[name], own[name])
+        if changes[name].dim() == 2:
+            moved[layer] += float(changes[name].double().norm()) ** 2
+            size[layer] += float(other[name].double().norm()) ** 2
+    sizes = np.sqrt(moved / np.where(size > 0, size, 1.0))
+    return Pair(task, changes, sizes, same, answers_in_tuples(task.model, batch))
+
+
+def body_of(model: nn.Module) -> nn.Module:
+    """The Transformer under a task model's head; a model without a head is its own body."""
+    body = getattr(model, "body", None)  # of an arc parser
+    if isinstance(body, nn.Module):
+        return body
+    found = getattr(model, str(getattr(model, "base_model_prefix", "")), model)
+    return found if isinstance(found, nn.Module) else model
+
+
+def numbering(model: nn.Module) -> Any:
+    """A function from a weight's name in the body to its layer; None for what stands above the layers."""
+    body, places = body_of(model), layer_list(model)
+    stack = next(name for name, module in body.named_modules() if module is places)
+
+    def number_of(name: str) -> int | None:
+        if name.startswith(f"{stack}."):
+            return 1 + int(name[len(stack) + 1 :].split(".")[0])
+        return 0 if BOTTOM.search(name) else None
+
+    return number_of
+
+
+def noise_donor(pair: Pair, seed: int) -> nn.Module:
+    """The fine-tune's body with its own change added once more, turned at random."""
+    donor = copy.deepcopy(body_of(pair.task.model))
+    drawn = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in donor.named_parameters():
+            if name in pair.changes:
+                weight.add_(turned(pair.changes[name], drawn, rows=not BOTTOM.search(name)))
+    return donor
+
+
+def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tensor:
+    """A change of the same size and the same singular values in random directions.
+
+    Args:
+        change: A matrix or a vector.
+        drawn: Source of randomness.
+        rows: Whether rows are turned too. Those of an embedding are not: each word moves as far as it did.
+    """
+    made: Tensor
+    if change.dim() != 2:
+        made = change[torch.randperm(len(change), generator=drawn)] * _signs(len(change), drawn)
+        return made
+    right = _rotation(change.shape[1], drawn)
+    made = change @ right if right.dim() == 2 else change[:, right.long()] * _signs(change.shape[1], drawn)
+    if not rows:
+        return made
+    left = _rotation(change.shape[0], drawn)
+    made = left @ made if left.dim() == 2 else made[left.long()] * _signs(change.shape[0], drawn)[:, None]
+    return made
+
+
+def _rotation(size: int, drawn: torch.Generator) -> Any:
+    """A random orthogonal matrix, or, where that would take long, a permutation (signs are added to it)."""
+    if size > LARGEST_ROTATION:
+        return torch.randperm(size, generator=drawn)
+    return torch.linalg.qr(torch.randn(size, size, generator=drawn))[0]
+
+
+def _signs(size: int, drawn: torch.Generator) -> Any:
+    return torch.randint(0, 2, (size,), generator=drawn).float() * 2 - 1

@@ -1,0 +1,109 @@
+"""Layers of two models exchanged: what is built for each way, and what the fine-tune's head then gets right.
+
+    below      layers 0 to l are the donor's, the rest the fine-tune's
+    above      layers 0 to l are the fine-tune's, the rest the donor's
+    layer      layer l alone is the donor's
+    only       layer l alone is the fine-tune's
+    truncated  the head reads the fine-tune's state at layer l
+    removed    layer l hands on what it gets
+
+Layers below an exchange are run once for all ways, and the fine-tune's once for all donors. At layer 0, the
+embeddings, two ways are one: the donor's alone are the donor's from 0 to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.models.loading.layers import Batch, layer_list, run_seen, state_list
+from core.rsa.swap.examples import Encoded, hits
+from core.rsa.swap.pairs import Pair
+from core.runs.tasks import tick
+
+Layers = list["nn.Module | None"]
+Hits = NDArray[np.int64]
+Look = Callable[[int, str, int, Any], None]
+SAME = {("layer", 0): "below", ("only", 0): "above"}  # the way that this one is at this layer
+MOST_KEPT = 2**28  # bytes of the fine-tune's states that are kept for the next donor
+
+
+class Work:
+    """The batches that a fine-tune is scored on, with its own states, which are the same whoever the donor is."""
+
+    def __init__(self, pair: Pair, batches: Sequence[Batch], encoded: Encoded) -> None:
+        self.pair, self.batches, self.encoded = pair, batches, encoded
+        self._kept: dict[int, tuple[list[Tensor], Any]] = {}
+
+    def own(self, number: int) -> tuple[list[Tensor], Any]:
+        """The fine-tune's states of a batch, each (sentence, subword, d_model), and its output."""
+        found = self._kept.get(number)
+        if found is None:
+            found = run_seen(self.pair.task.model, self.batches[number])
+            if sum(state.nbytes for state in found[0]) * len(self.batches) <= MOST_KEPT:
+                self._kept[number] = found
+        return found
+
+    def run(self, donor: nn.Module, ways: Sequence[str], look: Look | None = None) -> dict[str, Hits]:
+        """Right answers of the fine-tune under every exchange with a donor.
+
+        Args:
+            donor: A model of the same shape.
+            ways: What is exchanged; "removed" has no layer 0.
+            look: Called with each exchange: number of the batch, way, layer, output.
+
+        Returns:
+            By way, (layer, sentence); -1 where there is nothing.
+        """
+        own, theirs = self.pair.layers, list(layer_list(donor))
+        found = {way: np.full((len(own) + 1, len(self.encoded.total)), -1, dtype=np.int64) for way in ways}
+        for number, batch in enumerate(self.batches):
+            tick(number / len(self.batches), f"batch {number + 1} of {len(self.batches)}")
+            ours, other = self.own(number)[0], states_of(donor, batch)
+            for way in ways:
+                for layer in range(1 if way == "removed" else 0, len(own) + 1):
+                    if SAME.get((way, layer)) in ways:
+                        continue
+                    output = self.pair.run(batch, *built(way, layer, ours, other, own, theirs))
+                    found[way][layer, batch.sentences] = hits(self.encoded, batch, output)
+                    if look is not None:
+                        look(number, way, layer, output)
+        for (way, layer), twin in SAME.items():
+            if way in ways and twin in ways:
+                found[way][layer] = found[twin][layer]
+        return found
+
+
+def states_of(donor: nn.Module, batch: Batch) -> list[Tensor]:
+    """A donor's states, each (sentence, subword, d_model); it has no head that asks where words start."""
+    return state_list(donor, replace(batch, starts=None))
+
+
+def built(
+    way: str, layer: int, ours: list[Tensor], other: list[Tensor], own: list[nn.Module], theirs: list[nn.Module]
+) -> tuple[Tensor, Layers]:
+    """The state that enters and the layers that it goes through; those below the exchange have been run already."""
+    below: Layers = [None] * layer
+    if way == "below":
+        return other[layer], [*below, *own[layer:]]
+    if way == "above":
+        return ours[layer], [*below, *theirs[layer:]]
+    if way == "truncated":
+        return ours[layer], [None] * len(own)
+    if way == "removed":
+        return ours[layer - 1], [*below, *own[layer:]]
+    mine, rest, states = (theirs, own, ours) if way == "layer" else (own, theirs, other)
+    if layer == 0:  # the embeddings alone
+        return (other if way == "layer" else ours)[0], list(rest)
+    return states[layer - 1], [*below[1:], mine[layer - 1], *rest[layer:]]
+
+
+def untouched(way: str, layer: int, unchanged: NDArray[np.bool_]) -> bool:
+    """Whether an exchange takes nothing from the base that differs from the fine-tune's own."""
+    taken = {"below": unchanged[: layer + 1], "above": unchanged[layer + 1 :], "layer": unchanged[layer : layer + 1]}
+    return way in taken and bool(taken[way].all())

@@ -1,0 +1,117 @@
+"""From right answers per sentence to scores, losses and their bands.
+
+A score is right answers over all answers; sentences are resampled with all their answers. A loss is the fine-tune's
+own score less the exchanged one's under the same draws, so what both get wrong does not widen its band. The excess is
+the loss less the mean loss under noise of the same size, with two sources of error: sentences, and draws of noise.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
+from core.runs.store import Value
+from core.statistics import interval, sentence_counts, t_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+COLUMNS = (
+    *("model", "way", "layer", "score", "low", "high", "loss", "loss_low", "loss_high"),
+    *("excess", "excess_low", "excess_high", "kept"),
+)
+
+
+def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
+    """What a model scores by itself: model, score, low, high, sentences, items."""
+    counts, total = _counts(value, draws, seed)
+    score, drawn = _scores(value["own"][None], total, counts)
+    low, high = interval(drawn)
+    return {
+        "model": ref,
+        "score": float(score[0]),
+        "low": float(low[0]),
+        "high": float(high[0]),
+        "sentences": len(total),
+        "items": int(total.sum()),
+    }
+
+
+def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) -> pd.DataFrame:
+    """One row per way and layer: COLUMNS.
+
+    Args:
+        ref: The fine-tune.
+        value: From `swapping.swap_layers`.
+        chance: What the commonest answer scores.
+        draws: Bootstrap draws over sentences.
+        seed: Of the draws.
+
+    Returns:
+        `kept` is the share of the way from chance to the fine-tune's own score; NaN where it scores no more than
+        chance. `excess` is NaN but for the base's single and lower layers.
+    """
+    import pandas as pd
+
+    counts, total = _counts(value, draws, seed)
+    own, own_drawn = _scores(value["own"][None], total, counts)
+    frames = []
+    noise = {way: _noise(value[f"noise/{way}"], total, counts) for way in DONOR_WAYS if f"noise/{way}" in value}
+    for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
+        score, drawn = _scores(value[way.replace(" ", "/")], total, counts)
+        low, high = interval(drawn)
+        loss_low, loss_high = interval(own_drawn - drawn)
+        frame = pd.DataFrame(
+            {"model": ref, "way": way, "layer": np.arange(len(score)), "score": score, "low": low, "high": high,
+             "loss": own - score, "loss_low": loss_low, "loss_high": loss_high}
+        )  # fmt: skip
+        if way in noise:
+            mean, mean_drawn, variance, degrees = noise[way]
+            edges = t_interval(mean - score, [(mean_drawn - drawn).var(0), variance], [len(total) - 1, degrees])
+            frame = frame.assign(excess=mean - score, excess_low=edges[0], excess_high=edges[1])
+        frames.append(frame[frame["layer"] > 0] if way == "removed" else frame)
+    for way, (mean, mean_drawn, variance, degrees) in noise.items():
+        freedom = [len(total) - 1, degrees]
+        low, high = t_interval(mean, [mean_drawn.var(0), variance], freedom)
+        loss_low, loss_high = t_interval(own - mean, [(own_drawn - mean_drawn).var(0), variance], freedom)
+        frame = pd.DataFrame(
+            {"model": ref, "way": f"noise {way}", "layer": np.arange(len(mean)), "score": mean, "low": low,
+             "high": high, "loss": own - mean, "loss_low": loss_low, "loss_high": loss_high}
+        )  # fmt: skip
+        frames.append(frame)
+    table = pd.concat(frames, ignore_index=True)
+    above = float(own[0]) - chance
+    table["kept"] = (table["score"] - chance) / above if above > 0 else np.nan
+    return table.reindex(columns=list(COLUMNS))
+
+
+def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    total = np.asarray(value["total"])
+    return sentence_counts(len(total), draws, np.random.default_rng(seed)), total
+
+
+def _scores(
+    found: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Scores of each row of `found` (layer, sentence), (layer,), and under every draw, (draw, layer)."""
+    right = np.asarray(found, dtype=np.float64)
+    return right.sum(1) / total.sum(), (counts @ right.T) / (counts @ total)[:, None]
+
+
+def _noise(
+    found: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Mean score over draws of noise (layer,), the same under every draw of sentences, and the mean's variance.
+
+    The variance is that over draws of noise, (layer,), with its degrees of freedom.
+    """
+    each = [_scores(one, total, counts) for one in np.asarray(found)]
+    scores = np.stack([score for score, _ in each])
+    mean_drawn = np.mean([drawn for _, drawn in each], axis=0)
+    return scores.mean(0), mean_drawn, scores.var(0, ddof=1) / len(scores), float(len(scores) - 1)

@@ -1,0 +1,235 @@
+"""Does the task need the layer? Layers of a fine-tune exchanged with its base's, and what the task then scores.
+
+Similarity says which layers look different; this says which of the differences the task's own score needs. Base and
+fine-tune share a space, so no map stands between them. Beside every exchange stand what explains a loss more plainly:
+a random change of the same size, random weights, a layer left out, the commonest answer.
+
+Reference:
+    Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning? (freezing, truncation).
+Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are those of the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core import options
+from core.errors import TaskError
+from core.models import zoo_models
+from core.models.identity import identities, identity_tasks
+from core.results.export import Result, provenance
+from core.results.references import cite
+from core.rsa.layers.runs import find_compared
+from core.rsa.prices import swap_price as price
+from core.rsa.swap.charts import figures
+from core.rsa.swap.examples import PARSE, Examples, chance, read_examples
+from core.rsa.swap.scores import exchange_rows, own_row
+from core.rsa.swap.text import make_headline, make_notices
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.reading import Text
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
+CITATIONS = ("merchant2020", "lenc2015")
+
+
+@dataclass(frozen=True)
+class SwapSpec(options.Spec):
+    """One study: a base, and fine-tunes whose layers are exchanged with its own."""
+
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the others come from.")
+    compare: tuple[str, ...] = options.models(
+        "Fine-tunes",
+        ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
+        most=12,
+        patterns=True,
+        help="Models with a head that labels sentences, tags words or finds heads; patterns such as zoo:parse-* too.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(200)
+    labelled: str = options.line(
+        "Labelled sentences",
+        help="A file of lines `label<TAB>sentence`; the box's own sentiment sentences where empty.",
+        shown=False,
+    )
+    noises: int = options.whole(
+        "Draws of noise", 3, low=2, high=20, help="Rivals: the fine-tune's own change, turned in random directions."
+    )
+    random: bool = options.flag("Random layers", True, help="Also exchange with layers of random weights.")
+    frozen: bool = options.flag(
+        "Frozen fine-tunes", True, help="Add the box's fine-tunes of the same task whose lower layers did not train."
+    )
+    draws: int = options.whole(
+        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
+    )
+    seed: int = options.seed("Seed of the noise and the draws.")
+
+
+Spec = SwapSpec
+
+
+def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: ask what the models are, read what they are scored on."""
+    refs = tuple(ref for ref in find_compared(spec.base, spec.compare).refs if ref != spec.base)
+    siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
+    reading = Task.of(
+        "read examples", read_examples, role="examples", fleeting=True, refs=refs, labelled=spec.labelled,
+        corpus=spec.corpus, genres=spec.genres, limit=spec.sentences, given=(texts or {}).get(spec.corpus),
+    )  # fmt: skip
+    return [reading, *identity_tasks((spec.base, *refs, *sorted(siblings)))]
+
+
+def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
+    """A task for each fine-tune that can be scored, and one for each of its frozen siblings.
+
+    Raises:
+        ModelError: If the base model could not be found.
+        CorpusError: If a text could not be read.
+    """
+    from core.rsa.swap.tasks import score_task, swap_layers
+
+    examples: Examples = ready.need("examples")
+    base = ready.need(("identity", spec.base)).content
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    tasks: dict[Any, Task] = {}
+    for ref, head in examples.heads.items():
+        if ref not in known:
+            continue
+        pairs = examples.pairs[head.kind]
+        tasks["swap", ref] = Task.of(
+            ref, swap_layers, role=("swap", ref), group=spec.base, base=spec.base, model=ref, base_identity=base,
+            model_identity=known[ref], pairs=pairs, noises=spec.noises,
+            random=spec.random and not spec.base.startswith("random:"), seed=spec.seed,
+        )  # fmt: skip
+        for sibling in frozen_siblings(spec, ref):
+            if sibling in known:
+                tasks["frozen", sibling] = Task.of(
+                    sibling, score_task, role=("frozen", sibling), group=sibling, model=sibling,
+                    model_identity=known[sibling], pairs=pairs,
+                )  # fmt: skip
+    return list(tasks.values())
+
+
+def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
+    """Fine-tunes of the box for the same task from the same base whose lower layers did not train, and how many."""
+    entries = {str(entry["ref"]): entry for entry in zoo_models()}
+    mine = entries.get(ref)
+    if not spec.frozen or mine is None or mine.get("frozen") or mine.get("base") != spec.base:
+        return {}
+    return {
+        name: int(entry["frozen"])
+        for name, entry in entries.items()
+        if entry.get("frozen") and all(entry.get(key) == mine.get(key) for key in ("base", "task", "dose"))
+    }
+
+
+def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Tables, headline, notices and methods.
+
+    Returns:
+        A result with the tables `swap` (model, way, layer, score, its band, loss against the fine-tune itself and its
+        band, excess over noise and its band, kept), `own` (what each model scores by itself, chance, size of its
+        change, self-tests), `sizes` (model, layer, relative_change, unchanged) and `frozen` (where there are some).
+
+    Raises:
+        TaskError: If no model could be scored; the sentence says why for each.
+    """
+    import pandas as pd
+
+    examples: Examples = ready.values["examples"]
+    swapped = {role[1]: value for role, value in outputs.values.items() if role[0] == "swap"}
+    if not swapped:
+        reasons = (*examples.refused.values(), *ready.failures.values(), *outputs.failures.values())
+        raise TaskError(" ".join(["No layer could be swapped.", *reasons]))
+    rows, own, sizes, frozen = [], [], [], []
+    for ref, value in swapped.items():
+        kind = examples.heads[ref].kind
+        answer, guess = chance(kind, examples.pairs[kind])
+        mine = own_row(ref, value, spec.draws, spec.seed)
+        own.append(
+            mine
+            | {"task": kind, "answers": examples.truth[kind], "chance": guess, "commonest": answer}
+            | {name: float(value[name]) for name in ("self_difference", "whole_difference", "frozen_difference")}
+        )
+        rows.append(exchange_rows(ref, value, guess, spec.draws, spec.seed))
+        sizes.append(
+            pd.DataFrame(
+                {
+                    "model": ref,
+                    "layer": np.arange(len(value["sizes"])),
+                    "relative_change": value["sizes"],
+                    "unchanged": value["unchanged"],
+                }
+            )
+        )
+        for sibling, count in frozen_siblings(spec, ref).items():
+            if ("frozen", sibling) in outputs.values:
+                found = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
+                frozen.append({"model": sibling, "of": ref, "layer": count, **{k: found[k] for k in _SCORE}})
+    tables: dict[str, pd.DataFrame] = {
+        "swap": pd.concat(rows, ignore_index=True),
+        "own": pd.DataFrame(own),
+        "sizes": pd.concat(sizes, ignore_index=True),
+    }
+    if frozen:
+        tables["frozen"] = pd.DataFrame(frozen)
+    compared = find_compared(spec.base, spec.compare)
+    used = (spec.base, *swapped, *(row["model"] for row in frozen))
+    return Result(
+        study="swap",
+        spec=spec.plain(),
+        headline=make_headline(tables),
+        tables=tables,
+        notices=(
+            *compared.notices,
+            *examples.corpus.notices,
+            *examples.refused.values(),
+            *make_notices(tables, spec.base),
+        ),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus),
+        methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+def run_study(spec: SwapSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
+
+
+_SCORE = ("score", "low", "high", "sentences")
+
+
+def _methods(spec: SwapSpec, examples: Examples, models: tuple[str, ...]) -> str:
+    kinds = {examples.heads[ref].kind for ref in models}
+    parts = [
+        f"Layers of {', '.join(models)} were exchanged with those of {spec.base}: layers 0 (embeddings) to l, layers "
+        "above l, single layers, all but one; the head was the fine-tune's throughout and nothing was trained. "
+        "Truncated, the head reads the fine-tune's own state at layer l."
+    ]
+    if "sentence" in kinds:
+        parts.append(f"Sentences: accuracy over {len(examples.pairs['sentence']):,} labelled sentences.")
+    for kind, what in (("words", "Tags: share of words with the tag"), ("arcs", "Heads: share of words with the head")):
+        if kind in kinds:
+            whose = "of a parse by the parser in the box, not gold" if examples.truth[kind] == PARSE else "of the text"
+            parts.append(f"{what} {whose}, {len(examples.pairs[kind]):,} sentences, punctuation included.")
+    parts.append(
+        "Chance is the commonest answer among these examples (for heads, their commonest place). Noise is the "
+        f"fine-tune's weights plus their own change turned at random, which keeps its singular values ({spec.noises} "
+        "draws); random layers are drawn afresh from the base's configuration. Bands are 95 % bootstrap intervals "
+        f"over sentences ({spec.draws:,} draws), those of a loss over the same draws of both scores; where noise is "
+        "part of a number, a t-interval over draws of noise and sentences. Self-tests ran before: a copy of the model "
+        "as donor, the whole base as donor, and layers that did not change."
+    )
+    return " ".join(parts)

@@ -1,0 +1,166 @@
+"""Exchanging layers of two models that share a space: what is built, the tests that it is built right, what it scores.
+
+A donor (the base, the base with random weights, the fine-tune plus noise; see `pairing`) gives layers to the fine-tune;
+the head is always the fine-tune's. Layer 0 is the embeddings, layer l the l-th block; the state at layer l is what
+layer l gives. What is exchanged, and how, is in `exchanging`.
+
+Before a number leaves, the machine is tested on the longest sentences: a copy of the fine-tune as donor must change
+nothing, everything from the base must give the base's own top state, and layers that fine-tuning left alone must
+change nothing when they are exchanged.
+
+Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is trained again on the
+truncated model, ours is not.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.errors import ModelError
+from core.models import load_model, load_tokenizer, locate
+from core.models.files import checkpoints
+from core.models.loading.layers import layer_list, run_model
+from core.models.loading.task_models import load_task
+from core.rsa.swap.examples import Pairs, batches, encode, hits
+from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
+from core.rsa.swap.pairs import Pair, body_of, compare, noise_donor
+from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
+from core.runs.store import Value
+from core.runs.tasks import pure, span, tick
+
+ROUNDING = 1e-4  # of the largest logit: what another order of additions may change, and no exchange may exceed
+
+
+@pure("rsa.swap", version=2)
+def swap_layers(
+    base: str, model: str, base_identity: str, model_identity: str, pairs: Pairs, noises: int, random: bool, seed: int
+) -> Value:
+    """Right answers of a fine-tune under every exchange of layers with its base.
+
+    Args:
+        base, model: References; the model has a head that labels sentences or words.
+        base_identity, model_identity: For the key.
+        pairs: What it is scored on, of its head's kind.
+        noises: Draws of noise.
+        random: Whether the base with random weights is a donor too.
+        seed: Of the noise.
+
+    Returns:
+        `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for removed at layer 0),
+        `random/{way}` (layer, sentence) and `noise/{way}` (draw, layer, sentence) for `DONOR_WAYS`; `sizes` and
+        `unchanged` (layer,); `self_difference`, `whole_difference` and `frozen_difference`: the largest difference of
+        a logit or state that the three tests saw, 0 where it is the same bit for bit.
+
+    Raises:
+        ModelError: If a model cannot be loaded, the two have not one shape and vocabulary, or a test fails.
+    """
+    task = load_task(model)
+    origin = load_model(base, device="cpu").model
+    if load_tokenizer(base).vocabulary != task.tokenizer.vocabulary:
+        raise ModelError(
+            f"{base} and {model} have other vocabularies, so layers cannot be exchanged; name its own base."
+        )
+    encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
+    parts = list(batches(encoded))
+    pair = compare(base, origin, task, parts[0])
+    work = Work(pair, parts, encoded)
+    value: Value = {"total": encoded.total, "sizes": pair.sizes, "unchanged": pair.unchanged}
+    value["self_difference"] = _into_itself(work)
+    steps = 1 + bool(random) + noises
+    with span(0.0, 1 / steps):
+        value |= _with_base(work, origin)
+    del origin
+    if random:
+        with span(1 / steps, 2 / steps):
+            drawn = load_model(f"random:{base}", device="cpu").model
+            value |= {f"random/{way}": found for way, found in work.run(drawn, DONOR_WAYS).items()}
+            del drawn
+    noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
+    for number in range(noises):
+        with span((1 + bool(random) + number) / steps, (2 + bool(random) + number) / steps):
+            donor = noise_donor(pair, seed + number)
+            for way, found in work.run(donor, DONOR_WAYS).items():
+                noisy[way].append(found)
+            del donor
+    return value | {f"noise/{way}": np.stack(found) for way, found in noisy.items() if found}
+
+
+@pure("rsa.task_score")
+def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
+    """Right answers of a model by itself: `own` (sentence,) and `total` (sentence,).
+
+    Raises:
+        ModelError: If it cannot be loaded or has no such head.
+    """
+    task = load_task(model)
+    encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
+    own = np.zeros(len(encoded.total), dtype=np.int64)
+    for batch in batches(encoded):
+        tick(0.5, f"sentences through {model}")
+        own[batch.sentences] = hits(encoded, batch, run_model(task.model, batch))
+    return {"own": own, "total": encoded.total}
+
+
+def _longest(ref: str) -> int:
+    return checkpoints.longest_input(checkpoints.read_config(locate(ref)))
+
+
+def _with_base(work: Work, origin: nn.Module) -> Value:
+    """Hits of `BASE_WAYS` and of the fine-tune itself, and the two tests that need the base."""
+    pair, frozen = work.pair, [0.0]
+
+    def look(number: int, way: str, layer: int, output: Any) -> None:
+        if untouched(way, layer, pair.unchanged):
+            what = f"layers that did not change ({way} {layer})"
+            frozen.append(_differ(pair, what, output, work.own(number)[1]))
+
+    theirs, first = list(layer_list(origin)), work.batches[0]
+    base = states_of(origin, first)
+    whole = _differ(
+        pair, "everything from the base", pair.run(first, base[0], theirs),
+        pair.run(first, base[-1], [None] * len(theirs)),
+    )  # fmt: skip
+    found = work.run(origin, BASE_WAYS, look)
+    mine = np.zeros(len(work.encoded.total), dtype=np.int64)
+    for number, batch in enumerate(work.batches):
+        mine[batch.sentences] = hits(work.encoded, batch, work.own(number)[1])
+    return {**found, "own": mine, "whole_difference": whole, "frozen_difference": max(frozen)}
+
+
+def _into_itself(work: Work) -> float:
+    """The largest difference that a copy of the fine-tune makes as donor."""
+    pair, batch = work.pair, work.batches[0]
+    twin = copy.deepcopy(body_of(pair.task.model))
+    own, theirs = pair.layers, list(layer_list(twin))
+    (ours, plain), other = work.own(0), states_of(twin, batch)
+    return max(
+        _differ(pair, "a copy of the model", pair.run(batch, *built(way, layer, ours, other, own, theirs)), plain)
+        for way in ("below", "above", "layer", "only")
+        for layer in range(len(own) + 1)
+        if (way, layer) not in SAME
+    )
+
+
+def _differ(pair: Pair, what: str, found: Any, expected: Any) -> float:
+    """The largest difference of two outputs' logits.
+
+    Raises:
+        ModelError: If it is more than rounding, or an answer differs: then no number of this pair can be trusted.
+    """
+    one, other = (output if isinstance(output, Tensor) else output.logits for output in (found, expected))
+    if torch.equal(one, other):
+        return 0.0
+    difference = float((one - other).abs().max())
+    largest = float(other[other > torch.finfo(other.dtype).min].abs().max())
+    if difference > ROUNDING * largest or not torch.equal(one.argmax(-1), other.argmax(-1)):
+        raise ModelError(
+            f"The exchange of layers does not work for {pair.task.ref}: {what} should change nothing and changes a "
+            f"logit by {difference:.2g}. Use a BERT-like model."
+        )
+    return difference

@@ -1,0 +1,1 @@
+"""The token map: words of a passage through the layers."""

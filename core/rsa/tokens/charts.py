@@ -1,0 +1,100 @@
+"""One panel of a token map: words as points, coloured by the part that they play, named where there is room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from core.results.drawing.context import hand
+from core.results.drawing.description import points_in_words
+from core.results.drawing.labels import free_labels
+from core.results.drawing.panels import share_of_variance
+from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, PURPLE, columns_for, heading, legend
+from core.results.names import short_names
+from core.results.numbers import label_expr
+from core.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+MAP = 268  # height: words need room, and the map is to fit a screen
+ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
+
+
+def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> alt.LayerChart:
+    """The words of one model at one layer; every layer and model of the table has the same axes.
+
+    Args:
+        result: Of `tokens.run_tokens`.
+        table: Its words.
+        layer: Which layer.
+        model: Whose.
+    """
+    import altair as alt
+
+    rows = table[(table["model"] == model) & (table["layer"] == layer)]
+    name = short_names(tuple(dict.fromkeys(table["model"])))[model]
+    shares = result.tables["axes"]["explained"].tolist()
+    reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
+    height = hand().height(MAP)
+    rows = _placed(rows.sort_values("highlighted", ascending=False, kind="stable"), reach, height)
+    scale = alt.Scale(domain=[-reach, reach], nice=False)
+    axis = alt.Axis(grid=False, tickCount=5, labelExpr=str(label_expr("share")))
+    x = alt.X("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
+    y = alt.Y("y:Q", scale=scale, title=share_of_variance("PC 2", shares[1]), axis=axis)
+    kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
+    colour = alt.Color(
+        "role:N",
+        title=None,
+        scale=alt.Scale(domain=kinds, range=[ROLE_COLOURS[kind] for kind in kinds]),
+        legend=legend(columns_for(kinds)) if table["highlighted"].any() else None,
+    )
+    tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
+    tooltip = [alt.Tooltip(field, type="nominal", title=title) for field, title in tips]
+    rows = rows.assign(who=rows["position"].astype(str) + " " + rows["word"])  # in the map of every model
+    marks = alt.Chart(rows).encode(x=x, y=y, tooltip=tooltip)
+    layers: list[Any] = []
+    for test, size, letter, weight in (
+        ("!datum.highlighted", 25, hand().small, "normal"),
+        ("datum.highlighted", 90, hand().letter + 1, "bold"),
+    ):
+        own = marks.transform_filter(test)
+        layers.append(own.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
+        letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
+        offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
+        layers.append(own.transform_filter("datum.named").mark_text(**letters, **offset).encode(text="word:N"))
+    notes = []
+    if rows["predicted"].any():  # a ring round each word of the model's own answer
+        ring = alt.Chart(rows).transform_filter("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)
+        layers.append(ring.encode(x=x, y=y))
+    if table.loc[table["model"] == model, "predicted"].any():
+        notes.append("rings: the model's answer at this layer")
+    missing = int((~rows["named"]).sum())
+    if missing:
+        notes.append(f"{missing} words unnamed: point at them")
+    what = f"{name}, layer {layer}"
+    chart = alt.layer(*layers).properties(
+        width="container",
+        height=height,
+        title=heading(what, "; ".join(notes)),
+        description=points_in_words(rows, f"Token map of {what}", name="word"),
+    )
+    return cast("alt.LayerChart", chart)
+
+
+def _placed(rows: pd.DataFrame, reach: float, height: float) -> pd.DataFrame:
+    """The rows with where their words stand from their points (dx, dy, pixels), and whether there is room (named)."""
+    letter = hand().letter
+    x, y = (rows["x"] / reach + 1) / 2 * hand().narrow, (1 - rows["y"] / reach) / 2 * height
+    widths = rows["word"].str.len() * letter * np.where(rows["highlighted"], 0.64, 0.48) + 2
+    places = free_labels(x, y, widths, letter * 1.05, (hand().narrow, height), 4.0)
+    there = [place or (a, b) for place, a, b in zip(places, x, y, strict=True)]
+    return rows.assign(
+        named=[place is not None for place in places],
+        dx=[place[0] - a for place, a in zip(there, x, strict=True)],
+        dy=[place[1] - b for place, b in zip(there, y, strict=True)],
+    )

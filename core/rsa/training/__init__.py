@@ -1,0 +1,1 @@
+"""The steps of a training run, compared with the final model."""

@@ -1,0 +1,74 @@
+"""Charts of a training run: similarity with its end by tokens seen, a line per layer, and the loss beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.results.drawing.axes import rule, span_of
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.style import DASHES, GREY, colour_between
+from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
+from core.results.names import short_name, short_names
+from core.rsa.measures.registry import MEASURES
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.drawing.axes import Plane
+    from core.results.export import Result
+
+HEIGHT = 260
+
+
+def training_chart(result: Result) -> alt.LayerChart:
+    """A line per layer with its band, the peak of each step marked, other runs as dashed rules at the top layer.
+
+    Args:
+        result: Of the training study.
+    """
+    import pandas as pd
+
+    table, label = result.table, MEASURES[result.spec["measure"]].label
+    ends = span_of(table["low"], table["similarity"], zero=True, top=1.0)
+    rows, plane = along_training(table, "similarity", f"{label} with the end", ends, height=HEIGHT)
+    layers = sorted({int(layer) for layer in table["layer"]})
+    last = max(layers)
+    rows = named_steps(rows).assign(name=[f"layer {layer:.0f}" for layer in rows["layer"]])
+    looks = {f"layer {layer}": Look(colour_between(layer / max(last, 1)), point=False) for layer in layers}
+    parts = [rows]
+    others = result.tables.get("others")
+    tops = others[others["layer"] == last] if others is not None else table.iloc[:0]
+    names = short_names(tops["model"])
+    for number, row in enumerate(tops.itertuples()):
+        name = f"{names[row.model]}, layer {last}"
+        parts.append(rule(plane, name, float(row.similarity)).assign(step=names[row.model], layer=last))
+        looks[name] = Look(GREY, dash=DASHES[number % len(DASHES)], point=False, band=False, width=1.5)
+    drawn = pd.concat(parts, ignore_index=True)
+    peaks, _ = along_training(result.tables["peaks"], "similarity", "", ends)
+    chart = curves(drawn, plane, looks, step_tips("similarity", label, "share"), under=[marked(peaks, plane)])
+    dashed = "; dashed: the end of another run" if len(tops) else ""
+    below = f"rings: the layer nearest to its end; bands: 95 %, over sentences{dashed}"
+    title = f"Steps of training compared with {short_name(str(result.spec['end']))}"
+    return stepped(chart, drawn, plane, title, below, list(looks))
+
+
+def marked(rows: pd.DataFrame, plane: Plane) -> Any:
+    """A ring round each row's point, for `under` of `curves`."""
+    import altair as alt
+
+    def make(x: alt.X) -> Any:
+        rings = alt.Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
+        return rings.encode(x=x, y=plane.y_of())
+
+    return make
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    if result.table.empty:
+        return {}
+    charts: dict[str, alt.TopLevelMixin] = {"training": training_chart(result)}
+    if len(result.tables["loss"]) > 1:
+        charts["training-loss"] = loss_chart(result.tables["loss"])
+    return charts

@@ -1,0 +1,194 @@
+"""Through training: the steps of one pretraining run held against where it ends, by layer and by tokens seen.
+
+Each step is compared with the end of its own run, and the ends of other runs with the same, which shows how much of a
+similarity any trained model would have. The loss stands beside it: what a step can do against where its layers are.
+
+Reference:
+    Saphra & Lopez 2019, NAACL, Understanding Learning Dynamics Of Language Models with SVCCA.
+    Sellam et al. 2022, ICLR, The MultiBERTs (steps of several seeds).
+Deviations: any of eight measures, with bands; the loss is the one that the model's card has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core import options
+from core.models.identity import identities, identity_tasks
+from core.models.steps import find_steps
+from core.results.drawing.training import loss_table, progress_notices, with_progress
+from core.results.export import Result, provenance
+from core.results.references import cite
+from core.rsa.layers.tasks import compare_models
+from core.rsa.measures.registry import MEASURES
+from core.rsa.prices import training_price as price
+from core.rsa.training.charts import figures
+from core.rsa.training.text import make_headline
+from core.runs.runner import Outputs, Task, run_stages
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.pairs import sample_words
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
+COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
+PEAK = COLUMNS[:7]  # of the table of peaks
+CITATIONS = ("saphra2019", "sellam2022")
+
+
+@dataclass(frozen=True)
+class TrainingSpec(options.Spec):
+    """One study: the steps of a run, its end, and ends of other runs for scale."""
+
+    end: str = options.model("End of training", "zoo:seed-0", help="What each step is compared with.")
+    steps: tuple[str, ...] = options.models(
+        "Steps",
+        ("zoo:seed-0@step-*",),
+        most=60,
+        patterns=True,
+        help="The same run earlier: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
+    )
+    others: tuple[str, ...] = options.models(
+        "Other runs", ("zoo:seed-1",), least=0, most=8, help="Ends of other runs, for scale: dashed lines."
+    )
+    measure: str = options.choice(
+        "Measure",
+        "rsa",
+        lambda: {name: measure.label for name, measure in MEASURES.items()},
+        titled=True,
+        help="How two spaces of the same words are compared.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(200)
+    words: int = options.whole("Words sampled", 1_000, low=10, high=20_000, help="Words drawn from all sentences.")
+    draws: int = options.whole(
+        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
+    )
+    seed: int = options.seed("Seed of the sample and the draws.")
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The steps that are named, in the order of training."""
+        return find_steps(self.steps, self.end)
+
+
+Spec = TrainingSpec
+
+
+def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the text, ask what the models are."""
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks((spec.end, *spec.found, *spec.others)),
+    ]
+
+
+def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
+    """A task for each step and each other run, the same as the main study's.
+
+    Raises:
+        ModelError: If the end of training could not be found.
+        CorpusError: If the text could not be read.
+    """
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    end = ready.need(("identity", spec.end)).content
+    text = ready.need("text").words
+    used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
+    return [
+        Task.of(
+            ref, compare_models, role=(part, ref), group=spec.end, base=spec.end, other=ref, base_identity=end,
+            other_identity=known[ref], sentences=tuple(text[number] for number in used), kept=kept, items="words",
+            measure=spec.measure, kernel="cosine", comparison="pearson", standardise=False, drop_rogue=0, share=1.0,
+            draws=spec.draws, seed=spec.seed,
+        )
+        for part, refs in (("step", spec.found), ("other", spec.others))
+        for ref in refs
+        if ref in known
+    ]  # fmt: skip
+
+
+def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Tables, headline, notices and methods.
+
+    Returns:
+        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs), `peaks` (the
+        layer that is nearest to its end, by step), `loss` (model, steps, tokens, loss) and `others` (other runs).
+    """
+    import pandas as pd
+
+    there = [ref for ref in spec.found if ("step", ref) in outputs.values]
+    frames = []
+    for part, refs in (("step", there), ("other", [ref for ref in spec.others if ("other", ref) in outputs.values])):
+        for ref in refs:
+            value = outputs.values[part, ref]
+            columns = {name: value[name] for name in ("similarity", "low", "high", "null_low", "null_high")}
+            layers = np.arange(len(value["similarity"]))
+            frames.append(pd.DataFrame({"model": ref, "layer": layers, **columns, "part": part}))
+    empty = pd.DataFrame(columns=["model", *COLUMNS[3:], "part"])
+    table = with_progress(pd.concat(frames, ignore_index=True) if frames else empty)
+    training = table.loc[table["part"] == "step", list(COLUMNS)].reset_index(drop=True)
+    if (table["part"] == "other").any():
+        first = table[table["model"] == table.loc[table["part"] == "other", "model"].iloc[0]].set_index("layer")
+        training["beyond"] = training["similarity"] - training["layer"].map(first["similarity"])
+    tables = {"training": training, "peaks": find_peaks(training), "loss": loss_table((*there, spec.end))}
+    if spec.others:
+        tables["others"] = table.loc[table["part"] == "other", list(COLUMNS)].reset_index(drop=True)
+    corpus: Corpus = ready.values["text"]
+    used = tuple(dict.fromkeys(role[1] for role in outputs.values))
+    return Result(
+        study="training",
+        spec=spec.plain(),
+        headline=make_headline(tables, spec.measure, spec.end),
+        tables=tables,
+        notices=(*corpus.notices, *progress_notices(training)),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance((spec.end, *used), corpus),
+        methods=f"{_methods(spec)} {spec.settings()}",
+        citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
+    )
+
+
+def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
+    """The layer that is most like its end at every step, and whether it is so for certain.
+
+    Returns:
+        model, steps, tokens, layer, similarity, low, high, and `clear`: whether its band lies above every other
+        layer's. Bands of layers share their sentences, so layers whose bands overlap may differ for certain all the
+        same; the reverse does not happen.
+    """
+    import pandas as pd
+
+    rows = []
+    for _, mine in training.dropna(subset=["similarity"]).groupby("model", sort=False):
+        best = mine.loc[mine["similarity"].idxmax()]
+        rest = mine[mine["layer"] != best["layer"]]
+        clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
+        rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
+    return pd.DataFrame(rows, columns=[*PEAK, "clear"])
+
+
+def run_study(spec: TrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
+
+
+def _methods(spec: TrainingSpec) -> str:
+    measure = MEASURES[spec.measure]
+    return (
+        f"Steps of one training run were compared with its end, {spec.end}, layer by layer by {measure.label}: "
+        f"{measure.formula}. Items were {spec.words:,} words from {spec.sentences:,} sentences of {spec.corpus}; words "
+        "are means of their subwords. Bands are 95 % intervals over sentences, the null pairs sentences at random. "
+        "The peak is the layer that is most like its end. Tokens and losses are those of the models' cards; the "
+        "steps in the box are of a second run of seed 0's recipe, which ends near zoo:seed-0 and not at it to "
+        f"rounding."
+    )

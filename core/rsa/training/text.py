@@ -1,0 +1,55 @@
+"""Through training, in sentences made from the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.names import short_names
+from core.rsa.layers.text import number
+from core.rsa.measures.registry import MEASURES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def make_headline(tables: dict[str, pd.DataFrame], measure: str, end: str) -> str:
+    """From the first step to the last: the top layer's similarity, the peak, the loss; another run for scale."""
+    table = tables["training"]
+    if table.empty:
+        return "No step could be compared; the reasons are below."
+    models = list(dict.fromkeys(table["model"]))
+    first, last = models[0], models[-1]
+    names = short_names((end, *models))
+    top = int(table["layer"].max())
+    label = MEASURES[measure].label
+    start, late = (_at(table, model, top) for model in (first, last))
+    text = f"{label} of the top layer with the end of training goes from {_band(start)} to {_band(late)}"
+    said = f" From {names[first]} to {names[last]}, compared with {names[end]}"
+    others, more = tables.get("others"), ""
+    if others is not None and len(others):
+        other = str(others["model"].iloc[0])
+        there = _at(others, other, top)
+        beyond = table[table["model"] == last].set_index("layer")["beyond"]
+        more = f" Beyond that run it is furthest at layer {int(beyond.idxmax())} (by {number(float(beyond.max()))})."
+        text += f"; {short_names((end, other))[other]}, the end of another run, has {_band(there)}"
+    losses = tables["loss"]
+    mine = losses[losses["model"].isin(models)]
+    if len(mine) > 1:
+        said += f"; the loss goes from {mine['loss'].iloc[0]:.2f} to {mine['loss'].iloc[-1]:.2f}"
+    text = f"{text}.{said}.{more}"
+    peaks = tables["peaks"]
+    clear = peaks[peaks["clear"]]
+    if clear.empty:
+        return f"{text} At no step is one layer nearer to its end than every other for certain."
+    layers = list(dict.fromkeys(int(layer) for layer in clear["layer"]))
+    steps = "every step" if len(clear) == len(peaks) else f"{len(clear)} of {len(peaks)} steps"
+    named = f"layer {layers[0]}" if len(layers) == 1 else f"layers {', '.join(map(str, layers))} in turn"
+    return f"{text} Nearest to its end for certain is {named}, at {steps}."
+
+
+def _at(table: pd.DataFrame, model: str, layer: int) -> pd.Series[float]:
+    return table[(table["model"] == model) & (table["layer"] == layer)].iloc[0]
+
+
+def _band(row: pd.Series[float]) -> str:
+    return f"{number(row['similarity'])} [{number(row['low'])}, {number(row['high'])}]"

@@ -1,0 +1,1 @@
+"""A benchmark with known answers: which measure finds the layers that were changed."""

@@ -1,0 +1,69 @@
+"""The areas under the curve as a table of colours: a row per measure, a column per kind of truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.style import heading
+from core.results.numbers import Tip
+from core.rsa.truth.text import RIVALS, finder_label
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+ROW = 26  # pixels
+COLUMNS = {
+    "frozen": "bits that the fine-tune is rounded to",
+    "planted": "its state, the drop from below, its answer to the base's state",
+}
+TITLES = {"frozen": "Frozen fine-tunes: which states changed", "planted": "Planted layers: whose own weights changed"}
+
+
+def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerChart:
+    """Areas of all measures and rivals.
+
+    Args:
+        result: Of the truth study.
+        truth: "frozen" or "planted".
+        matched: Whether weight changes were matched in size.
+    """
+    table = result.table
+    rows = table[(table["truth"] == truth) & (table["matched"] == matched)]
+    rows = rows.assign(name=rows["finder"].map(finder_label), what=[column_name(row) for _, row in rows.iterrows()])
+    rivals = [finder_label(name) for name in RIVALS]
+    order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
+    tips = (
+        *(Tip("name", "Found by"), Tip("what", "Read"), Tip("auc", "Area", "share"), Tip("low", "Band, 95 %", "share")),
+        *(Tip("same_depth", "At equal depth", "share"), Tip("changed", "Layers changed", "whole")),
+        Tip("unchanged", "Layers unchanged", "whole"),
+    )
+    chart = heatmap(
+        rows, x="what", y="name", value="auc", titles=(None, None, "Area"), ends=(0.5, 1.0), tips=tips,
+        order=(list(dict.fromkeys(rows["what"])), order), height=ROW * len(order), limit=200,
+    )  # fmt: skip
+    size = ", weight changes matched in size" if matched else ""
+    title = heading(TITLES[truth], f"area under the curve{size}; columns: {COLUMNS[truth]}")
+    words = cells_in_words(
+        rows, f"{TITLES[truth]}{size}", row="name", column="what", value="auc", value_title="area under the curve"
+    )
+    return chart.properties(title=title, description=words)
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the main one first."""
+    return {
+        f"truth-{truth}{'-matched' if matched else ''}": truth_chart(result, truth, matched)
+        for truth, matched in dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
+    }
+
+
+def column_name(row: pd.Series[float]) -> str:
+    """How a row was read, as charts and tables name it."""
+    if row["truth"] == "planted":
+        return str(row["reading"])
+    return f"{int(row['bits'])} bits" if row["bits"] else "as it is"

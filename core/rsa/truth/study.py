@@ -1,0 +1,271 @@
+"""Measures against known truth: how well each one finds the layers that are known to have changed.
+
+Two truths of which nobody has to be convinced: frozen fine-tunes, whose lower layers did not train, and planted
+models, in which a known choice of layers is a fine-tune's. A measure's area under the ROC curve is the chance that a
+layer that changed looks less similar than one that did not. Beside the measures stand their plain rivals: the layer's
+number alone, and the size of the weight change, which needs no text at all.
+
+Reference:
+    Ding, Denain & Steinhardt 2021, NeurIPS, Grounding representation similarity with statistical testing (measures
+    held against known differences).
+Deviations: another truth, changed layers of fine-tunes, and areas under the curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import options
+from core.models.changes import change_tasks, changes_of
+from core.models.identity import identities, identity_tasks
+from core.results.export import Result, provenance
+from core.results.notices import start_notices
+from core.results.references import cite
+from core.rsa.measures.registry import MEASURES
+from core.rsa.prices import truth_price as price
+from core.rsa.truth.charts import figures
+from core.rsa.truth.text import make_headline
+from core.runs.runner import Outputs, Task, run_stages
+from core.runs.store import Value
+from core.statistics import average_ranks
+from core.text.corpora import Corpus
+from core.text.reading import Text, text_task
+from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
+COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
+COUNTS = ("changed", "unchanged", "models")
+CITATIONS = ("ding2021", "merchant2020")
+ROUNDED = (0, 5, 4, 3)  # bits; 0 is not rounded
+PLANTED_BITS = 4
+DEPTH, WEIGHTS = "depth", "weights"
+
+
+@dataclass(frozen=True)
+class TruthSpec(options.Spec):
+    """One study: fine-tunes of which it is known which layers trained, and fine-tunes to plant layers from."""
+
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the others come from.")
+    compare: tuple[str, ...] = options.models(
+        "Frozen fine-tunes",
+        ("zoo:sentiment-frozen-2", "zoo:sentiment-frozen-4", "zoo:parse-frozen-2", "zoo:parse-frozen-4"),
+        least=2,
+        help="Fine-tunes whose lower layers did not train.",
+    )
+    planted: tuple[str, ...] = options.models(
+        "Fine-tunes to plant from",
+        ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
+        help="Their layers are set into the base, a known choice at a time.",
+    )
+    plants: int = options.whole("Planted models", 6, low=2, high=50, help="Of each fine-tune to plant from.")
+    measures: tuple[str, ...] = options.choices(
+        "Measures",
+        MEASURES,
+        lambda: {name: measure.label for name, measure in MEASURES.items()},
+        titled=True,
+        help="Which are held against the truth.",
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(100)
+    words: int = options.whole("Words sampled", 400, low=50, high=5_000, help="Words drawn from all sentences.")
+    draws: int = options.whole("Bootstrap draws", 500, low=20, high=10_000, help="Resamples of models for each band.")
+    seed: int = options.seed("Seed of the sample, the planted layers and the draws.")
+
+
+Spec = TruthSpec
+
+
+def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: read the text, ask what the models are and how far they moved."""
+    refs = (*spec.compare, *spec.planted)
+    return [
+        text_task(spec.corpus, spec.genres, spec.sentences, texts),
+        *identity_tasks((spec.base, *refs)),
+        *change_tasks(spec.base, refs),
+    ]
+
+
+def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
+    """A task for each fine-tune, whole and matched in size.
+
+    Raises:
+        ModelError: If the base model could not be found.
+        CorpusError: If the text could not be read.
+    """
+    from core.rsa.truth.tasks import compare_frozen, compare_planted
+
+    known = {ref: found.content for ref, found in identities(ready).items()}
+    shared: dict[str, Any] = {
+        "base": spec.base, "base_identity": ready.need(("identity", spec.base)).content,
+        "sentences": ready.need("text").words, "items": spec.words, "measures": spec.measures, "seed": spec.seed,
+    }  # fmt: skip
+    tasks, changes = [], changes_of(ready)
+    for kind, refs in (("frozen", spec.compare), ("planted", spec.planted)):
+        sizes = {ref: changes[ref].size if ref in changes else np.nan for ref in refs if ref in known}
+        moved = [size for size in sizes.values() if size > 0]
+        for ref, size in sizes.items():
+            share = min(moved) / size if size > 0 else 1.0
+            for matched in (False, True) if share < 1.0 else (False,):
+                more: dict[str, Any] = {"bits": ROUNDED} if kind == "frozen" else {
+                    "bits": PLANTED_BITS, "plants": spec.plants,
+                }  # fmt: skip
+                tasks.append(
+                    Task.of(
+                        f"{ref}{', matched in size' if matched else ''}",
+                        compare_frozen if kind == "frozen" else compare_planted,
+                        role=(kind, ref, matched), group=spec.base, model=ref, model_identity=known[ref],
+                        share=share if matched else 1.0, **shared, **more,
+                    )
+                )  # fmt: skip
+    return tasks
+
+
+def area(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
+    """The chance that a layer that changed scores higher than one that did not, ties counting half; NaN without both.
+
+    Args:
+        changed: The truth, (layer,).
+        score: Higher for what looks more changed, (layer,).
+    """
+    positive, total = int(changed.sum()), len(changed)
+    if positive in (0, total):
+        return float("nan")
+    above = average_ranks(score)[changed].sum() - positive * (positive + 1) / 2
+    return float(above / (positive * (total - positive)))
+
+
+def area_at_equal_depth(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
+    """The same over pairs of layers with one number, so that depth says nothing; NaN where there is no such pair.
+
+    Args:
+        changed, score: As for `area`, (model, layer).
+    """
+    areas, weights = [], []
+    for truth, mine in zip(changed.T, score.T, strict=True):
+        pairs = int(truth.sum()) * int((~truth).sum())
+        if pairs:
+            areas.append(area(truth, mine))
+            weights.append(pairs)
+    return float(np.average(areas, weights=weights)) if weights else float("nan")
+
+
+def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """The table `truth` (COLUMNS) with its headline and methods."""
+    import pandas as pd
+
+    rows = []
+    for matched in (False, True):
+        for kind in ("frozen", "planted"):
+            # The smallest change of all keeps its size: unmatched and matched, it is the same.
+            refs = spec.compare if kind == "frozen" else spec.planted
+            if matched and not any((kind, ref, True) in outputs.values for ref in refs):
+                continue
+            values = [outputs.values.get((kind, ref, matched), outputs.values.get((kind, ref, False))) for ref in refs]
+            there = [value for value in values if value is not None]
+            if there:
+                rows += [row | {"matched": matched} for row in _rows(spec, kind, there)]
+    table = pd.DataFrame(rows, columns=[*COLUMNS, *COUNTS])
+    corpus: Corpus = ready.values["text"]
+    used = tuple(dict.fromkeys(role[1] for role in outputs.values))
+    return Result(
+        study="truth",
+        spec=spec.plain(),
+        headline=make_headline(table),
+        tables={"truth": table},
+        notices=(*corpus.notices, *start_notices(spec.base, changes_of(ready)), *_notices(table)),
+        failures={**ready.failures, **outputs.failures},
+        provenance=provenance((spec.base, *used), corpus),
+        methods=f"{_methods(spec)} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+def run_study(spec: TruthSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
+    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
+    first = prepare(spec, texts)
+    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
+    return with_unknown_words(collect(spec, ready, outputs), ready)
+
+
+def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any]]:
+    """A row for each measure or rival, rounding and reading."""
+    rows = []
+    if kind == "frozen":
+        truth = np.stack([value["changed"] for value in values])
+        for number, bits in enumerate(ROUNDED):
+            found = {
+                name: 1 - np.stack([value["similarity"][number, place] for value in values])
+                for place, name in enumerate(spec.measures)
+            }
+            found[WEIGHTS] = np.stack([value["size"][number] for value in values])
+            rows += [_row(spec, name, score, truth, "state", bits, kind) for name, score in _with_depth(found).items()]
+        return rows
+    truth = np.concatenate([value["changed"] for value in values])
+    sizes = np.concatenate([value["size"] for value in values])
+    for reading in ("state", "drop", "answer"):
+        found = {}
+        for place, name in enumerate(spec.measures):
+            similarity = np.concatenate([value["similarity"][:, int(reading == "answer"), place] for value in values])
+            below = np.concatenate([np.ones_like(similarity[:, :1]), similarity[:, :-1]], axis=1)
+            found[name] = below - similarity if reading == "drop" else 1 - similarity
+        found[WEIGHTS] = sizes
+        named = _with_depth(found).items()
+        rows += [_row(spec, name, score, truth, reading, PLANTED_BITS, kind) for name, score in named]
+    return rows
+
+
+def _with_depth(found: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    some = next(iter(found.values()))
+    return {**found, DEPTH: np.broadcast_to(np.arange(some.shape[1], dtype=float), some.shape)}
+
+
+def _row(
+    spec: TruthSpec, name: str, score: NDArray[np.float64], truth: NDArray[np.bool_], reading: str, bits: int, kind: str
+) -> dict[str, Any]:
+    """One area over the layers of all models, with a band that resamples models where there are enough."""
+    models, drawn = len(truth), np.random.default_rng(spec.seed)
+    low = high = float("nan")
+    if models >= FEWEST:
+        picks = drawn.integers(0, models, (spec.draws, models))
+        areas = [area(truth[pick].ravel(), score[pick].ravel()) for pick in picks]
+        low, high = (float(edge) for edge in np.nanquantile(areas, [0.025, 0.975]))
+    return {
+        "finder": name, "truth": kind, "reading": reading, "bits": bits, "auc": area(truth.ravel(), score.ravel()),
+        "low": low, "high": high, "same_depth": area_at_equal_depth(truth, score), "changed": int(truth.sum()),
+        "unchanged": int((~truth).sum()), "models": models,
+    }  # fmt: skip
+
+
+FEWEST = 10  # models below which a bootstrap over them would say too little
+
+
+def _notices(table: pd.DataFrame) -> list[str]:
+    if table.empty or int(table["models"].min()) >= FEWEST:
+        return []
+    few = int(table["models"].min())
+    return [f"Areas over {few} frozen models have no band: too few to resample. Planted models have one."]
+
+
+def _methods(spec: TruthSpec) -> str:
+    return (
+        f"Each measure compared {spec.base} with fine-tunes of known truth on {spec.words:,} words of "
+        f"{spec.sentences:,} sentences of {spec.corpus}, words by their first subword. Frozen: a layer's state counts "
+        f"as changed when this layer or one below trained ({', '.join(spec.compare)}). Planted: "
+        f"{spec.plants} models per fine-tune ({', '.join(spec.planted)}), each layer the fine-tune's with "
+        "probability one half; a layer counts as changed when its own weights are the fine-tune's. It is read by its "
+        "state, by the drop of similarity from the layer below, and by its answer to the base's state. The other "
+        "model's matrices were rounded to the given bits, up or down by chance, so that equal layers are not equal "
+        "bit for bit. Matched: "
+        "every weight change scaled to the smallest of its group. The area under the ROC curve pools the layers of "
+        "all models, the one at equal depth only pairs of layers with one number; bands are 95 % bootstrap intervals "
+        f"over models ({spec.draws:,} draws)."
+    )

@@ -1,0 +1,211 @@
+"""Similarities of layers of which it is known whether they changed: frozen fine-tunes, and layers planted by exchange.
+
+Layers that did not change give the same vectors bit for bit, and every measure answers 1: that finds equality and
+tests no measure. So the other model is rounded to a few bits, up or down by chance; then layers that
+did not change differ a little too, and a measure has to tell the two apart.
+
+In a frozen fine-tune the states change from some layer up, so that depth alone tells them apart. In a planted model
+any layers may be the fine-tune's: a layer's own weights changed or not, whatever its state inherits from below. Its
+state is compared, and, for what the layer does itself, its answer to the base's own state.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.models import load_model, load_tokenizer
+from core.models.loading.layers import Batch, answers_in_tuples, first_of, layer_list, run_rebuilt, state_list
+from core.models.loading.task_models import Head
+from core.rsa.measures.registry import Options, compare
+from core.rsa.swap.examples import Encoded, batches, encode
+from core.rsa.swap.pairs import numbering
+from core.runs.store import Value
+from core.runs.tasks import pure, tick
+from core.vectors.pairs import Words
+
+LONGEST = 256  # subwords of a sentence
+READINGS = ("state", "answer")
+States = list[NDArray[np.float64]]
+
+
+@pure("rsa.truth.frozen", version=2)
+def compare_frozen(
+    base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
+    measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int,
+) -> Value:  # fmt: skip
+    """Similarity of a base's and a fine-tune's states, the fine-tune rounded.
+
+    Args:
+        base, model: References of two models of one shape.
+        base_identity, model_identity: For the key.
+        sentences: Words of each sentence.
+        items: Words sampled, each by its first subword.
+        measures: Names of measures.
+        bits: Of each weight after rounding; 0 for none.
+        share: Of its weight change that the fine-tune keeps.
+        seed: Of the sample.
+
+    Returns:
+        `similarity` (rounding, measure, layer), `size` (rounding, layer): relative size of the weight change with the
+        rounding in it; `changed` (layer,): whether a weight of this layer or of one below differs before rounding.
+
+    Raises:
+        ModelError: If a model cannot be loaded or the two have not one shape.
+    """
+    origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
+    reader = _Reader(base, sentences, items, seed)
+    expected = reader.states(origin)
+    similarity, sizes = [], []
+    changed = np.maximum.accumulate(_sizes(origin, tuned) > 0)
+    for number, width in enumerate(bits):
+        tick(number / len(bits), f"rounded to {width} bits" if width else "as it is")
+        other = _rounded(_mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode()))
+        similarity.append(_similarities(expected, reader.states(other), measures))
+        sizes.append(_sizes(origin, other))
+    return {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
+
+
+@pure("rsa.truth.planted", version=2)
+def compare_planted(
+    base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
+    measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int,
+) -> Value:  # fmt: skip
+    """Similarity of a base to models in which some layers are a fine-tune's, rounded.
+
+    Arguments and errors as for `compare_frozen`, and
+        plants: How many such models; each layer is the fine-tune's with probability one half, never all or none.
+
+    Returns:
+        `similarity` (plant, reading, measure, layer) for `READINGS`, `size` and `changed` (plant, layer): whether the
+        layer's own weights are the fine-tune's.
+    """
+    origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
+    reader = _Reader(base, sentences, items, seed)
+    expected = reader.states(origin)
+    layers, drawn = len(layer_list(origin)) + 1, np.random.default_rng(seed)
+    similarity: list[Any] = []
+    sizes: list[Any] = []
+    truth: list[Any] = []
+    while len(truth) < plants:
+        chosen = drawn.random(layers) < 0.5
+        if chosen.all() or not chosen.any():
+            continue
+        tick(len(truth) / plants, f"model {len(truth) + 1} of {plants}")
+        other = _rounded(_mixed(origin, tuned, chosen, share), bits, crc32(f"{model} {len(truth)} {seed}".encode()))
+        readings = (reader.states(other), reader.answers(origin, other))
+        similarity.append([_similarities(expected, found, measures) for found in readings])
+        sizes.append(_sizes(origin, other))
+        truth.append(chosen)
+    return {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": np.stack(truth)}
+
+
+class _Reader:
+    """The same sampled words, by their first subwords, through any body."""
+
+    def __init__(self, ref: str, sentences: Words, items: int, seed: int) -> None:
+        pairs = tuple((words, (0,) * len(words)) for words in sentences)
+        encoded: Encoded = encode(load_tokenizer(ref), Head("arcs", ()), pairs, LONGEST)
+        self.batches = [replace(batch, starts=None) for batch in batches(encoded)]
+        self.places = []
+        for batch in self.batches:
+            at = [(row, start) for row, n in enumerate(batch.sentences) for start in encoded.starts[n] if start >= 0]
+            self.places.append(np.array(at))
+        total = sum(map(len, self.places))
+        self.chosen = np.sort(np.random.default_rng(seed).choice(total, size=min(items, total), replace=False))
+
+    def states(self, body: nn.Module) -> States:
+        """Every layer's vectors, (item, d_model) each."""
+        found = [self._taken(number, state_list(body, batch)) for number, batch in enumerate(self.batches)]
+        return [np.concatenate(parts)[self.chosen] for parts in zip(*found, strict=True)]
+
+    def answers(self, origin: nn.Module, other: nn.Module) -> States:
+        """What each layer of `other` makes of the base's own state below it; layer 0 is its embeddings."""
+        theirs, in_tuple = list(layer_list(other)), answers_in_tuples(origin, self.batches[0])
+        found = []
+        for number, batch in enumerate(self.batches):
+            ours = state_list(origin, batch)
+            made = [state_list(other, batch)[0]]
+            for layer, module in enumerate(theirs):
+                made.append(_answer(origin, batch, ours[layer], module, layer, len(theirs), in_tuple))
+            found.append(self._taken(number, made))
+        return [np.concatenate(parts)[self.chosen] for parts in zip(*found, strict=True)]
+
+    def _taken(self, number: int, states: Sequence[Tensor]) -> list[NDArray[np.float64]]:
+        rows, columns = self.places[number].T
+        return [state[rows, columns].double().numpy() for state in states]
+
+
+def _answer(
+    origin: nn.Module, batch: Batch, hidden: Tensor, module: nn.Module, layer: int, layers: int, in_tuple: bool
+) -> Tensor:
+    """One layer's output, (sentence, subword, d_model), run in its place so that it gets mask and positions."""
+    caught: list[Tensor] = []
+    handle = module.register_forward_hook(lambda module, inputs, output: caught.append(first_of(output)))
+    places: list[nn.Module | None] = [None] * layers
+    places[layer] = module
+    try:
+        run_rebuilt(origin, batch, hidden, places, in_tuple=in_tuple)
+    finally:
+        handle.remove()
+    return caught[0]
+
+
+def _mixed(origin: nn.Module, tuned: nn.Module, chosen: NDArray[np.bool_] | None, share: float) -> nn.Module:
+    """The base with `share` of the fine-tune's change in the chosen layers; in all of them where none are named."""
+    mixed = copy.deepcopy(origin)
+    number_of, theirs = numbering(origin), dict(tuned.named_parameters())
+    with torch.no_grad():
+        for name, weight in mixed.named_parameters():
+            layer = number_of(name)
+            if name in theirs and layer is not None and (chosen is None or chosen[layer]):
+                weight.copy_(theirs[name] if share == 1.0 else torch.lerp(weight, theirs[name], share))
+    return mixed
+
+
+def _rounded(model: nn.Module, bits: int, seed: int) -> nn.Module:
+    """Every matrix rounded to as many bits, in steps of its own: its largest number is the last step.
+
+    Up or down by chance, in proportion to what is nearer: rounded alike, layers that are the base's would have one
+    similarity in all models, and finding them would be finding equality again.
+    """
+    drawn = torch.Generator().manual_seed(seed)
+    if bits:
+        with torch.no_grad():
+            for weight in model.parameters():
+                if weight.dim() == 2:
+                    step = weight.abs().max() / (2 ** (bits - 1) - 1)
+                    weight.copy_(
+                        (weight / step + torch.rand(weight.shape, generator=drawn)).floor() * step
+                        if step > 0
+                        else weight
+                    )
+    return model
+
+
+def _sizes(origin: nn.Module, other: nn.Module) -> NDArray[np.float64]:
+    """Relative size of each layer's weight change over its matrices, (layer,)."""
+    number_of, theirs = numbering(origin), dict(other.named_parameters())
+    moved, size = np.zeros((2, len(layer_list(origin)) + 1))
+    for name, weight in origin.named_parameters():
+        layer = number_of(name)
+        if layer is not None and weight.dim() == 2 and name in theirs:
+            moved[layer] += float((theirs[name] - weight).double().norm()) ** 2
+            size[layer] += float(weight.double().norm()) ** 2
+    return np.asarray(np.sqrt(moved / np.where(size > 0, size, 1.0)))
+
+
+def _similarities(base: States, other: States, measures: Sequence[str]) -> NDArray[np.float64]:
+    """(measure, layer)."""
+    options: Any = Options("cosine", "pearson")
+    return np.array([[compare(x, y, name, options) for x, y in zip(base, other, strict=True)] for name in measures])

@@ -1,0 +1,228 @@
+"""Work on a stranger's files, done by a process of its own with a limit of memory and of time.
+
+A library that reads a line without end and an allocator that aborts cannot be interrupted from within: they end with
+their process, and what is left of them here is an error. `python -m core.runs.process.isolation MODULE MEMORY` imports the module,
+gives each request (a line of JSON on its standard input) to the module's `answer`, and writes a line of JSON for each
+reply and one for the end. It ends when nobody holds the other side of its standard input.
+
+Where the system has no limits for a process (Windows) or does not keep them (memory on macOS), time alone is limited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from core.errors import PalimpsestError
+from core.runs.tasks import tick
+
+LOOK_UP_SECONDS = 0.2
+WAITING_LINES = 256  # replies that wait to be taken; the process waits for room
+LONGEST_LINE = 32 * 2**20  # characters of a reply
+FAREWELL_SECONDS = 5.0  # for a process that has closed its output to say how it ended
+OUT_OF_TIME = -int(getattr(signal, "SIGXCPU", 0))  # exit status
+
+
+class ApartError(Exception):
+    """The process gave no answer: its memory or a fault ended it."""
+
+
+class ApartTimeoutError(ApartError):
+    """The process gave no answer in time."""
+
+
+class RefusedError(ApartError):
+    """The process says in a sentence why it gives no answer."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a request may take.
+
+    Attributes:
+        silence: Seconds without a reply.
+        deadline: Seconds until the last reply.
+        processor: Seconds of processor time; None where the two above are enough.
+    """
+
+    silence: float
+    deadline: float
+    processor: float | None = None
+
+
+class Apart:
+    """A module's `answer`, run by a process that ends with this object.
+
+    Args:
+        module: Its name; `answer(request)` yields replies that JSON can say, and raises a `PalimpsestError` to refuse.
+        memory: Bytes that the process may take.
+        environment: Variables that are set for the process.
+    """
+
+    def __init__(self, module: str, memory: int, **environment: str) -> None:
+        root = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "core.runs.process.isolation", module, str(memory)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": paths} | environment, text=True, encoding="utf8",
+        )  # fmt: skip
+        self._lines: queue.Queue[str | None] = queue.Queue(WAITING_LINES)
+        done = threading.Event()
+        threading.Thread(target=_pump, args=(self._process.stdout, self._lines, done), daemon=True).start()
+        self._end = weakref.finalize(self, _stop, self._process, done)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._end.alive
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+
+    def ask(self, request: object, patience: Patience, note: str) -> Iterator[Any]:
+        """Replies to a request, one request at a time; whoever stops taking them ends the process.
+
+        Args:
+            request: What JSON can say.
+            patience: How long it may take.
+            note: What the reader of a progress bar is told.
+
+        Raises:
+            RefusedError: With the sentence of the process, which goes on.
+            ApartTimeoutError: If it takes too long; the process is ended.
+            ApartError: If the process ended.
+            CancelledError: If the run is cancelled; the process is ended.
+        """
+        whole = False
+        line = json.dumps({"processor": patience.processor, "request": request}) + "\n"
+        threading.Thread(target=_send, args=(self._process.stdin, line), daemon=True).start()
+        try:
+            for said in self._replies(patience, note):
+                if "end" not in said:
+                    yield said["reply"]
+                    continue
+                whole = True
+                if said["end"]:
+                    raise RefusedError(said["end"])
+                return
+        finally:
+            if not whole:
+                self.close()
+
+    def _replies(self, patience: Patience, note: str) -> Iterator[dict[str, Any]]:
+        began = heard = time.monotonic()
+        while True:
+            tick(0.0, note)
+            now = time.monotonic()
+            if now - began > patience.deadline or now - heard > patience.silence:
+                raise ApartTimeoutError
+            try:
+                line = self._lines.get(timeout=LOOK_UP_SECONDS)
+            except queue.Empty:
+                continue
+            if line is None:
+                raise self._ended()
+            yield json.loads(line)
+            heard = time.monotonic()
+
+    def _ended(self) -> ApartError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if self._process.wait(FAREWELL_SECONDS) == OUT_OF_TIME:
+                return ApartTimeoutError()
+        return ApartError()
+
+
+def _stop(process: subprocess.Popen[str], done: threading.Event) -> None:
+    done.set()
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):  # what was not yet sent has nowhere to go
+            assert pipe is not None
+            pipe.close()
+
+
+def _send(pipe: IO[str], line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # it has ended, which its output says
+        pipe.write(line)
+        pipe.flush()
+
+
+def _pump(output: IO[str], lines: queue.Queue[str | None], done: threading.Event) -> None:
+    """Hand on what the process writes, then None, until nobody takes it."""
+
+    def hand_on(line: str | None) -> None:
+        while not done.is_set():
+            with contextlib.suppress(queue.Full):
+                lines.put(line, timeout=LOOK_UP_SECONDS)
+                return
+
+    with contextlib.suppress(ValueError, OSError):  # closed under it
+        while (line := output.readline(LONGEST_LINE)).endswith("\n"):
+            hand_on(line)
+    hand_on(None)
+
+
+def _confine(memory: int) -> None:
+    """Limit this process's memory, and have the system end it rather than its parent where memory runs out."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; elsewhere perhaps not allowed
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    with contextlib.suppress(OSError):  # Linux alone has it
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def _allow(seconds: float | None) -> None:
+    """Let this process go on for so many seconds of processor time."""
+    if seconds is None:
+        return
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = int(used.ru_utime + used.ru_stime + seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def main() -> None:
+    """Answer requests with the module that the first argument names, within as many bytes as the second says."""
+    _confine(int(sys.argv[2]))
+    output = os.fdopen(os.dup(1), "w", encoding="utf8")
+    os.dup2(2, 1)  # what a library prints is no reply
+
+    def say(**said: Any) -> None:
+        output.write(json.dumps(said) + "\n")
+        output.flush()
+
+    answer = importlib.import_module(sys.argv[1]).answer
+    for line in sys.stdin:
+        asked = json.loads(line)
+        _allow(asked["processor"])
+        try:
+            for reply in answer(asked["request"]):
+                say(reply=reply)
+            say(end="")
+        except PalimpsestError as error:
+            say(end=str(error))
+    os._exit(0)  # a library's threads may hold the end up
+
+
+if __name__ == "__main__":
+    main()

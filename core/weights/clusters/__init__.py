@@ -1,0 +1,1 @@
+"""The weight-clustering study: what a model was fine-tuned on, from its weights."""

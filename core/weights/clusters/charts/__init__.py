@@ -1,0 +1,1 @@
+"""Figures of the weight-clustering study."""

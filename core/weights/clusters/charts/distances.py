@@ -1,0 +1,157 @@
+"""The chart of distances: a heatmap of every pair of models, beside the tree of their clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from core.errors import SpecError
+from core.results.drawing.context import hand
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import MOST_NUMBERED
+from core.results.drawing.style import GREY, gradient, heading
+from core.results.numbers import Tip, label_expr, text_of, told
+from core.weights.clusters.charts.marks import group_names, legend, model_names, ordered, palette, vector_name
+from core.weights.vectors.clustering import build_dendrogram
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+TREE = 0.25  # width of the tree beside the heatmap, in widths of the heatmap
+ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}  # where two have nothing in common
+STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
+GAP = 0.006  # between heatmap, strip and tree
+ROOM = 312  # height at which headline, chart and legend fit a screen of 720
+LEAST, MOST = 1.03, 24  # height of a row: at least that of letters, times this; at most pixels
+
+
+def distances_chart(result: Result) -> alt.LayerChart:
+    """Every distance as a heatmap, models in the order of the clustering tree drawn over it.
+
+    Raises:
+        SpecError: If there are fewer than two models.
+    """
+    import altair as alt
+
+    distances = result.arrays[f"distances {result.spec['vector']}"]
+    count = len(distances)
+    if count < 2:
+        raise SpecError("Distances need two models or more.")
+    tree = build_dendrogram(distances)
+    names = model_names(result)[tree.order]
+    groups = group_names(result.table["label"], "label")[tree.order]
+    right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
+    x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, right], [count - 0.5, -0.5]))
+    x = alt.X("x:Q", title=None, scale=x_scale, axis=None)
+    y = alt.Y("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
+    cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
+    ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
+    if count <= MOST_NUMBERED:  # of many models the pattern is read, not the numbers
+        ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
+    tips = (Tip("model", "Model"), Tip("other", "and"), Tip("distance", "Distance", "share"))
+    rows, tooltip = told(cells, tips)
+    rows = rows.assign(
+        written=[text_of(value) if value == value else "" for value in cells["distance"]],
+        who=cells["model"] + "\n" + cells["other"],
+        light=cells["distance"] < ends[0] + 0.4 * (ends[1] - ends[0]),
+    )
+    colour = alt.Color(
+        "distance:Q",
+        title="Distance",
+        scale=alt.Scale(scheme="viridis", reverse=True, domain=ends, clamp=True),
+        legend=gradient("Distance", labelExpr=str(label_expr("share"))),
+    )
+    base = alt.Chart(rows)
+    heat: list[Any] = [base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)]
+    if count <= MOST_NUMBERED:
+        ink = alt.condition("datum.light", alt.value("black"), alt.value("white"))
+        numbers = base.transform_calculate(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(baseline="middle")
+        heat.append(
+            numbers.encode(
+                x=alt.X("mx:Q", scale=x_scale, axis=None), y=alt.Y("my:Q", title=None, scale=y_scale),
+                text="written:N", color=ink,
+            )
+        )  # fmt: skip
+    shown = ordered(groups)
+    fill = alt.Fill("group:N", title=None, scale=palette(shown), legend=legend(shown))
+    strip = alt.Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
+    lines = (
+        alt.Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
+        .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
+        .encode(x=x, y=y, detail="join:N", order="step:O")
+    )
+    what = f"Distances between {vector_name(result)}"
+    words = cells_in_words(cells, what, row="model", column="other", value="distance", value_title="distance")
+    chart: alt.LayerChart = (
+        alt.layer(*heat, strip, lines)
+        .resolve_scale(color="independent", fill="independent")
+        .properties(
+            width="container",
+            height=max(hand().height(min(MOST * count, ROOM)), LEAST * hand().letter * count),
+            title=heading(
+                what, "rows and columns in the order of the tree, by average linkage; the strip shows labels"
+            ),
+            description=words,
+        )
+    )
+    return chart
+
+
+def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
+    """Squares of the heatmap; a model's distance from itself says nothing and is left blank."""
+    import pandas as pd
+
+    row, column = (axis.ravel() for axis in np.indices(distances.shape))
+    return pd.DataFrame(
+        {
+            "x": column - 0.5,
+            "x2": column + 0.5,
+            "y": row - 0.5,
+            "y2": row + 0.5,
+            "distance": np.where(row == column, np.nan, distances.ravel()),
+            "model": np.asarray(names, dtype=object)[row],
+            "other": np.asarray(names, dtype=object)[column],
+        }
+    )
+
+
+def _strip(groups: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    place, count = np.arange(len(groups)), len(groups)
+    left = (1 + GAP) * count - 0.5
+    return pd.DataFrame({"x": left, "x2": left + STRIP * count, "y": place - 0.5, "y2": place + 0.5, "group": groups})
+
+
+def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
+    """The tree's joins as brackets of four points, heights scaled into the room beside the heatmap."""
+    import pandas as pd
+
+    highest = float(joins[:, 4].max()) or 1.0
+    rows = []
+    for number, (first, low, second, other, height) in enumerate(joins):
+        for step, (y, level) in enumerate(((first, low), (first, height), (second, height), (second, other))):
+            rows.append((number, step, left + (right - left) * 0.95 * level / highest, y))
+    return pd.DataFrame(rows, columns=["join", "step", "x", "y"])
+
+
+def _names_axis(names: Sequence[str]) -> Any:
+    """An axis of whole numbers that writes names instead."""
+    import altair as alt
+
+    quoted = ", ".join("'" + str(name).replace("\\", "").replace("'", "") + "'" for name in names)
+    return alt.Axis(
+        values=list(range(len(names))),
+        labelExpr=f"[{quoted}][datum.value]",
+        labelLimit=110,
+        labelOverlap=False,
+        grid=False,
+        ticks=False,
+        domain=False,
+    )

@@ -1,0 +1,176 @@
+"""Charts of the weights room: the map of models, neighbours against chance, and all figures of a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.results.drawing.axes import Plane
+from core.results.drawing.context import hand
+from core.results.drawing.curves import Look, curves, grey_band
+from core.results.drawing.description import lines_in_words, points_in_words
+from core.results.drawing.labels import free_labels
+from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
+from core.results.numbers import Tip, label_expr, text_of, told
+from core.weights.clusters.charts import ranks as rank_charts
+from core.weights.clusters.charts.distances import distances_chart
+from core.weights.clusters.charts.marks import group_names, legend, model_names, ordered, palette, vector_name
+from core.weights.vectors.projections import METHODS
+from core.weights.vectors.registry import VECTORS
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+HEIGHT = 292
+CHANCE = "exact chance"
+CHOSEN = "chosen"  # name of the selection on the map
+
+
+def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLevelMixin:
+    """Every fine-tune as a point, coloured by a column of the table.
+
+    Args:
+        result: Of the weights study, with the map that it was drawn on last.
+        by: Column of the main table: "label", "task", "data", "base" or "cluster".
+        chosen: A model to ring.
+
+    Raises:
+        SpecError: If there is no such column.
+    """
+    import altair as alt
+
+    if by not in result.table.columns:
+        raise SpecError(f"Colour by one of label, task, data, base or cluster, not {by!r}.")
+    table = result.table.assign(name=model_names(result), group=group_names(result.table[by], by))
+    drawing = result.spec["map"]
+    titles = [
+        f"{axis} ({text_of(share, 'per cent')} of squared distance)" if np.isfinite(share) else axis
+        for axis, share in zip(_axes(drawing), result.arrays["explained"], strict=True)
+    ]
+    groups = ordered(table["group"])
+    (x_ends, y_ends), height = _padded(table), hand().height(HEIGHT)
+    table = _named(table, x_ends, y_ends, height, chosen)
+    axis = alt.Axis(tickCount=5, grid=False, labelExpr=str(label_expr("share")))
+    tips = (
+        *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data"), Tip("nearest", "Nearest")),
+        *(Tip("distance", "Its distance", "share"), Tip("relative_delta", "Relative delta", "share")),
+    )
+    rows, tooltip = told(table.assign(who=table["name"]), tips)
+    base = alt.Chart(rows).encode(
+        x=alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=x_ends, nice=False), axis=axis),
+        y=alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=y_ends, nice=False), axis=axis),
+    )
+    pick = alt.selection_point(name=CHOSEN, fields=["model"], on="click", clear="dblclick")
+    dots = base.mark_point(filled=True, size=150, opacity=0.9).encode(
+        color=alt.Color("group:N", title=None, scale=palette(groups), legend=legend(groups)),
+        shape=alt.Shape("group:N", title=None, scale=palette(groups, SHAPES), legend=legend(groups)),
+        tooltip=tooltip,
+    )
+    letter = hand().letter
+    offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
+    names = base.transform_filter("datum.named && !datum.ringed").mark_text(fontSize=hand().small, **offset)
+    layers = [dots.add_params(pick), names.encode(text="name:N")]
+    if chosen:
+        ringed = base.transform_filter("datum.ringed")
+        layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=GREY))
+        bold = ringed.mark_text(fontSize=letter, fontWeight="bold", **offset)
+        layers.append(bold.encode(text="name:N"))
+    what = f"{METHODS[drawing]} of {vector_name(result)}"
+    return alt.layer(*layers).properties(
+        width="container",
+        height=height,
+        title=heading(what, _subtitle(drawing)),
+        description=points_in_words(table, f"{what}: {' and '.join(titles)}", name="name", group="group"),
+    )
+
+
+def neighbours_chart(result: Result) -> alt.LayerChart:
+    """Share of same-label neighbours by k, one line per vector, over the band of permuted labels and exact chance.
+
+    Raises:
+        SpecError: If nothing could be scored.
+    """
+    import pandas as pd
+
+    table = result.tables["vectors"]
+    if table.empty:
+        raise SpecError("No neighbours were scored: labels are needed for three models or more.")
+    names = {name: vector.title for name, vector in VECTORS.items()}
+    rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
+    own = rows[rows["vector"] == result.spec["vector"]]
+    chance = own.assign(name=CHANCE, share=own["chance"])
+    title = "Share with the same label"
+    most = max(int(rows["k"].max()), 2)
+    plane = Plane(
+        "k", "share", "Nearest neighbours, k", title, 0.0, 1.0, (1.0, float(most)), kind="per cent", height=320
+    )
+    looks = {
+        shown: Look(COLOURS[place], SHAPES[place], width=4 if name == result.spec["vector"] else 2)
+        for place, (name, shown) in enumerate(names.items())
+    }
+    looks[CHANCE] = Look(GREY, dash=(6, 4), point=False, width=1.5)
+    tips = (
+        *(Tip("name", "Vector"), Tip("k", "k", "whole"), Tip("share", "Share", "per cent")),
+        *(Tip("chance", "Chance", "per cent"), Tip("p_value", "p", "measure")),
+    )
+    under = [grey_band(own, plane, "null_low", "null_high", "Permuted labels, 95 %")]
+    drawn = pd.concat([rows, chance], ignore_index=True)
+    what = "Do neighbours share a label?"
+    words = lines_in_words(
+        drawn, what, x="k", y="share", x_title="number of neighbours", y_title=title, kind="per cent",
+        names=list(looks),
+    )  # fmt: skip
+    chart: alt.LayerChart = curves(drawn, plane, looks, tips, under=under).properties(
+        width="container",
+        height=plane.pixels,
+        title=heading(what, "grey band: permuted labels, 95 %; dashed: exact chance; thick: the vector chosen"),
+        description=words,
+    )
+    return chart
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Every chart that the result has the numbers for, by file name; the map first."""
+    charts: dict[str, alt.TopLevelMixin] = {"map": map_chart(result)}
+    if len(result.tables["vectors"]):
+        charts["neighbours"] = neighbours_chart(result)
+    if len(result.table) > 1:
+        charts["distances"] = distances_chart(result)
+    return charts | rank_charts.figures(result)
+
+
+def _subtitle(drawing: str) -> str:
+    return "" if drawing == "pca" else "gaps and sizes of groups mean nothing here"
+
+
+def _axes(drawing: str) -> tuple[str, str]:
+    return ("PC 1", "PC 2") if drawing == "pca" else (f"{METHODS[drawing]} 1", f"{METHODS[drawing]} 2")
+
+
+def _padded(table: pd.DataFrame) -> tuple[list[float], list[float]]:
+    """Ends with room round the points, the same unit on both axes: distances on a map are to be compared."""
+    middle = [(table[axis].max() + table[axis].min()) / 2 for axis in ("x", "y")]
+    reach = max(float(table[axis].max() - table[axis].min()) for axis in ("x", "y")) * 0.58 or 1.0
+    x, y = ([float(centre - reach), float(centre + reach)] for centre in middle)
+    return x, y
+
+
+def _named(table: pd.DataFrame, x_ends: list[float], y_ends: list[float], height: float, chosen: str) -> pd.DataFrame:
+    """The table, the chosen model first, with where names stand (dx, dy), and whether there is room (named)."""
+    table = table.assign(ringed=table["model"] == chosen).sort_values("ringed", ascending=False, kind="stable")
+    letter = hand().letter
+    x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * hand().narrow
+    y = (y_ends[1] - table["y"]) / (y_ends[1] - y_ends[0]) * height
+    widths = table["name"].str.len() * letter * np.where(table["ringed"], 0.64, 0.48) + 2
+    places = free_labels(x, y, widths, letter, (hand().narrow, height), 8.0 * hand().thin)
+    above = [place or (a, b - 18) for place, a, b in zip(places, x, y, strict=True)]
+    return table.assign(
+        named=[place is not None for place in places],
+        dx=[place[0] - a for place, a in zip(above, x, strict=True)],
+        dy=[place[1] - b for place, b in zip(above, y, strict=True)],
+    )

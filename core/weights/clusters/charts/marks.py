@@ -1,0 +1,73 @@
+"""What the room's charts share: one colour and one shape for each label, names, titles, legends.
+
+No chart sets a background or a text colour, so a light and a dark theme both fit; one without panels stretches to its
+container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS, columns_for
+from core.results.drawing.style import legend as shared_legend
+from core.results.names import short_names
+from core.weights.vectors.registry import VECTORS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+NO_LABEL = "no label"
+
+
+def model_names(result: Result) -> ndarray:
+    """Short names of the result's models, in the table's order."""
+    models = list(result.table["model"])
+    short = short_names(models)
+    return np.array([short[ref] for ref in models], dtype=object)
+
+
+def vector_name(result: Result) -> str:
+    """The vector chosen, with its rank where it has one, as a title says it."""
+    name = result.spec["vector"]
+    rank = f", rank {result.spec['rank']}" if VECTORS[name].ranked else ""
+    return f"{VECTORS[name].title.lower()}{rank}"
+
+
+def group_names(column: pd.Series, by: str) -> ndarray:
+    """The values of a column as a legend names them."""
+    if by == "cluster":
+        return np.array([f"cluster {value + 1}" if value >= 0 else "outlier" for value in column], dtype=object)
+    return np.array([str(value) or NO_LABEL for value in column], dtype=object)
+
+
+def ordered(groups: Sequence[str]) -> list[str]:
+    """Groups by name, models without a label last."""
+    known = sorted({str(group) for group in groups} - {NO_LABEL})
+    return known + [NO_LABEL] * (NO_LABEL in set(groups))
+
+
+def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
+    """A scale that gives each group one of `values`, the same wherever it is drawn.
+
+    A task has its colour on every page; models without a label are grey.
+    """
+    import altair as alt
+
+    given = [values[place % len(values)] for place in range(len(groups))]
+    if values is COLOURS:
+        known = {**TASK_COLOURS, NO_LABEL: GREY}
+        free = [colour for colour in COLOURS if colour not in {known.get(group) for group in groups}] or list(COLOURS)
+        others = [group for group in groups if group not in known]
+        given = [known[g] if g in known else free[others.index(g) % len(free)] for g in groups]
+    return alt.Scale(domain=list(groups), range=given)
+
+
+def legend(groups: Sequence[str]) -> Any:
+    """A legend below the chart, in as many columns as there is room for."""
+    return shared_legend(columns_for(groups), width=200)

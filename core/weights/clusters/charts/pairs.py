@@ -1,0 +1,54 @@
+"""One fine-tune's change at a glance: a cell for each family and layer, with its size or its rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from core.results.drawing.description import cells_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.style import heading
+from core.results.numbers import Kind, Tip, text_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from core.results.export import Result
+
+ROW, ROOM = 26, 60  # height of a row of cells, and of what stands round them
+KINDS: dict[str, tuple[str, Kind]] = {
+    "relative_norm": ("How far each matrix moved", "share"),
+    "rank": ("Rank of each matrix's change", "whole"),
+}
+
+
+def change_chart(result: Result, column: str) -> alt.TopLevelMixin:
+    """Families by layers, each cell with its number where there are few; it stretches to its container.
+
+    Args:
+        result: Of the weights study, with one model.
+        column: "relative_norm", or "rank" at the study's threshold.
+    """
+    what, kind = KINDS[column]
+    ranks, threshold = result.tables["ranks"], float(result.spec["threshold"])
+    table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == threshold)]
+    families = list(dict.fromkeys(table["family"]))
+    energy = f"{100 * threshold:.4g} %"
+    title, below = {
+        "relative_norm": ("Share of its norm", "norm of the change over the matrix's own"),
+        "rank": ("Rank", f"directions that hold {energy} of its energy; a matrix that did not move has none"),
+    }[column]
+    tips: tuple[Tip, ...] = (Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip(column, title, kind))
+    if column == "rank":
+        tips = (*tips, Tip("null_rank", "Gaussian matrix", "whole"))
+    chart = heatmap(
+        table, x="layer", y="family", value=column, titles=("Layer", None, title),
+        ends=(0.0, float(table[column].max()) or 1.0), tips=tips, kind=kind, order=(None, families),
+        height=ROW * len(families) + ROOM,
+    )  # fmt: skip
+    words = cells_in_words(
+        table, what, row="family", column="layer", value=column, value_title=title.lower(), kind=kind
+    )
+    moved = table.loc[table["relative_norm"] > 0, column]
+    if len(moved):
+        words += f" Median {text_of(float(moved.median()), kind)}."
+    return cast("alt.TopLevelMixin", chart.properties(title=heading(what, below), description=words))

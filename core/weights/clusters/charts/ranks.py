@@ -1,0 +1,258 @@
+"""Charts of spectra: rank by depth beside its null and trend, and a model's singular values on log axes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import SpecError
+from core.results.drawing.axes import Plane, layer_plane, span_of
+from core.results.drawing.context import drawing, hand
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.description import lines_in_words
+from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
+from core.results.drawing.style import BLUE, GREY, ORANGE, colour_between, heading
+from core.results.names import short_name, short_names
+from core.results.numbers import Tip, told
+from core.weights.vectors.nulls import null_spectrum
+from core.weights.vectors.ranks import Spectra, rank_at
+from core.weights.vectors.trends import fit_trend
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+COLOUR, OTHER = BLUE, ORANGE
+ACROSS = 3  # panels beside each other
+SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian null", "trend"
+LOOKS = {
+    SINGLE: Look("#A6C9DF", point=False, width=1.0),
+    MEAN: Look(COLOUR, point=False, width=2.5),
+    NULL: Look(GREY, dash=(6, 4), point=False, width=2.0),
+    TREND: Look(OTHER, dash=(2, 3), point=False, width=2.5),
+}
+MEASURES = {
+    "rank": ("Rank at the threshold", "null_rank"),
+    "stable_rank": ("Stable rank", "null_stable_rank"),
+    "entropy_rank": ("Entropy rank", "null_entropy_rank"),
+    "relative_norm": ("Relative delta norm", ""),
+}
+POINTS = 60  # of a curve on a logarithmic axis
+SMALLEST = 0.001  # singular value, of a norm of 1, where the axis ends
+
+
+def spectra_of(result: Result) -> Spectra:
+    """The singular values that a result holds, with their table."""
+    return Spectra(result.tables["matrices"], result.arrays["spectra"])
+
+
+def families_of(result: Result, of: str = "delta") -> list[str]:
+    """Families that were measured and, of deltas, moved in some model and layer; in the order of a layer."""
+    table = result.tables["matrices"]
+    if not len(table):
+        return []
+    shown = (table["of"] == of) & ((of == "weights") | (table["relative_norm"] > 0))
+    return list(dict.fromkeys(table.loc[shown, "family"]))
+
+
+def depth_chart(
+    result: Result,
+    family: str,
+    of: str = "delta",
+    threshold: float | None = None,
+    measure: str = "rank",
+    place: Place | None = None,
+) -> alt.TopLevelMixin:
+    """One family by layer: every model as a thin line, their mean, the Gaussian null and the means' trend.
+
+    A matrix that did not move has no rank to show; its norm of 0 is shown. `depth_legend` names the lines.
+
+    Args:
+        result: Of the weights study.
+        family: One of `families_of(result)`.
+        of: "delta" or "weights".
+        threshold: Energy share of the rank; the study's own without it.
+        measure: One of `MEASURES`.
+        place: Where the panel stands among the others.
+
+    Raises:
+        SpecError: If the result has no such family or measure.
+    """
+    import altair as alt
+
+    place = place or Place()
+    if measure not in MEASURES:
+        raise SpecError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}.")
+    threshold = result.spec["threshold"] if threshold is None else threshold
+    table = rank_at(spectra_of(result), threshold)
+    table = table[(table["family"] == family) & (table["of"] == of)]
+    if table.empty:
+        raise SpecError(f"This result holds no {of} of {family!r}; it has {', '.join(families_of(result, of))}.")
+    if measure != "relative_norm":
+        table = table[table["rank"] > 0]
+    title, null = MEASURES[measure]
+    title = f"Rank, {100 * threshold:.4g} % of energy" if measure == "rank" else title
+    rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
+    lines, subtitle = _summary(table, measure, null)
+    ends = span_of(rows[measure], lines[measure], zero=True)
+    plane = layer_plane(
+        table, measure, title, ends, x_title="Layer" * place.lowest, kind="measure", height=place.height
+    )
+    tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
+    single, tooltip = told(rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else [])))
+
+    def models(x: alt.X) -> Any:
+        chart = alt.Chart(single).encode(x=x, y=plane.y_of())
+        thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(detail="model:N", tooltip=tooltip[:1])
+        dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
+        return alt.layer(thin, dots.encode(tooltip=tooltip))
+
+    looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
+    with drawing(replace(hand(), unnamed=True)):
+        chart = curves(lines, plane, looks, tips, under=[models])
+    what = family.capitalize()
+    said = f"{what}: {rows['model'].nunique()} models"
+    words = lines_in_words(lines, said, x="layer", y=measure, x_title="Layer", y_title=title, kind="measure")
+    return chart.properties(width="container", height=plane.pixels, title=heading(what, subtitle), description=words)
+
+
+def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
+    """Mean, null and trend by layer, as lines with names, and the trend written out ("" where there is none)."""
+    import pandas as pd
+
+    mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
+    parts = [mean.assign(name=MEAN)]
+    if null:
+        parts.append(mean.assign(name=NULL, **{measure: mean[null]}))
+    trend = fit_trend(mean["layer"].to_numpy(float), mean[measure].to_numpy(float))
+    if trend is None:
+        return pd.concat(parts, ignore_index=True), ""
+    if trend.kind != "constant":
+        depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
+        parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
+    return pd.concat(parts, ignore_index=True), trend.in_short()
+
+
+def depth_legend() -> alt.TopLevelMixin:
+    """What the lines of every panel by depth are."""
+    return legend_strip(LOOKS)
+
+
+def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", layer: int = 0) -> alt.TopLevelMixin:
+    """Singular values of one model's family, one line per layer, on log axes, beside those of a Gaussian matrix.
+
+    `spectra_legend` says which line is which layer.
+
+    Args:
+        result: Of the weights study.
+        model: Its reference.
+        family: One of `families_of(result)`.
+        of: "delta" or "weights".
+        layer: One to bring out among the others; 0 for none.
+
+    Raises:
+        SpecError: If the result has no such model or family.
+    """
+    import pandas as pd
+
+    spectra = spectra_of(result)
+    table = spectra.matrices
+    rows = table[(table["model"] == model) & (table["family"] == family) & (table["of"] == of)]
+    if rows.empty:
+        raise SpecError(f"This result holds no {of} of {family!r} for {model}.")
+    shape = (int(rows["rows"].iloc[0]), int(rows["columns"].iloc[0]))
+    short = min(shape)
+    places = np.unique(np.geomspace(1, short, POINTS).round().astype(int))
+    frames = []
+    for index, row in rows.iterrows():
+        values = spectra.values[table.index.get_loc(index)][:short]
+        size = np.linalg.norm(values)
+        if size > 0:
+            frames.append(_frame(direction=places, value=values[places - 1] / size, name=f"layer {row['layer']}"))
+    looks = _layer_looks(result, layer)
+    null = _frame(direction=places, value=null_spectrum(*shape)[places - 1], name=NULL)
+    lines = pd.concat([*frames, null], ignore_index=True)
+    lines = lines[lines["value"] > SMALLEST / 2]
+    plane = Plane(
+        *("direction", "value", "Direction", "Singular value / norm", SMALLEST, 1.0, (1.0, float(short))),
+        kind="measure",
+        height=ALONE,
+        x_axis={"tickCount": 3, "format": "d"},
+        x_log=True,
+        y_log=True,
+    )
+    tips = (Tip("name", "Layer"), Tip("direction", "Direction", "whole"), Tip("value", "Singular value", "measure"))
+    with drawing(replace(hand(), unnamed=True)):
+        chart = curves(lines, plane, looks, tips)
+    still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
+    what = family.capitalize()
+    words = lines_in_words(
+        lines, f"{what}, singular values of {short_name(model)}", x="direction", y="value", x_title="Direction",
+        y_title="singular value over norm", kind="measure",
+    )  # fmt: skip
+    return chart.properties(
+        width="container",
+        height=plane.pixels,
+        title=heading(what, f"not changed in layer {still}" if still else ""),
+        description=words,
+    )
+
+
+def spectra_legend(result: Result, layer: int = 0) -> alt.TopLevelMixin:
+    """Which line of every panel of spectra is which layer."""
+    return legend_strip(_layer_looks(result, layer))
+
+
+def layers_of(result: Result) -> list[int]:
+    """Layers of the study, 1 the first above the embeddings."""
+    return sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
+
+
+def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
+    """A colour for each layer, from blue to orange, the Gaussian null in grey; others thin where one is chosen."""
+    layers = layers_of(result)
+    looks = {
+        f"layer {layer}": Look(colour_between(place / max(len(layers) - 1, 1)), point=False, width=1.8)
+        for place, layer in enumerate(layers)
+    }
+    if chosen in layers:
+        looks = {
+            name: replace(look, colour=COLOUR, width=3.5)
+            if name == f"layer {chosen}"
+            else replace(look, colour=GREY, width=0.8)
+            for name, look in looks.items()
+        }
+    return looks | {NULL: LOOKS[NULL]}
+
+
+def depth_panels(result: Result, of: str, threshold: float | None = None, measure: str = "rank") -> Panels:
+    """Every family by depth under one legend."""
+    families = families_of(result, of)
+    places = [Place(number, len(families), ACROSS) for number in range(len(families))]
+    drawn = [
+        depth_chart(result, family, of, threshold, measure, place)
+        for family, place in zip(families, places, strict=True)
+    ]
+    return Panels(drawn, across=ACROSS, strip=depth_legend(), inline=True)
+
+
+def spectrum_panels(result: Result, model: str, of: str, layer: int = 0) -> Panels:
+    """The spectra of one model, every family, under one legend."""
+    drawn = [spectrum_chart(result, model, family, of, layer) for family in families_of(result, of)]
+    return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer))
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """Rank by depth for every family of what was asked for."""
+    kinds = ("delta", "weights") if result.spec["of"] == "both" else (result.spec["of"],)
+    return {f"ranks-{of}": depth_panels(result, of).figure() for of in kinds if families_of(result, of)}
+
+
+def _frame(**columns: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(columns)

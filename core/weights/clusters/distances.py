@@ -1,0 +1,103 @@
+"""What a study reads of its deltas, kept by itself: distances between the models, and each model's spectra and norms.
+
+Singular vectors and sketches are megabytes a model and serve to compute distances alone. A study whose distances are
+stored, or came with the box, asks for none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.runs.runner import Outputs, Progress, run
+from core.runs.store import Store, Value, current_store
+from core.runs.tasks import Task, pure
+from core.weights.clusters.tasks import HEAVY, unpack_features
+from core.weights.vectors.registry import VECTORS, Features, calc_distances
+
+DISTANCES = "distances"  # role of what the deltas of a study give together
+
+
+@pure("weights.light")
+def lighten(value: Value) -> Value:
+    """What is read of one delta once its distances are known: all but singular vectors and sketches."""
+    return {name: part for name, part in value.items() if name not in HEAVY}
+
+
+@pure("weights.distances")
+def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
+    """Distances in every vector between the models whose matrices are those of the first one.
+
+    Args:
+        values: What `measure_delta` returned, by model.
+        rank: See `calc_distances`.
+
+    Returns:
+        "models", their references in order; for each vector its distances, shape (model, model).
+    """
+    features = comparable({ref: unpack_features(value) for ref, value in values.items()})
+    rows = list(features.values())
+    distances = {
+        vector: calc_distances(rows, vector, rank) if len(rows) > 1 else np.zeros((1, 1)) for vector in VECTORS
+    }
+    return {"models": list(features), **distances}
+
+
+def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
+    """The models whose matrices are those of the first one."""
+    first = next(iter(features.values()), None)
+    return {
+        ref: model
+        for ref, model in features.items()
+        if first is not None
+        and (model.families, model.layers, model.shapes) == (first.families, first.layers, first.shapes)
+    }
+
+
+def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
+    """The outputs of a study's tasks without what is heavy, and the distances under the role DISTANCES."""
+    deltas = {role[1]: value for role, value in outputs.values.items() if role[0] == "delta"}
+    light = {role: lighten(value) if role[0] == "delta" else value for role, value in outputs.values.items()}
+    return {**light, DISTANCES: measure_distances(deltas, rank)} if light else light
+
+
+def run_condensed(
+    tasks: Sequence[Task],
+    rank: int,
+    *,
+    store: Store | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> Outputs:
+    """Run a study's tasks and keep what is read of them; where that is kept already, run none.
+
+    Args:
+        tasks: With roles ("delta", model) and ("weights", model).
+        rank: See `calc_distances`.
+        store, progress, options: As for `core.runs.runner.run`.
+    """
+    kept = store or current_store()
+    keys = condensed_keys(tasks, rank)
+    found, shipped = kept.find(keys.values())
+    if len(found) == len(set(keys.values())):
+        if progress is not None:
+            count = len(keys)
+            progress(Progress(count, count, count, 1.0, "", 0.0, 0.0, sum(key in shipped for key in keys.values())))
+        return Outputs({role: found[key] for role, key in keys.items()}, {}, len(keys), 0.0)
+    outputs = run(tasks, store=kept, progress=progress, **options)
+    values = condense(outputs, rank)
+    if not outputs.failures:
+        kept.put_many({key: values[role] for role, key in keys.items() if role[0] != "weights"})
+    return Outputs(values, outputs.failures, outputs.stored, outputs.seconds, outputs.reasons)
+
+
+def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
+    """Where what is read of the tasks is kept, by role."""
+    deltas = [task for task in tasks if task.role[0] == "delta"]  # type: ignore[index]
+    keys: dict[Any, str] = {
+        task.role: Task.of("light", lighten, value=task.key).key if task in deltas else task.key for task in tasks
+    }
+    together = [[task.role[1], task.key] for task in deltas]  # type: ignore[index]
+    return {**keys, DISTANCES: Task.of("distances", measure_distances, values=together, rank=rank).key}

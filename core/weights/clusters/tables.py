@@ -1,0 +1,217 @@
+"""Tables of models: how labels, neighbours and clusters agree, a row per model, per prediction, per pair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import SpecError
+from core.weights.clusters.members import Member
+from core.weights.vectors.clustering import chance_information, cluster_models, score_clusters
+from core.weights.vectors.neighbours import Prediction, calc_neighbour_shares, predict_labels
+from core.weights.vectors.registry import VECTORS, Features, relative_size
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.weights.clusters.spec import WeightsSpec
+
+MOST_NEIGHBOURS = 10
+INFORMATION_DRAWS = 200
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How labels, neighbours and clusters agree.
+
+    Attributes:
+        k: Neighbours that headline and predictions use; 0 where nothing can be scored.
+        neighbours: For the vector asked for: k, share, chance, p_value.
+        vectors: For every vector and k: the same, with the smallest p-value that these labels could reach, the
+            permuted band and the clusters' scores.
+        clusters: Cluster of each model by the vector asked for; -1 for an outlier.
+        predictions: Of each labelled model, by its place.
+        notices: What could not be scored and why.
+    """
+
+    k: int
+    neighbours: pd.DataFrame
+    vectors: pd.DataFrame
+    clusters: ndarray
+    predictions: Mapping[int, Prediction]
+    notices: tuple[str, ...]
+
+
+def score(
+    spec: WeightsSpec, labels: Sequence[str], distances: Mapping[str, ndarray], aside: Collection[int] = ()
+) -> Scored:
+    """Neighbour shares for every vector, clusters and predictions for the one asked for.
+
+    Models without a label take part in maps and clusters and in no score.
+
+    Args:
+        aside: Places of models that take part in no score although they have a label.
+
+    Raises:
+        SpecError: If more neighbours are asked for than a model has, or more clusters than there are models.
+    """
+    import pandas as pd
+
+    places = [place for place, label in enumerate(labels) if label and place not in aside]
+    known = [labels[place] for place in places]
+    check_counts(spec, len(known), len(labels))
+    chosen = distances[spec.vector]
+    clusters = _cluster(spec, chosen, len(set(known)))
+    reason = _why_not(known, len(labels) - len(aside))
+    columns = ["k", "share", "chance", "p_value"]
+    if reason.startswith("No score"):
+        empty = pd.DataFrame(columns=["vector", "gauge_safe", *columns])
+        return Scored(0, pd.DataFrame(columns=columns), empty, clusters, {}, (reason,))
+    sizes = [known.count(label) for label in set(known)]
+    most = min(MOST_NEIGHBOURS, len(known) - 1)
+    k = spec.neighbours or max(1, min(size for size in sizes if size > 1) - 1)
+    frames = []
+    for vector, matrix in distances.items():
+        inner = matrix[np.ix_(places, places)]
+        rng = np.random.default_rng(spec.seed)
+        shares = calc_neighbour_shares(inner, known, max(most, k), spec.permutations, rng)
+        found = _cluster(spec, matrix, len(set(known)))[places].tolist()
+        agreement, information = score_clusters(known, found)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "vector": vector,
+                    "gauge_safe": VECTORS[vector].gauge_safe,
+                    "k": shares.k,
+                    "share": shares.share,
+                    "chance": shares.chance,
+                    "p_value": shares.p_value,
+                    "smallest_p": shares.smallest_p,
+                    "null_low": shares.low,
+                    "null_high": shares.high,
+                    "ari": agreement,
+                    "nmi": information,
+                    "nmi_chance": chance_information(known, found, INFORMATION_DRAWS, rng),
+                }
+            )
+        )
+    vectors = pd.concat(frames, ignore_index=True)
+    neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
+    guesses = predict_labels(chosen[np.ix_(places, places)], known, k)
+    predictions = {
+        place: Prediction(guess.predicted, guess.votes, places[guess.nearest], guess.distance)
+        for place, guess in zip(places, guesses, strict=True)
+    }
+    return Scored(k, neighbours, vectors, clusters, predictions, (reason,) if reason else ())
+
+
+def check_counts(spec: WeightsSpec, labelled: int, models: int) -> None:
+    """Refuse more neighbours than a labelled model has, and more clusters than there are models.
+
+    Raises:
+        SpecError: With the largest number that can be asked for.
+    """
+    if spec.neighbours and spec.neighbours > labelled - 1:
+        has = f"{labelled} models have a label, so each has {max(labelled - 1, 0)} others"
+        raise SpecError(f"{spec.neighbours} neighbours were asked for, but {has}; ask for no more, or 0 to choose.")
+    if spec.clusters > models:
+        raise SpecError(f"{spec.clusters} clusters were asked for, but there are {models} models; ask for no more.")
+
+
+def build_models(
+    members: Sequence[Member],
+    labels: Sequence[str],
+    features: Mapping[str, Features],
+    distances: Float[ndarray, "model model"],
+    scored: Scored,
+    points: Float[ndarray, "model 2"],
+) -> pd.DataFrame:
+    """The main table: one row per model, with label, cluster, nearest neighbour, size of its delta, place on the map.
+
+    `unchanged` counts the matrices that equal the base's bit for bit.
+    """
+    import pandas as pd
+
+    rows = []
+    for place, member in enumerate(members):
+        others = [other for other in range(len(members)) if other != place]
+        nearest = min(others, key=lambda other: distances[place, other], default=None)
+        model = features[member.ref]
+        guess = scored.predictions.get(place)
+        rows.append(
+            {
+                "model": member.ref,
+                "label": labels[place],
+                "task": member.task,
+                "data": member.data,
+                "data_from": member.data_from,
+                "base": member.base,
+                "cluster": int(scored.clusters[place]),
+                "nearest": members[nearest].ref if nearest is not None else None,
+                "distance": float(distances[place, nearest]) if nearest is not None else np.nan,
+                "predicted": guess.predicted if guess else None,
+                "correct": guess.predicted == labels[place] if guess else None,
+                "relative_delta": relative_size(model),
+                "unchanged": int((model.delta_norms == 0).sum()),
+                "dose": member.dose,
+                "frozen": member.frozen,
+                "x": float(points[place, 0]),
+                "y": float(points[place, 1]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def build_predictions(members: Sequence[Member], labels: Sequence[str], scored: Scored) -> pd.DataFrame:
+    """Leave one out: what each model's neighbours say its label is."""
+    import pandas as pd
+
+    columns = ["model", "label", "predicted", "votes", "correct", "nearest", "distance"]
+    rows = [
+        (
+            members[place].ref,
+            labels[place],
+            guess.predicted,
+            guess.votes,
+            guess.predicted == labels[place],
+            members[guess.nearest].ref,
+            guess.distance,
+        )
+        for place, guess in scored.predictions.items()
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:
+    """One row per pair of models, one column per vector."""
+    import pandas as pd
+
+    first, second = np.triu_indices(len(refs), 1)
+    names = np.asarray(refs, dtype=object)
+    columns: dict[str, Any] = {"model": names[first], "other": names[second]}
+    return pd.DataFrame(columns | {vector: matrix[first, second] for vector, matrix in distances.items()})
+
+
+def _cluster(spec: WeightsSpec, distances: ndarray, labels: int) -> ndarray:
+    models = len(distances)
+    if models < 2:
+        return np.zeros(models, dtype=int)
+    return cluster_models(distances, spec.method, spec.clusters or min(max(labels, 2), models))
+
+
+def _why_not(known: Sequence[str], models: int) -> str:
+    """Why nothing (a text that begins with "No score") or not everything can be scored; "" where all can."""
+    if len(known) < 3 or len(set(known)) < 2:
+        return (
+            f"No score: {len(known)} labelled models with {len(set(known))} labels; 3 models and 2 labels are needed."
+        )
+    if max(known.count(label) for label in known) < 2:
+        return "No score: no two models share a label, so no neighbour can; choose other labels."
+    if len(known) < models:
+        return f"{models - len(known)} of {models} models have no label: they are on the map and in no score."
+    return ""

@@ -1,0 +1,195 @@
+"""The study in a few sentences, its methods in a paragraph: both made from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.results.names import short_name
+from core.weights.clusters.members import Member
+from core.weights.clusters.tables import Scored
+from core.weights.vectors.ranks import Spectra
+from core.weights.vectors.registry import VECTORS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.weights.clusters.spec import WeightsSpec
+
+SIGNIFICANT = 0.05
+NORMS = "norms"
+WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
+CITATIONS = (
+    "vectorsinthewild",
+    "hu2022",
+    "ilharco2023",
+    "roy2007",
+    "marchenko1967",
+    "phipson2010",
+    "hubert1985",
+    "hurvich1989",
+)
+
+
+def make_headline(
+    spec: WeightsSpec,
+    scored: Scored,
+    models: pd.DataFrame,
+    ranks: pd.DataFrame,
+    members: Sequence[Member],
+    doses: pd.DataFrame,
+) -> str:
+    """Do neighbours share labels beyond chance, and do norms alone do as well; ranks where nobody can be scored."""
+    parts = [
+        _neighbours(spec, scored, models),
+        _norms(spec, scored, members),
+        _others(spec, scored),
+        _doses(spec, doses),
+    ]
+    text = " ".join(part for part in parts if part) or describe_ranks(spec, ranks)
+    return text or "Too few models could be compared for a sentence; the tables say what there is."
+
+
+def describe_ranks(spec: WeightsSpec, ranks: pd.DataFrame) -> str:
+    """How full the ranks are, against those of Gaussian matrices; "" where none was measured."""
+    of = "weights" if spec.of == "weights" else "delta"
+    rows = ranks[(ranks["threshold"] == spec.threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
+    if rows.empty:
+        return ""
+    ratio = float((rows["rank"] / rows["null_rank"]).median())
+    what = "delta" if of == "delta" else "weight matrix"
+    return (
+        f"The median {what} has rank {rows['rank'].median():.0f} at {100 * spec.threshold:.4g} % of its energy, "
+        f"{percent(ratio)} of what a Gaussian matrix of its shape has."
+    )
+
+
+def make_methods(spec: WeightsSpec, members: Sequence[Member], scored: Scored, spectra: Spectra) -> str:
+    """A methods paragraph, ready to paste."""
+    families = ", ".join(dict.fromkeys(spectra.matrices["family"])) if len(spectra.matrices) else "none"
+    vector = VECTORS[spec.vector]
+    text = [
+        f"We compared {len(members)} fine-tunes of {spec.base} by their weight deltas (fine-tuned minus base), in",
+        f"the matrices {families} of every layer.",
+        "Singular values are the roots of the eigenvalues of float64 Gram matrices.",
+        f"Distances between models were those of the vector '{spec.vector}': {vector.meaning}",
+        "Matrices that equal the base's have no directions: pairs of models were compared where both moved.",
+    ]
+    if vector.ranked:
+        text.append(f"The {spec.rank} leading directions of each matrix were used.")
+    if scored.k:
+        text.append(
+            "For k from 1 up we report the share of each model's k nearest neighbours with its own "
+            f"{WORDS[spec.label_by]}, against its exact expectation under permuted labels, the mean of "
+            f"(m - 1) / (n - 1) over models, with one-sided p-values from {spec.permutations:,} permutations, or from "
+            "every arrangement of the labels where there are no more (not corrected for the number of k and vectors), "
+            "and beside it the share that the matrices' norms alone reach."
+        )
+    method = "average-linkage agglomerative clustering" if spec.method == "agglomerative" else "HDBSCAN"
+    text.append(f"Clusters are those of {method} on the distances; maps play no part in any number.")
+    text.append(
+        f"Ranks are the number of directions that hold {spec.threshold:.4g} of the energy, beside the rank of a "
+        "Gaussian matrix of the same shape (Marchenko-Pastur); trends over the means of layers are constant, linear "
+        "or quadratic, chosen by AICc."
+    )
+    return " ".join(text)
+
+
+def percent(value: float) -> str:
+    """A share in whole per cent."""
+    return f"{100 * value:.0f} %"
+
+
+def p_text(value: float) -> str:
+    """A p-value as it is written: "p < .001", "p = .012"."""
+    if value < 0.001:
+        return "p < .001"
+    return f"p = {value:.3f}".replace("0.", ".") if value < 0.1 else f"p = {value:.2f}".replace("0.", ".")
+
+
+def _row(scored: Scored, vector: str) -> pd.Series:
+    table = scored.vectors
+    return table[(table["vector"] == vector) & (table["k"] == scored.k)].iloc[0]
+
+
+def _neighbours(spec: WeightsSpec, scored: Scored, models: pd.DataFrame) -> str:
+    if not scored.k:
+        return ""
+    row = _row(scored, spec.vector)
+    vector = VECTORS[spec.vector].title.lower() + (f", rank {spec.rank}" if VECTORS[spec.vector].ranked else "")
+    near = "nearest" if scored.k == 1 else f"{scored.k} nearest"
+    word, share, chance = WORDS[spec.label_by], percent(row["share"]), percent(row["chance"])
+    if row["smallest_p"] >= SIGNIFICANT:
+        return (
+            f"Too few to tell whether neighbours share a {word}: {share} of each model's {near} do (chance {chance}; "
+            f"{vector}), and with {len(scored.predictions)} models the smallest {p_text(row['smallest_p'])}."
+        )
+    beyond = row["p_value"] < SIGNIFICANT
+    verdict = f"Neighbours share a {word}" if beyond else f"Neighbours do not share a {word} more often than chance"
+    known = models[models["predicted"].notna()]
+    right = int((known["predicted"] == known["label"]).sum())
+    return (
+        f"{verdict}: {share} of each model's {near} do (chance {chance}, {p_text(row['p_value'])}; {vector}), "
+        f"and their vote is right for {right} of {len(known)} models."
+    )
+
+
+def _norms(spec: WeightsSpec, scored: Scored, members: Sequence[Member]) -> str:
+    """What the sizes of the changes reach without a direction, and what decides those sizes."""
+    if not scored.k:
+        return ""
+    chosen, norms = _row(scored, spec.vector), _row(scored, NORMS)
+    if norms["smallest_p"] >= SIGNIFICANT:
+        return "" if spec.vector == NORMS else f"Norms alone reach {percent(norms['share'])}."
+    if norms["p_value"] >= SIGNIFICANT:
+        reached = f"Norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])}), no more than chance"
+        return "" if spec.vector == NORMS else f"{reached}: how far the matrices moved does not give it away."
+    if spec.vector == NORMS:
+        return f"That is how far each matrix moved and no direction{_training(members)}."
+    enough = norms["share"] >= chosen["share"]
+    verdict = "enough" if enough else "a part of it"
+    return (
+        f"Norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])}): how far each matrix moved, "
+        f"without any direction, is {verdict}{_training(members)}."
+    )
+
+
+def _training(members: Sequence[Member]) -> str:
+    """What is known of learning rates and steps, which decide how far weights move, as the end of a sentence."""
+    recipes = {member.recipe for member in members if not member.variant}
+    if "" in recipes:
+        return ", and learning rate and steps decide that too"
+    if len(recipes) == 1:
+        return f", though all were trained alike ({next(iter(recipes))})"
+    return ", and the models differ in learning rate or steps, which decide that too"
+
+
+def _others(spec: WeightsSpec, scored: Scored) -> str:
+    """What every other vector reaches."""
+    if not scored.k:
+        return ""
+    shares = [
+        f"{vector.title[0].lower()}{vector.title[1:]} {percent(_row(scored, name)['share'])}"
+        for name, vector in VECTORS.items()
+        if name not in (spec.vector, NORMS)
+    ]
+    return f"The other vectors: {', '.join(shares)}."
+
+
+def _doses(spec: WeightsSpec, doses: pd.DataFrame) -> str:
+    """Whether models trained faster or slower lie with their task or with their dose, by vector and by norms."""
+    sentences = []
+    for vector in dict.fromkeys((spec.vector, NORMS)):
+        rows = doses[doses["vector"] == vector]
+        for where, words in (
+            ("task", "with their own task"),
+            ("dose", "with models of other tasks that moved as far"),
+            ("neither", "neither with their task nor with models of other tasks that moved as far"),
+        ):
+            names = [short_name(ref) for ref in rows.loc[rows["lies_with"] == where, "model"]]
+            if names:
+                listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+                verb = "lie" if len(names) > 1 else "lies"
+                place = words if len(names) > 1 else words.replace("their", "its")
+                sentences.append(f"By {VECTORS[vector].title.lower()} {listed} {verb} {place}.")
+    return " ".join(sentences)

@@ -1,1 +1,0 @@
-"""Experiments beside the weights study, each whole in one file: intruder dimensions."""

@@ -1,0 +1,74 @@
+"""Charts of the intruder experiment: intruders by layer, family by family, beside what a Gaussian change makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from core.results.drawing.axes import layer_plane, span_of
+from core.results.drawing.context import drawing, hand
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.description import lines_in_words
+from core.results.drawing.panels import Panels, Place, legend_strip
+from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.names import short_names
+from core.results.numbers import Tip
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+ACROSS = 3  # panels beside each other
+NULL = "Gaussian change of equal norm"
+TITLE = "Intruders"
+
+
+def intruder_panels(result: Result) -> Panels:
+    """Every family under one legend: a line a model, and in grey what a Gaussian change makes."""
+    table = result.tables["intruders"]
+    looks, families = _looks(table), list(dict.fromkeys(table["family"]))
+    drawn = [
+        _panel(table, str(family), looks, Place(number, len(families), ACROSS))
+        for number, family in enumerate(families)
+    ]
+    return Panels(drawn, across=ACROSS, strip=legend_strip(looks))
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """The chart of intruders by family and depth."""
+    return {"intruders": intruder_panels(result).figure()} if len(result.tables["intruders"]) else {}
+
+
+def _looks(table: pd.DataFrame) -> dict[str, Look]:
+    """How each model's line looks, by its short name, and the null's."""
+    refs = list(dict.fromkeys(table["model"]))
+    names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
+    return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {NULL: Look(GREY, dash=(6, 4), point=False)}
+
+
+def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place) -> alt.TopLevelMixin:
+    import pandas as pd
+
+    ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)  # alike in every panel
+    rows = table[table["family"] == family]
+    rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(table["model"]))))
+    null = rows.groupby("layer", as_index=False)["null_mean"].mean()
+    drawn = pd.concat([rows, null.assign(name=NULL, intruders=null["null_mean"])], ignore_index=True)
+    plane = layer_plane(
+        drawn, "intruders", TITLE, ends, x_title="Layer" * place.lowest, kind="whole", height=place.height
+    )
+    tips = (
+        *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("intruders", TITLE, "measure")),
+        *(Tip("null_mean", "Gaussian change", "measure"), Tip("p_value", "p", "share")),
+    )
+    with drawing(replace(hand(), unnamed=True)):
+        chart = curves(drawn, plane, looks, tips)
+    what = family.capitalize()
+    words = lines_in_words(
+        drawn, f"Intruders, {family}", x="layer", y="intruders", x_title="Layer", y_title="intruders", kind="measure",
+        names=list(looks),
+    )  # fmt: skip
+    finished = chart.properties(width="container", height=plane.pixels, title=heading(what), description=words)
+    return cast("alt.TopLevelMixin", finished)

@@ -1,0 +1,305 @@
+"""The intruder experiment: which leading directions of a fine-tune's matrices resemble none of the base's.
+
+Each fine-tune is one task: every matrix of it is held against the base's, and against Gaussian changes of equal norm.
+While a task runs, what it has is kept matrix by matrix, so a run that is cut short goes on where it stopped.
+What the threshold makes of it is read off afterwards, so another threshold computes nothing.
+
+Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see `core.weights.vectors.intruders`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core import options
+from core.errors import TaskError
+from core.models.weights.deltas import Delta
+from core.results.export import Result, provenance
+from core.results.names import short_names
+from core.results.numbers import probability, text_of
+from core.results.references import cite
+from core.runs.pieces import keep_pieces
+from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.store import Value, identified, key_of
+from core.runs.tasks import pure
+from core.weights.clusters.members import MOST_MODELS
+from core.weights.clusters.selection import Found, find_models
+from core.weights.clusters.tasks import deltas_with_progress, open_pair
+from core.weights.intruders.charts import figures
+from core.weights.prices import intruders_price as price
+from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION = 1  # raised when what is kept of a matrix changes
+ALL = "all"
+RARE = 0.01  # p-value below which a direction is more than a Gaussian change makes
+CITATIONS = ("shuttleworth2024",)
+
+
+@dataclass(frozen=True)
+class IntruderSpec(options.Spec):
+    """An intruder experiment: which fine-tunes of which base, how many directions, and what resembling means."""
+
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes started from.")
+    models: tuple[str, ...] = options.models(
+        "Fine-tunes",
+        ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
+        most=MOST_MODELS,
+        patterns=True,
+        help="Models or LoRA adapters; path:/runs/* is every one in a folder.",
+    )
+    leading: int = options.whole(
+        "Leading directions", 10, low=1, high=64, help="Directions of each matrix that are looked at, largest first."
+    )
+    threshold: float = options.number(
+        "Cosine", 0.5, low=0.05, high=0.99, help="A direction is an intruder if no cosine with the base's reaches this."
+    )
+    draws: int = options.whole(
+        "Gaussian changes", 100, low=19, high=1000, help="Gaussian changes of equal norm, per matrix, behind the null."
+    )
+    families: tuple[str, ...] = options.words(
+        "Families", help="Families of matrices to keep, such as query or ff1; all where empty."
+    )
+    seed: int = options.seed("Seed of the Gaussian changes.")
+
+
+Spec = IntruderSpec
+__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
+
+
+@pure("weights.intruders")
+def measure_intruders(
+    base: str,
+    model: str,
+    base_identity: str,
+    model_identity: str,
+    families: tuple[str, ...],
+    leading: int,
+    draws: int,
+    seed: int,
+) -> Value:
+    """Resemblance of each matrix's leading directions to the base's.
+
+    Args:
+        base, model: References.
+        base_identity, model_identity: See `opening.identify`; part of the key.
+        families: Only these; all when empty.
+        leading, draws, seed: As the spec has them.
+
+    Returns:
+        "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines" (matrix, direction) and
+        "null" (matrix, draw, direction), NaN where a matrix did not move or has fewer directions; "notices".
+
+    Raises:
+        ModelError: If a model cannot be read or is no fine-tune of the base.
+    """
+    pair = open_pair(base, model, base_identity, model_identity, families)
+    count = len(pair.slots)
+    places = [[slot.family, slot.layer] for slot, _ in pair.slots]
+    identities = identified(base_identity), identified(model_identity)
+    keys = {
+        index: key_of("intruders matrix", VERSION, *identities, place, leading, draws, seed)
+        for index, place in enumerate(places)
+    }
+    with keep_pieces(keys) as pieces:
+        for done, delta in enumerate(deltas_with_progress(pair, pieces.values), start=len(pieces.values)):
+            rng = np.random.default_rng(zlib.crc32(f"intruders {seed} {places[delta.index]}".encode()))
+            with span(done / count, (done + 1) / count):
+                pieces.add(delta.index, _measure_matrix(delta, leading, draws, rng))
+    ordered = [pieces.values[index] for index in range(count)]
+    relative = np.array([piece["relative"] for piece in ordered])
+    values, cosines = np.full((2, count, leading), np.nan)
+    null = np.full((count, draws, leading), np.nan, np.float32)
+    for place, piece in enumerate(ordered):
+        kept = len(piece["values"])
+        values[place, :kept], cosines[place, :kept] = piece["values"], piece["cosines"]
+        null[place, :, :kept] = piece["null"]
+    return {
+        "places": places, "relative": relative, "values": values, "cosines": cosines, "null": null,
+        "notices": list(pair.notices),
+    }  # fmt: skip
+
+
+def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Generator) -> Value:
+    """What is kept of one matrix; no directions of one that did not move."""
+    size = float(np.linalg.norm(delta.matrix))
+    relative = size / delta.weight_norm if delta.weight_norm else 0.0
+    if not size:
+        none = np.zeros(0)
+        return {"relative": relative, "values": none, "cosines": none, "null": np.zeros((draws, 0), np.float32)}
+    found = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
+    null = found.null.astype(np.float32)
+    return {"relative": relative, "values": found.values, "cosines": found.cosines, "null": null}
+
+
+def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
+    """The first stage: find out which models are meant."""
+    return [
+        Task.of(
+            "models", find_models, role="models", fleeting=True,
+            base=spec.base, patterns=spec.models, own_bases=False, tree=0,
+        )
+    ]  # fmt: skip
+
+
+def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
+    """One task per fine-tune.
+
+    Raises:
+        SpecError: If no fine-tune is named.
+        ModelError: If something is no reference.
+    """
+    found: Found = ready.need("models")
+    return [
+        Task.of(
+            member.ref, measure_intruders, role=member.ref, group=member.ref,
+            base=member.base, model=member.ref, base_identity=found.identities[member.base],
+            model_identity=found.identities[member.ref], families=spec.families, leading=spec.leading,
+            draws=spec.draws, seed=spec.seed,
+        )
+        for member in found.members
+    ]  # fmt: skip
+
+
+def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
+    """Counts of intruders by matrix, by family and in all, each beside its null.
+
+    Raises:
+        TaskError: If every task failed.
+    """
+    import pandas as pd
+
+    found: Found = ready.values["models"]
+    if not outputs.values:
+        raise TaskError(f"No model could be compared. {next(iter(outputs.failures.values()), '')}".strip())
+    matrices: list[dict[str, Any]] = []
+    directions: list[dict[str, Any]] = []
+    families: list[dict[str, Any]] = []
+    notices = list(found.notices)
+    for model, value in outputs.values.items():
+        notices += value["notices"]
+        below = value["null"] < spec.threshold  # of NaN false, as it should be
+        for place, (family, layer) in enumerate(value["places"]):
+            row = {"model": model, "family": str(family), "layer": int(layer) + 1}
+            new = _directions(value, place, row, spec.threshold)
+            directions += new
+            matrices.append(row | _matrix_row(value, place, new, below[place].sum(1)))
+        names = [str(family) for family, _ in value["places"]]
+        for family in (ALL, *dict.fromkeys(names)):
+            chosen = np.array([family in (ALL, name) for name in names])
+            families.append({"model": model, "family": family} | _total(value, chosen, below, spec.threshold))
+    tables = {
+        "families": pd.DataFrame(families),
+        "intruders": pd.DataFrame(matrices),
+        "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
+    }
+    refs = dict.fromkeys(ref for member in found.members for ref in (member.base, member.ref))
+    return Result(
+        study="weights intruders",
+        spec=spec.plain(),
+        headline=make_headline(spec, tables["families"]),
+        tables=tables,
+        notices=tuple(dict.fromkeys(notices)),
+        failures={**ready.failures, **found.failures, **outputs.failures},
+        provenance=provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}},
+        methods=f"{make_methods(spec)} {spec.settings()}",
+        citations=cite(CITATIONS),
+    )
+
+
+DIRECTION_COLUMNS = ("model", "family", "layer", "direction", "singular_value", "cosine", "p_value", "intruder")
+
+
+def _directions(value: Value, place: int, row: dict[str, Any], threshold: float) -> list[dict[str, Any]]:
+    seen = np.isfinite(value["cosines"][place])
+    if not seen.any():
+        return []
+    cosines = value["cosines"][place][seen]
+    p_values = direction_p_values(cosines, value["null"][place][:, seen])
+    columns = zip(value["values"][place][seen], cosines, p_values, strict=True)
+    return [
+        row | {
+            "direction": number, "singular_value": float(size), "cosine": float(cosine),
+            "p_value": float(p), "intruder": bool(cosine < threshold),
+        }
+        for number, (size, cosine, p) in enumerate(columns, start=1)
+    ]  # fmt: skip
+
+
+def _matrix_row(value: Value, place: int, found: list[dict[str, Any]], null: np.ndarray) -> dict[str, Any]:
+    count = sum(each["intruder"] for each in found)
+    return {
+        "relative_norm": float(value["relative"][place]),
+        "intruders": count,
+        "rare": sum(each["intruder"] and each["p_value"] < RARE for each in found),
+        "null_mean": float(null.mean()) if found else 0.0,
+        "p_value": count_p_value(count, null) if found else 1.0,
+    }
+
+
+def _total(value: Value, chosen: np.ndarray, below: np.ndarray, threshold: float) -> dict[str, Any]:
+    cosines = value["cosines"][chosen]
+    count = int((cosines < threshold).sum())
+    null = below[chosen].sum((0, 2))
+    low, high = np.quantile(null, (0.025, 0.975))
+    return {
+        "looked": int(np.isfinite(cosines).sum()), "intruders": count, "null_mean": float(null.mean()),
+        "null_low": float(low), "null_high": float(high), "p_value": count_p_value(count, null),
+    }  # fmt: skip
+
+
+def make_headline(spec: IntruderSpec, families: pd.DataFrame) -> str:
+    """How many intruders each model has beside what noise of its size makes, in one sentence."""
+    total = families[families["family"] == ALL]
+    names = short_names(list(total["model"]))
+    parts = [
+        f"{names[row.model]} {row.intruders} of {row.looked} (Gaussian change of its size "
+        f"{text_of(row.null_mean, 'share')}, {_p(row.p_value)})"
+        for row in total.itertuples()
+    ]
+    more = [
+        f"{names[row.model]} ({row.intruders} of {row.looked}, {_p(row.p_value)})"
+        for row in total[total["p_value"] < RARE].itertuples()
+    ]
+    if len(more) == len(total):
+        said = "Fine-tuning adds directions that the base does not have"
+    elif len(more):
+        said = f"Directions that the base does not have are more than noise makes in {', '.join(more)}"
+    else:
+        said = "No more new directions than noise of the same size would make"
+    return f"{said}. Intruders: {'; '.join(parts)}."
+
+
+def make_methods(spec: IntruderSpec) -> str:
+    """The experiment in a paragraph."""
+    chosen = f" ({', '.join(spec.families)})" if spec.families else ""
+    return (
+        f"For each matrix of attention and feed-forward layers{chosen} of {', '.join(spec.models)} the {spec.leading} "
+        f"leading left singular vectors were held against all of those of {spec.base}; one whose largest absolute "
+        f"cosine stays below {spec.threshold:g} counts as an intruder dimension (Shuttleworth et al. 2024). The null "
+        f"is {spec.draws} Gaussian changes per matrix of the same Frobenius norm (seed {spec.seed}); p-values are "
+        "the share of these changes, the observed one counted with them, that make as many intruders."
+    )
+
+
+def run_study(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None, **more: Any) -> Result:
+    """Prepare, plan, run and collect.
+
+    Args:
+        spec: The experiment.
+        texts: Not used; every study takes them.
+        more: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
+    """
+    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **more)
+    return collect(spec, ready, outputs)
+
+
+def _p(value: float) -> str:
+    return f"p = {probability(value)}"

@@ -1,0 +1,1 @@
+"""Vectors of a weight change, their distances, neighbours, nulls and trends."""

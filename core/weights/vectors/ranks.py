@@ -1,0 +1,119 @@
+"""Tables of matrices: singular values of every delta, the ranks read off them, their trend over depth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.runs.store import Value
+from core.weights.vectors.nulls import null_energy_rank, null_entropy_rank, null_stable_rank
+from core.weights.vectors.registry import Features, relative_norms
+from core.weights.vectors.spectra import energy_rank, entropy_rank, stable_rank
+from core.weights.vectors.trends import KINDS, fit_trend
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THRESHOLDS = (0.9, 0.95, 0.99)
+RANK_COLUMNS = ["model", "family", "layer", "threshold", "rank", "null_rank", "stable_rank"]
+FURTHER_COLUMNS = ["null_stable_rank", "entropy_rank", "null_entropy_rank", "relative_norm", "of"]
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """Every matrix's singular values.
+
+    Attributes:
+        matrices: One row per matrix: model, of, family, layer (the first block is 1; 0 would be the embeddings),
+            rows, columns, relative_norm and its ranks.
+        values: Singular values, falling, shape (matrix, value), in the rows' order.
+    """
+
+    matrices: pd.DataFrame
+    values: Float[ndarray, "matrix value"]
+
+
+def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]) -> Spectra:
+    """Singular values of every delta (and of every model's own weights, where measured), with what is read off them."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    spectra: list[ndarray] = []
+    for ref, model in features.items():
+        relative = relative_norms(model)
+        for place, (family, layer, shape) in enumerate(zip(model.families, model.layers, model.shapes, strict=True)):
+            rows.append(_row(ref, "delta", family, layer + 1, shape, float(relative[place])))
+            spectra.append(model.values[place])
+    for ref, value in weights.items():
+        for (family, layer), shape, values in zip(value["places"], value["shapes"], value["values"], strict=True):
+            rows.append(_row(ref, "weights", str(family), int(layer) + 1, tuple(shape), np.nan))
+            spectra.append(values)
+    values = np.zeros((len(spectra), max((len(spectrum) for spectrum in spectra), default=0)))
+    for place, spectrum in enumerate(spectra):
+        values[place, : len(spectrum)] = spectrum
+    matrices = pd.DataFrame(rows)
+    if len(matrices):
+        matrices["stable_rank"] = stable_rank(values)
+        matrices["entropy_rank"] = entropy_rank(values)
+        shapes = list(zip(matrices["rows"], matrices["columns"], strict=True))
+        matrices["null_stable_rank"] = [null_stable_rank(*shape) for shape in shapes]
+        nulls = {shape: null_entropy_rank(*shape) for shape in set(shapes)}
+        matrices["null_entropy_rank"] = [nulls[shape] for shape in shapes]
+    return Spectra(matrices, values)
+
+
+def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
+    """Rank of every matrix at the threshold and at 90, 95 and 99 % of the energy, beside its null."""
+    import pandas as pd
+
+    if not len(spectra.matrices):
+        return pd.DataFrame(columns=[*RANK_COLUMNS, *FURTHER_COLUMNS])
+    frames = [rank_at(spectra, each) for each in sorted({*THRESHOLDS, threshold})]
+    return pd.concat(frames, ignore_index=True)[[*RANK_COLUMNS, *FURTHER_COLUMNS]]
+
+
+def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
+    """The matrices' table with `threshold`, `rank` and `null_rank`."""
+    ranks = energy_rank(spectra.values, threshold)
+    shapes = list(zip(spectra.matrices["rows"], spectra.matrices["columns"], strict=True))
+    nulls = {shape: null_energy_rank(*shape, threshold) for shape in set(shapes)}
+    return spectra.matrices.assign(threshold=threshold, rank=ranks, null_rank=[nulls[shape] for shape in shapes])
+
+
+def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
+    """For each family, a trend of the rank over layers, through the layers' means.
+
+    A matrix that did not move is frozen, not of low rank: its rank of 0 is in no mean.
+    """
+    import pandas as pd
+
+    columns = ["of", "family", "kind", "equation", "r2", *(f"aicc_{kind}" for kind in KINDS), "coefficients"]
+    rows = []
+    if len(spectra.matrices):
+        ranks = rank_at(spectra, threshold)
+        for (of, family), group in ranks[ranks["rank"] > 0].groupby(["of", "family"], sort=False):
+            means = group.groupby("layer", as_index=False)["rank"].mean()
+            trend = fit_trend(means["layer"].to_numpy(float), means["rank"].to_numpy(float))
+            if trend is not None:
+                numbers = (trend.r2, *(trend.aicc[kind] for kind in KINDS), list(trend.coefficients))
+                rows.append((of, family, trend.kind, trend.equation(), *numbers))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _row(
+    ref: str, of: str, family: str, layer: int, shape: tuple[int, ...], relative: float
+) -> dict[str, str | int | float]:
+    return {
+        "model": ref,
+        "of": of,
+        "family": family,
+        "layer": layer,
+        "rows": int(shape[0]),
+        "columns": int(shape[1]),
+        "relative_norm": relative,
+    }

@@ -1,0 +1,35 @@
+"""A small zoo on disk, in place of the box."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.core.small_zoo import write_variants, write_zoo
+
+
+@pytest.fixture(scope="session")
+def zoo_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """seed-0, seed-1, three tasks by three runs, one fine-tune of seed-1; written once, to be read only."""
+    return write_zoo(tmp_path_factory.mktemp("zoo"))
+
+
+@pytest.fixture
+def zoo(zoo_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The small zoo as the box."""
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
+    return zoo_on_disk
+
+
+@pytest.fixture(scope="session")
+def variants_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three tasks by three runs of seed-0, and models that were trained otherwise; to be read only."""
+    return write_variants(tmp_path_factory.mktemp("variants"))
+
+
+@pytest.fixture
+def variants(variants_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The box of variants as the box."""
+    monkeypatch.setenv("PALIMPSEST_ZOO", str(variants_on_disk))
+    return variants_on_disk

@@ -1,0 +1,232 @@
+"""The loading policy on folders that are missing something, damaged or hostile."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import ModelError
+from core.limits import LOCAL
+from core.models import describe, fingerprint, load_model, load_tokenizer, tokenizer_fingerprint
+from core.models.files import checkpoints
+from tests.core.tiny_models import plain_tokenizer, save_tiny
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("models") / "bert")
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(saved, tmp_path / "copy"))
+
+
+def edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_the_hash_is_remembered_until_the_file_changes(folder, monkeypatch) -> None:
+    fingerprint(f"path:{folder}")
+    monkeypatch.setattr(checkpoints.hashlib, "file_digest", lambda *arguments: pytest.fail("read again"))
+    fingerprint(f"path:{folder}")
+
+
+def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
+    before = tokenizer_fingerprint(f"path:{folder}")
+    assert before == tokenizer_fingerprint(f"path:{saved}")
+    edit(folder / "tokenizer_config.json", name_or_path="elsewhere")
+    assert before == tokenizer_fingerprint(f"path:{folder}")
+    edit(folder / "tokenizer_config.json", do_lower_case=False)
+    assert before != tokenizer_fingerprint(f"path:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"auto_map": {"AutoModel": "evil.Evil"}}, "needs its author's own code to run"),
+        ({"encoder": {"auto_map": {}}}, "needs its author's own code to run"),
+        ({"_attn_implementation": "someone/kernel"}, "names an attention implementation of its own"),
+        ({"attn_implementation": {"": "someone/kernel"}}, "names an attention implementation of its own"),
+        ({"text_config": [{"_attn_implementation_internal": "x"}]}, "names an attention implementation of its own"),
+        ({"quantization_config": {"quant_method": "gptq"}}, "quantised weights"),
+        ({"model_type": "whisper"}, "is of type 'whisper'; these types can be read: bert, roberta"),
+        ({"model_type": None}, "is of type None"),
+        ({"model_type": ["bert"]}, "is of type"),
+        ({"num_hidden_layers": "three"}, "does not say num_hidden_layers"),
+        ({"hidden_size": None}, "does not say hidden_size"),
+        ({"num_hidden_layers": 10**9}, "claims 1000000000 layers"),
+        ({"hidden_size": 10**7}, "which no model has"),
+        ({"intermediate_size": 1_000_000}, "claims intermediate_size = 1000000, which no model has"),
+        ({"vocab_size": 10**9}, "claims vocab_size"),
+        ({"vocab_size": "many"}, "does not say vocab_size"),
+        ({"max_position_embeddings": float("inf")}, "claims max_position_embeddings = inf"),
+        ({"num_labels": 10**9}, "claims num_labels"),
+        ({"text_config": {"intermediate_size": -1}}, "claims intermediate_size = -1"),
+        ({"type_vocab_size": 10**400}, "claims type_vocab_size = a number of many digits"),
+        ({"anything": [[float("nan")]]}, "claims anything = nan"),
+        ({"anything": 2**40}, "claims anything"),
+        ({"rope_theta": 0}, "rotations need a base above 0"),
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": -1e4}}, "rotations need a base above 0"),
+        ({"rope_parameters": {"full_attention": {"rope_theta": 0.0}}}, "rotations need a base above 0"),
+        ({"rotary_emb_base": 0}, "rotations need a base above 0"),
+        ({"architectures": 5}, "gives no names in its architectures"),
+        ({"architectures": [None]}, "gives no names in its architectures"),
+        ({"many": [0] * 100_001}, "entries, which no configuration has"),
+        ({"model_type": "roformer", "max_position_embeddings": 1_000_000}, "1,000,000 positions, too many"),
+        ({"transformers_weights": "other.safetensors"}, "names other files to load .transformers_weights"),
+        ({"encoder": {"transformers_weights": "x"}}, "names other files to load"),
+    ],
+)
+def test_hostile_or_senseless_configurations_are_refused(folder, changes, sentence) -> None:
+    edit(folder / "config.json", **changes)
+    for use in (describe, load_model, load_tokenizer):
+        with pytest.raises(ModelError, match=sentence):
+            use(f"path:{folder}")
+
+
+def test_tokenizer_files_that_are_not_fingerprinted_are_refused(folder) -> None:
+    edit(folder / "tokenizer_config.json", fast_tokenizer_files=["tokenizer.4.0.0.json"])
+    for use in (describe, tokenizer_fingerprint, load_tokenizer):
+        with pytest.raises(ModelError, match=r"names other files to load \(fast_tokenizer_files\)"):
+            use(f"path:{folder}")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"model": ' * 5_000, '{"version": "1.0"}', "null", "\0"])
+def test_a_tokenizer_that_is_none_is_one_sentence(folder, content) -> None:
+    (folder / "tokenizer.json").write_text(content)
+    with pytest.raises(ModelError, match=r"The tokenizer of path:.* cannot be read"):
+        load_tokenizer(f"path:{folder}")
+
+
+@pytest.mark.parametrize("file", ["special_tokens_map.json", "added_tokens.json"])
+def test_what_is_read_beside_tokenizer_json_is_part_of_its_fingerprint(folder, file) -> None:
+    before = tokenizer_fingerprint(f"path:{folder}")
+    (folder / file).write_text("{}")
+    empty = tokenizer_fingerprint(f"path:{folder}")
+    (folder / file).write_text('{"[NEW]": 90}')
+    assert len({before, empty, tokenizer_fingerprint(f"path:{folder}")}) == 3
+
+
+@pytest.mark.parametrize("prefix", ["", "random:"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_configuration_that_asks_for_more_than_its_weights_allocates_nothing(
+    folder, prefix, shared, monkeypatch
+) -> None:
+    import resource
+
+    import torch
+
+    edit(folder / "config.json", intermediate_size=200_000, hidden_size=4_096, num_hidden_layers=8)
+    if shared:
+        monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+        monkeypatch.setattr("core.models.references.current_limits", lambda: LOCAL)
+    torch.zeros(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ModelError, match=r"is too large: 1[34],[0-9]+ million parameters"):
+        load_model(f"{prefix}path:{folder}")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB; it asks for 50 GB
+
+
+def test_a_configuration_that_its_weights_do_not_explain_is_refused(folder) -> None:
+    edit(folder / "config.json", intermediate_size=200_000)
+    with pytest.raises(ModelError, match=r"asks for 39 million parameters, and its weights hold 0\.0 million"):
+        load_model(f"random:path:{folder}")
+
+
+def test_built_in_attention_may_be_named_and_is_overruled(folder) -> None:
+    edit(folder / "config.json", _attn_implementation="eager")
+    load_model(f"path:{folder}")
+
+
+def test_remote_code_in_the_tokenizer_is_refused(folder) -> None:
+    edit(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": ["evil.Evil", None]})
+    with pytest.raises(ModelError, match=r"tokenizer_config.json needs its author's own code"):
+        load_tokenizer(f"path:{folder}")
+
+
+def test_an_adapter_that_points_elsewhere_is_refused(folder) -> None:
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "someone/else"}')
+    with pytest.raises(ModelError, match="points at another model: the weights page"):
+        load_model(f"path:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("config.json", None, r"config\.json is missing"),
+        ("config.json", b"{", r"config\.json is damaged \(not JSON"),
+        ("config.json", b"[" * 100_000, r"config\.json is damaged"),
+        ("config.json", b"[]", r"config\.json is damaged \(not a JSON object"),
+        ("config.json", b"\xff\xfe", r"config\.json is damaged"),
+        ("model.safetensors", None, r"model\.safetensors is missing"),
+        ("model.safetensors", b"", r"model\.safetensors is damaged"),
+        ("model.safetensors", b"version https://git-lfs", r"model\.safetensors is damaged"),
+        ("model.safetensors", (8).to_bytes(8, "little") + b"[1, 2]  ", r"model\.safetensors is damaged"),
+        ("model.safetensors", (18).to_bytes(8, "little") + b'{"a": {"b": "cc"}}', r"model\.safetensors is damaged"),
+        ("model.safetensors", (10**12).to_bytes(8, "little") + b"{}", r"model\.safetensors is damaged"),
+        ("model.safetensors.index.json", b'{"weight_map": {"a": "../x.safetensors"}}', "fine"),
+        ("tokenizer.json", None, r"tokenizer\.json is missing"),
+        ("tokenizer.json", b"{", "The tokenizer of .* cannot be read"),
+    ],
+)
+def test_missing_or_damaged_files_are_named(folder, file, content, sentence) -> None:
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_bytes(content)
+    if sentence == "fine":  # beside whole weights an index is not looked at
+        load_model(f"path:{folder}")
+        return
+    use = {"tokenizer.json": tokenizer_fingerprint if content is None else load_tokenizer}.get(file, describe)
+    with pytest.raises(ModelError, match=sentence):
+        use(f"path:{folder}")
+    with pytest.raises(ModelError):
+        load_model(f"path:{folder}")
+
+
+def test_a_file_cut_short_is_damaged(folder) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ModelError, match=r"model\.safetensors is damaged \(not a whole safetensors file\)"):
+        describe(f"path:{folder}")
+
+
+def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
+    shard = "model-00001-of-00001.safetensors"
+    whole = describe(f"path:{folder}")
+    names = checkpoints.read_header(folder / "model.safetensors")
+    (folder / "model.safetensors").rename(folder / shard)
+    index = {"metadata": {}, "weight_map": dict.fromkeys(names, shard)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert load_model(f"path:{folder}").info == whole
+    for outside in ("../model.safetensors", "/etc/x.safetensors", "a\\b.safetensors", 7):
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": outside}}))
+        with pytest.raises(ModelError, match="does not list plain file names"):
+            describe(f"path:{folder}")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "gone.safetensors"}}))
+    with pytest.raises(ModelError, match=r"gone\.safetensors is missing"):
+        describe(f"path:{folder}")
+
+
+def test_vocab_txt_alone_is_a_tokenizer(folder) -> None:
+    """As MultiBERTs and many older models have it."""
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    names = {"<pad>": "[PAD]", "<s>": "[CLS]", "</s>": "[SEP]", "<unk>": "[UNK]", "<mask>": "[MASK]"}
+    ordered = sorted(vocabulary, key=lambda word: vocabulary[word])
+    for path in folder.glob("token*"):
+        path.unlink()
+    with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
+        tokenizer_fingerprint(f"path:{folder}")
+    (folder / "vocab.txt").write_text("\n".join(names.get(word, word) for word in ordered))
+    (encoding,) = load_tokenizer(f"path:{folder}").encode([["The", "dog"]])
+    names = plain_tokenizer(f"path:{folder}").convert_ids_to_tokens(encoding.ids)
+    assert names == ["[CLS]", "the", "dog", "[SEP]"]
+    first = tokenizer_fingerprint(f"path:{folder}")
+    (folder / "vocab.txt").write_text("\n".join(ordered[::-1]))
+    assert tokenizer_fingerprint(f"path:{folder}") != first

@@ -1,0 +1,321 @@
+"""Models from the hub: the real client against a stand-in server on localhost, one sentence for each state."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import ModelError, StoreError
+from core.limits import LOCAL, SHARED, UNLIMITED
+from core.models import describe, fingerprint, load_model, parse_ref
+from core.models.hub import asking as hub_asking
+from core.models.hub import cache as hub_cache
+from core.models.hub import client as hub
+from core.models.hub import errors as hub_errors
+from core.models.hub.client import PRESETS, download
+from core.vectors.activations import extract
+from tests.core.hub_server import HubServer
+from tests.core.tiny_models import SENTENCES, save_tiny
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("hub") / "bert")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """An empty hub, an empty cache, and nothing remembered."""
+    with HubServer() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        monkeypatch.setattr(hub, "_resolved", {})
+        monkeypatch.setattr(hub, "TIMEOUT", 0.5)
+        monkeypatch.setattr(hub_errors, "TIMEOUT", 0.5)
+        monkeypatch.setattr(hub_asking, "FIRST_WAIT", 0.01)
+        yield running
+
+
+MOST_ASKED = 8  # requests before a hub that does not answer is given up
+
+
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address where nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free.getsockname()[1]}")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_model_is_downloaded_at_one_commit_and_is_the_same_as_on_disk(server, tiny) -> None:
+    repository = server.add("someone/tiny", tiny)
+    folder = download("someone/tiny")
+    assert folder.name == repository.commit
+    assert fingerprint("hub:someone/tiny") == fingerprint(f"path:{tiny}")
+    assert describe("hub:someone/tiny").ref == "hub:someone/tiny"
+    here, there = extract(f"path:{tiny}", SENTENCES), extract("hub:someone/tiny", SENTENCES)
+    assert np.array_equal(here.vectors, there.vectors)
+    assert not any("/main/" in path for path in server.requests if "/resolve/" in path)
+
+
+def test_the_second_time_only_the_commit_is_asked_for(server, tiny, monkeypatch) -> None:
+    server.add("someone/tiny", tiny)
+    download("someone/tiny")
+    server.requests.clear()
+    download("someone/tiny")
+    assert server.requests == []  # believed for a while
+    monkeypatch.setattr(hub, "_resolved", {})
+    download("someone/tiny")
+    assert server.requests == ["GET /api/models/someone/tiny"]
+
+
+def test_a_new_commit_is_noticed_and_an_old_one_can_be_named(server, tiny, monkeypatch) -> None:
+    first = server.add("someone/tiny", tiny).commit
+    download("someone/tiny")
+    changed = {**files_of(tiny), "README.md": b"changed"}
+    second = server.add("someone/tiny", changed).commit
+    monkeypatch.setattr(hub, "_resolved", {})
+    assert download("someone/tiny").name == second != first
+    server.requests.clear()
+    assert download("someone/tiny", first).name == first  # pinned and here: nobody is asked
+    assert server.requests == []
+    assert download("someone/tiny", second).name == second
+
+
+def test_nothing_but_the_models_own_files_is_fetched(server, tiny) -> None:
+    extras = {"pytorch_model.bin": b"x", "tf_model.h5": b"x", "run.py": b"x", "adapter_config.json": b"{}",
+              "onnx/model.safetensors": b"x", "README.md": b"x", "training_args.bin": b"x"}  # fmt: skip
+    server.add("someone/tiny", {**files_of(tiny), **extras})
+    folder = download("someone/tiny")
+    assert {path.name for path in folder.rglob("*")} == {
+        "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+    }  # fmt: skip
+    assert not any(name in path for name in extras for path in server.requests)
+
+
+def test_the_models_used_longest_ago_make_room(server, tiny, monkeypatch) -> None:
+    names = ["someone/a", "someone/b", "someone/c"]
+    for name in names:
+        server.add(name, tiny)
+    first = [download(name) for name in names[:2]]
+    repositories = [folder.parents[1] for folder in first]
+    size = sum(path.lstat().st_size for path in repositories[0].rglob("*") if path.is_file() and not path.is_symlink())
+    monkeypatch.setattr(hub_cache, "MINIMUM", 1)
+    monkeypatch.setenv("PALIMPSEST_HUB_BYTES", str(2 * size + size // 2))
+    for age, repository in zip((100, 50), repositories, strict=True):
+        os.utime(repository, (time.time() - age,) * 2)
+    kept = download("someone/a")  # used again: b is now the one used longest ago
+    assert download("someone/c").is_dir()
+    assert kept.is_dir()
+    assert not first[1].exists()
+    assert fingerprint("hub:someone/b") == fingerprint(f"path:{tiny}")  # fetched again when it is wanted
+
+
+def test_downloads_are_limited_where_strangers_ask_and_nowhere_else(monkeypatch) -> None:
+    assert LOCAL.max_download_bytes == UNLIMITED > SHARED.max_download_bytes
+    monkeypatch.setenv("PALIMPSEST_HUB_BYTES", "a lot")
+    with pytest.raises(StoreError, match="PALIMPSEST_HUB_BYTES is 'a lot'"):
+        hub.trim_downloads(Path("none"), Path("none"))
+
+
+def test_shards_are_fetched_by_their_index(server, tiny) -> None:
+    files = files_of(tiny)
+    shard = "model-00001-of-00001.safetensors"
+    index = {"metadata": {}, "weight_map": {"embeddings.word_embeddings.weight": shard}}
+    files[shard] = files.pop("model.safetensors")
+    server.add("someone/sharded", {**files, "model.safetensors.index.json": json.dumps(index).encode()})
+    assert (download("someone/sharded") / shard).is_file()
+    assert load_model("hub:someone/sharded").info.parameters == describe(f"path:{tiny}").parameters
+    index["weight_map"] = {"a": "../../../etc/passwd.safetensors"}
+    server.add("someone/evil", {**files, "model.safetensors.index.json": json.dumps(index).encode()})
+    with pytest.raises(ModelError, match="does not list plain file names"):
+        download("someone/evil")
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("gated", "someone/tiny is gated: accept its terms at http://.*/someone/tiny, log in"),
+        ("private", "The hub has no model someone/tiny that you may see: check its spelling"),
+        ("rate-limited", "limiting how often this address may ask"),
+        ("broken", r"error of its own \(503\) when asked for someone/tiny: try again later"),
+        ("portal", r"What answers at http://.* is not a model hub .*: check HF_ENDPOINT"),
+        ("silent", "did not answer within 0.5 seconds and someone/tiny was not downloaded earlier"),
+    ],
+)
+def test_every_state_of_the_hub_has_its_sentence(server, tiny, state, sentence) -> None:
+    server.add("someone/tiny", tiny, state=state)
+    with pytest.raises(ModelError, match=sentence):
+        describe("hub:someone/tiny")
+    assert len(server.requests) <= MOST_ASKED
+
+
+def test_an_unknown_model_or_revision(server, tiny) -> None:
+    with pytest.raises(ModelError, match="no model nobody/nothing that you may see"):
+        download("nobody/nothing")
+    server.add("someone/tiny", tiny)
+    with pytest.raises(ModelError, match="no revision 'old' on the hub"):
+        download("someone/tiny", "old")
+
+
+def test_offline_says_so_at_once(server, tiny, monkeypatch) -> None:
+    server.add("someone/tiny", tiny)
+    unreachable(monkeypatch)
+    asked: list[object] = []
+    connect = socket.socket.connect
+    monkeypatch.setattr(socket.socket, "connect", lambda end, where: (asked.append(where), connect(end, where))[1])
+    with pytest.raises(ModelError, match=r"cannot be reached and someone/tiny was not downloaded earlier.*zoo:seed-0"):
+        describe("hub:someone/tiny")
+    assert len(asked) <= MOST_ASKED
+
+
+@pytest.mark.parametrize("state", ["silent", "broken", "rate-limited"])
+def test_what_was_downloaded_earlier_serves_when_the_hub_does_not(server, tiny, monkeypatch, state) -> None:
+    repository = server.add("someone/tiny", tiny)
+    folder = download("someone/tiny")
+    monkeypatch.setattr(hub, "_resolved", {})
+    repository.state = state
+    assert download("someone/tiny") == folder
+    unreachable(monkeypatch)
+    assert download("someone/tiny") == folder
+    assert fingerprint("hub:someone/tiny") == fingerprint(f"path:{tiny}")
+
+
+def test_what_was_downloaded_earlier_does_not_hide_a_refusal(server, tiny, monkeypatch) -> None:
+    repository = server.add("someone/tiny", tiny)
+    download("someone/tiny")
+    monkeypatch.setattr(hub, "_resolved", {})
+    repository.state = "private"
+    with pytest.raises(ModelError, match="that you may see"):
+        download("someone/tiny")
+
+
+def test_offline_mode_asks_nobody(server, tiny, monkeypatch) -> None:
+    server.add("someone/tiny", tiny)
+    folder = download("someone/tiny")
+    server.requests.clear()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert download("someone/tiny") == folder
+    with pytest.raises(ModelError, match=r"someone/else was not downloaded earlier and offline mode is on"):
+        download("someone/else")
+    assert server.requests == []
+
+
+def test_a_download_that_was_cut_short_is_not_taken_for_whole(server, tiny, monkeypatch) -> None:
+    server.add("someone/tiny", tiny)
+    folder = download("someone/tiny")
+    (folder / "model.safetensors").unlink()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError, match="was not downloaded earlier"):
+        download("someone/tiny")
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    assert (download("someone/tiny") / "model.safetensors").is_file()  # fetched again
+
+
+def test_too_large_is_refused_before_the_weights_are_fetched(server, tiny, monkeypatch) -> None:
+    server.add("someone/large", tiny, sizes={"model.safetensors": 2 * 10**9})
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    with pytest.raises(ModelError, match="too large: about 500 million parameters, and this instance allows 130 mill"):
+        download("someone/large")
+    assert not any("model.safetensors" in path for path in server.requests)
+
+
+def test_pickled_weights_alone_are_refused_when_shared(server, tiny, monkeypatch) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    files = files_of(tiny)
+    torch.save(load_file(tiny / "model.safetensors"), tiny.parent / "pytorch_model.bin")
+    del files["model.safetensors"]
+    files["pytorch_model.bin"] = (tiny.parent / "pytorch_model.bin").read_bytes()
+    server.add("someone/old", files)
+    assert load_model("hub:someone/old").info.layers == 3  # plain tensors: read on one's own computer
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    with pytest.raises(ModelError, match=r"pickled weights only \(\.bin\), which a shared instance does not open"):
+        download("someone/old")
+
+
+def test_no_weights_at_all(server, tiny) -> None:
+    files = files_of(tiny)
+    del files["model.safetensors"]
+    server.add("someone/flax", {**files, "flax_model.msgpack": b"x"})
+    with pytest.raises(ModelError, match="no PyTorch weights on the hub"):
+        download("someone/flax")
+
+
+def test_remote_code_is_refused_before_the_weights_are_fetched(server, tiny) -> None:
+    config = json.loads((tiny / "config.json").read_text())
+    config["auto_map"] = {"AutoModel": "modeling_evil.EvilModel"}
+    server.add("someone/evil", {**files_of(tiny), "config.json": json.dumps(config).encode(), "modeling_evil.py": b"x"})
+    with pytest.raises(ModelError, match="needs its author's own code"):
+        download("someone/evil")
+    assert not any("safetensors" in path or ".py" in path for path in server.requests)
+
+
+def test_remote_code_in_the_tokenizer_is_refused(server, tiny) -> None:
+    settings = json.loads((tiny / "tokenizer_config.json").read_text())
+    settings["auto_map"] = {"AutoTokenizer": ["tokenization_evil.Evil", None]}
+    server.add("someone/evil", {**files_of(tiny), "tokenizer_config.json": json.dumps(settings).encode()})
+    with pytest.raises(ModelError, match=r"tokenizer_config.json needs its author's own code"):
+        download("someone/evil")
+
+
+def test_a_repository_without_a_configuration(server) -> None:
+    server.add("someone/poems", {"README.md": b"none"})
+    with pytest.raises(ModelError, match=r"has no config\.json or lacks a file"):
+        download("someone/poems")
+
+
+def test_a_server_that_is_no_hub(server, tiny) -> None:
+    server.add("someone/tiny", tiny, extra={"sha": None})
+    with pytest.raises(ModelError, match="did not name a commit for someone/tiny: check HF_ENDPOINT"):
+        download("someone/tiny")
+
+
+def test_a_cache_that_cannot_be_written(server, tiny, tmp_path, monkeypatch) -> None:
+    server.add("someone/tiny", tiny)
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(ModelError, match=r"could not be saved in .*free some space or set HF_HOME"):
+        download("someone/tiny")
+
+
+def test_hf_home_holds_the_cache_where_nothing_else_is_said(server, tiny, tmp_path, monkeypatch) -> None:
+    server.add("someone/tiny", tiny)
+    monkeypatch.delenv("HF_HUB_CACHE")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    assert (tmp_path / "home" / "hub") in download("someone/tiny").parents
+
+
+def test_a_name_that_the_client_refuses(server) -> None:
+    with pytest.raises(ModelError, match="cannot be a name on the hub"):
+        download("a--b/c..d")
+
+
+def test_strangers_never_borrow_the_owners_login(server, tiny, monkeypatch) -> None:
+    assert hub.login() is None
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    assert hub.login() is False
+
+
+def test_presets_are_references_to_the_originals() -> None:
+    refs = [preset.ref for preset in PRESETS]
+    assert len(set(refs)) == len(refs)
+    assert all(str(parse_ref(ref)) == ref for ref in refs)
+    assert {f"hub:google/multiberts-seed_{seed}" for seed in range(25)} <= set(refs)
+    assert {"hub:bert-base-uncased", "hub:roberta-base", "hub:gpt2-medium", "hub:t5-base"} <= set(refs)
+    data = {preset.data for preset in PRESETS if preset.base == "hub:bert-base-uncased"}
+    assert any(re.match("MNLI", one) for one in data)
+    assert any(re.match("SQuAD", one) for one in data)

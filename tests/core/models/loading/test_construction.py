@@ -1,0 +1,62 @@
+"""Threads that make models at once do not disturb each other's draws, nor the library for good."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from transformers import AutoModel, PreTrainedModel
+
+from core.models import load_model
+from core.models.loading.construction import seeded
+from core.models.loading.heads import load_task_model
+from tests.core.tiny_models import save_tiny
+
+
+def test_a_draw_depends_on_its_seed_alone_and_leaves_no_trace() -> None:
+    state = torch.get_rng_state()
+    barrier = threading.Barrier(4)
+
+    def draw(seed: int) -> torch.Tensor:
+        barrier.wait()
+        with seeded(seed):
+            return torch.stack([torch.rand(()) for _ in range(200)])
+
+    with ThreadPoolExecutor(4) as pool:
+        drawn = list(pool.map(draw, [0, 1, 0, 1]))
+    assert torch.equal(drawn[0], drawn[2])
+    assert torch.equal(drawn[1], drawn[3])
+    assert not torch.equal(drawn[0], drawn[1])
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_models_are_made_one_at_a_time_and_ties_survive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at once, and transformers keeps its stand-in for `tie_weights`: no model has tied weights from then on."""
+    folder = save_tiny(tmp_path / "model", "roformer", head=True)
+    before = PreTrainedModel.tie_weights
+    inside, most = 0, 0
+    make = AutoModel.from_pretrained.__func__
+
+    def slowly(cls: type, *arguments: object, **options: object) -> object:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.05)
+        try:
+            return make(cls, *arguments, **options)
+        finally:
+            inside -= 1
+
+    for name in ("AutoModel", "AutoModelForMaskedLM", "AutoModelForSequenceClassification"):
+        monkeypatch.setattr(getattr(transformers, name), "from_pretrained", classmethod(slowly))
+    with ThreadPoolExecutor(4) as pool:
+        bodies = [pool.submit(load_model, f"path:{folder}", device="cpu") for _ in range(4)]
+        wholes = [pool.submit(load_task_model, folder) for _ in range(4)]
+    assert all(future.exception() is None for future in (*bodies, *wholes))
+    assert most == 1
+    assert PreTrainedModel.tie_weights is before

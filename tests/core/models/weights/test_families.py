@@ -1,0 +1,134 @@
+"""Families: names of real checkpoints, what is missing, doubled or unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import ModelError
+from core.models.files import checkpoints
+from core.models.weights.families import ARCHITECTURES, Part, Slot, family_order, find_slots
+from tests.core.small_zoo import LAYERS, bert_names
+from tests.core.tiny_models import tiny_config
+
+
+def test_every_model_type_that_can_be_opened_has_its_names() -> None:
+    assert set(ARCHITECTURES) == set(checkpoints.ARCHITECTURES)
+
+
+@pytest.mark.parametrize("prefix", ["", "bert.", "model.bert."])
+def test_prefixes_are_ignored(prefix: str) -> None:
+    slots = find_slots("bert", bert_names(prefix))
+    assert len(slots) == 6 * LAYERS
+    assert [slot.family for slot in slots[::LAYERS]] == ["query", "key", "value", "output", "ff1", "ff2"]
+    assert [slot.layer for slot in slots[:LAYERS]] == list(range(LAYERS))
+
+
+def test_the_two_output_matrices_of_bert_are_told_apart() -> None:
+    slots = {slot.family: slot.tensor for slot in find_slots("bert", bert_names()) if slot.layer == 0}
+    assert slots["output"].endswith("attention.output.dense.weight")
+    assert slots["ff2"].endswith("layer.0.output.dense.weight")
+
+
+def test_fused_and_transposed_tensors_are_cut_into_three() -> None:
+    stored = np.arange(2 * 6, dtype=float).reshape(2, 6)  # (input, 3 x output)
+    for third in range(3):
+        slot = Slot("query", 0, "c_attn", transposed=True, part=Part(third))
+        np.testing.assert_array_equal(slot.cut(stored), stored[:, 2 * third : 2 * third + 2].T)
+        assert slot.shape((2, 6)) == (2, 2)
+    assert Slot("ff1", 0, "c_fc", transposed=True).shape((2, 8)) == (8, 2)
+    assert Slot("ff1", 0, "w").cut(stored) is stored
+
+
+def test_families_are_ordered_part_by_part() -> None:
+    names = ["cross key", "decoder query", "encoder ff2", "encoder query"]
+    assert sorted(names, key=family_order) == ["encoder query", "encoder ff2", "decoder query", "cross key"]
+
+
+def test_an_unknown_type_lists_the_known_ones() -> None:
+    with pytest.raises(ModelError, match=r"'xlnet'; known are bert, roberta"):
+        find_slots("xlnet", [])
+
+
+def test_names_of_another_type_are_refused() -> None:
+    with pytest.raises(ModelError, match="No tensor is named as in a gpt2"):
+        find_slots("gpt2", bert_names())
+
+
+def test_a_missing_matrix_is_named() -> None:
+    names = [name for name in bert_names() if "layer.1.attention.self.key" not in name]
+    with pytest.raises(ModelError, match="no key matrix for layer 1"):
+        find_slots("bert", names)
+
+
+def test_two_towers_are_refused() -> None:
+    with pytest.raises(ModelError, match="two towers"):
+        find_slots("bert", [*bert_names("question."), *bert_names("context.")])
+
+
+def changed_model(model_type: str, family: str, factor: float) -> Any:
+    """A tiny model whose matrices of a family are multiplied, in the rows that the registry says are theirs."""
+    import torch
+    from transformers import AutoModel
+
+    torch.manual_seed(0)
+    config = tiny_config(model_type, 60, attn_implementation="eager")
+    model = AutoModel.from_config(config).eval()
+    tensors = dict(model.named_parameters())
+    for slot in find_slots(model_type, tensors, config.to_dict()):
+        if slot.family == family:
+            # A view of a view: what is changed is the model's own.
+            own = tensors[slot.tensor].data.numpy()
+            place = slot.cut(np.arange(own.size).reshape(own.shape))
+            own.ravel()[place] *= factor
+    return model
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "phi3", "gpt_neox", "modernbert"])
+@pytest.mark.parametrize("family", ["query", "key"])
+def test_a_model_without_queries_or_keys_looks_everywhere_alike(model_type: str, family: str) -> None:
+    """Fused rows are the right ones: the model itself is asked."""
+    import torch
+
+    ids = torch.arange(5, 17)[None]
+    for factor, uniform in ((0.0, True), (1.0, False)):
+        attentions = changed_model(model_type, family, factor)(ids, output_attentions=True).attentions
+        for layer in attentions:
+            seen = layer > 0
+            alike = seen / seen.sum(-1, keepdim=True)
+            assert bool(torch.allclose(layer, alike, atol=1e-6)) is uniform
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "phi3", "gpt_neox", "modernbert"])
+def test_a_model_without_values_moves_nothing_between_words(model_type: str) -> None:
+    import torch
+
+    ids = torch.arange(5, 17)[None]
+    other = ids.clone()
+    other[0, 0] = 50  # the first word, which every later one may look at
+    for factor, deaf in ((0.0, True), (1.0, False)):
+        model = changed_model(model_type, "value", factor)
+        one, two = (model(each).last_hidden_state[0, 1:] for each in (ids, other))
+        assert bool(torch.allclose(one, two, atol=1e-6)) is deaf
+
+
+@pytest.mark.parametrize("model_type", ["phi3", "modernbert", "llama", "gemma"])
+def test_the_gate_is_the_half_that_the_activation_bends(model_type: str) -> None:
+    """Feed-forward layers are linear in ff1 and not in the gate."""
+    import torch
+
+    outputs = []
+    for family, factor in (("ff1", 1.0), ("ff1", -1.0), ("gate", -1.0)):
+        model = changed_model(model_type, family, factor)
+        mlp = next(module for name, module in model.named_modules() if name.endswith("mlp"))
+        outputs.append(mlp(torch.linspace(-3, 3, 64).reshape(2, 32)))
+    whole, turned, bent = outputs
+    assert torch.allclose(turned, -whole, atol=1e-6)
+    assert not torch.allclose(bent, -whole, atol=1e-3 * float(whole.detach().abs().max()))
+
+
+def test_a_fused_tensor_that_cannot_be_divided_is_damaged() -> None:
+    with pytest.raises(ModelError, match="10 rows does not hold 3 matrices"):
+        Slot("query", 0, "w", part=Part(0)).shape((10, 4))

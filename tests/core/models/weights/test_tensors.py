@@ -1,0 +1,142 @@
+"""Tensors: types, shards, and every way in which a file can be damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from core.errors import ModelError
+from core.models.weights.tensors import INDEX, LocalFile, open_checkpoint, open_folder, read_index, weight_files
+from tests.core.small_zoo import CONFIG, base_tensors, write_model
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_every_float_type_is_read_exactly(tmp_path: Path, dtype: torch.dtype) -> None:
+    tensor = torch.randn(5, 7).to(dtype)
+    save_file({"w": tensor, "other": torch.ones(3)}, tmp_path / "model.safetensors")
+    checkpoint = open_folder("here", tmp_path, CONFIG)
+    np.testing.assert_array_equal(checkpoint.read("w"), tensor.double().numpy().astype(checkpoint.read("w").dtype))
+    assert checkpoint.entries["w"].shape == (5, 7)
+
+
+def test_only_the_bytes_of_the_tensor_are_read(tmp_path: Path) -> None:
+    write_model(tmp_path, base_tensors())
+    asked: list[tuple[int, int]] = []
+
+    class Counting(LocalFile):
+        def read(self, start: int, stop: int) -> bytes:
+            asked.append((start, stop))
+            return super().read(start, stop)
+
+    checkpoint = open_checkpoint("here", CONFIG, [Counting(tmp_path / "model.safetensors")])
+    name = "bert.encoder.layer.0.attention.self.query.weight"
+    asked.clear()
+    assert checkpoint.read(name).nbytes == sum(stop - start for start, stop in asked)
+
+
+def test_shards_are_one_checkpoint(tmp_path: Path) -> None:
+    tensors = base_tensors()
+    halves = [dict(list(tensors.items())[::2]), dict(list(tensors.items())[1::2])]
+    shards = {}
+    for number, half in enumerate(halves):
+        folder = write_model(tmp_path / str(number), half)
+        shard = f"model-{number}.safetensors"
+        (folder / "model.safetensors").rename(tmp_path / shard)
+        shards |= dict.fromkeys(half, shard)
+    (tmp_path / INDEX).write_text(json.dumps({"weight_map": shards}))
+    checkpoint = open_folder("here", tmp_path, CONFIG)
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(checkpoint.read(name), tensor)
+    (tmp_path / "model-1.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"incomplete: model-1\.safetensors is missing"):
+        open_folder("here", tmp_path, CONFIG)
+
+
+def read_everything(folder: Path) -> None:
+    checkpoint = open_folder("here", folder, CONFIG)
+    for name in checkpoint.entries:
+        checkpoint.read(name)
+
+
+@pytest.mark.parametrize("keep", [4, 100, -64])
+def test_a_truncated_file_is_said_to_be_so(tmp_path: Path, keep: int) -> None:
+    path = write_model(tmp_path, base_tensors()) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ModelError, match="truncated"):
+        read_everything(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\xff" * 100, "not a safetensors file"),
+        ((10).to_bytes(8, "little") + b"not json!!", "damaged header"),
+        ((9).to_bytes(8, "little") + b'{"w": {}}', "damaged header"),
+        ((9).to_bytes(8, "little") + b'["w", {}]', "damaged header"),
+    ],
+)
+def test_a_damaged_header_is_said_to_be_so(tmp_path: Path, content: bytes, reason: str) -> None:
+    (tmp_path / "model.safetensors").write_bytes(content)
+    with pytest.raises(ModelError, match=reason):
+        open_folder("here", tmp_path, CONFIG)
+
+
+def test_a_tensor_of_the_wrong_length_is_damaged(tmp_path: Path) -> None:
+    header = b'{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,8]}}'
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
+    with pytest.raises(ModelError, match="damaged: w has 8 bytes"):
+        open_folder("here", tmp_path, CONFIG).read("w")
+
+
+def test_quantized_tensors_are_refused(tmp_path: Path) -> None:
+    save_file({"w": torch.zeros(4, 4, dtype=torch.int8)}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match="stores w as I8: quantized"):
+        open_folder("here", tmp_path, CONFIG).read("w")
+    with pytest.raises(ModelError, match="holds no tensor v"):
+        open_folder("here", tmp_path, CONFIG).read("v")
+
+
+@pytest.mark.parametrize(
+    ("present", "reason"),
+    [
+        (["adapter_model.safetensors"], "adapter"),
+        (["pytorch_model.bin"], "pickled weights only"),
+        (["config.json"], "no safetensors weights"),
+        (["a.safetensors", "b.safetensors"], "2 candidate files"),
+    ],
+)
+def test_weights_that_cannot_be_read_lazily_are_refused(present: list[str], reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        weight_files("here", present, None)
+
+
+def test_a_file_of_another_name_is_taken_when_it_is_the_only_one() -> None:
+    assert weight_files("here", ["tuned.safetensors", "config.json"], None) == ["tuned.safetensors"]
+
+
+@pytest.mark.parametrize("index", [{}, {"weight_map": {}}, {"weight_map": {"w": 3}}])
+def test_an_index_that_names_no_files_is_refused(index: dict) -> None:
+    with pytest.raises(ModelError, match="names no files"):
+        weight_files("here", [], index)
+
+
+@pytest.mark.parametrize("shard", ["../other.safetensors", "code.py"])
+def test_an_index_must_stay_in_its_folder(shard: str) -> None:
+    with pytest.raises(ModelError, match="points outside"):
+        weight_files("here", [], {"weight_map": {"w": shard}})
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]"])
+def test_a_damaged_index_is_said_to_be_so(content: bytes) -> None:
+    with pytest.raises(ModelError, match="damaged"):
+        read_index("here", content)
+
+
+def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="cannot be read"):
+        LocalFile(tmp_path / "gone.safetensors").read(0, 8)

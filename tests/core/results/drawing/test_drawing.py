@@ -1,0 +1,164 @@
+"""The drawing hand: numbers, names apart, lines that coincide or leave the axis, figures for papers, the report."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.results.drawing import files as drawn
+from core.results.drawing.axes import Plane, layer_plane
+from core.results.drawing.context import Hand, drawing
+from core.results.drawing.curves import Look, curves
+from core.results.drawing.description import lines_in_words
+from core.results.drawing.heatmaps import heatmap
+from core.results.drawing.labels import coinciding, crossings, dodge, free_labels
+from core.results.drawing.panels import Panels, legend_strip
+from core.results.drawing.paper import Paper, caption, paper_file
+from core.results.export import Result
+from core.results.numbers import Kind, Tip, text_of, told
+from core.results.references import cite
+from core.results.report import report_html
+
+LAYERS = [0, 1, 2]
+
+
+def lines(**values: list[float]) -> pd.DataFrame:
+    return pd.concat([pd.DataFrame({"name": name, "layer": LAYERS, "y": ys}) for name, ys in values.items()])
+
+
+def plane(table: pd.DataFrame, high: float = 1.0) -> Plane:
+    return layer_plane(table, "y", "Similarity", (0.0, high), height=200)
+
+
+def chart(table: pd.DataFrame, high: float = 1.0) -> alt.LayerChart:
+    looks = {str(name): Look() for name in dict.fromkeys(table["name"])}
+    made = curves(table, plane(table, high), looks, (Tip("name", "Model"), Tip("y", "Similarity", "share")))
+    return made.properties(width="container", height=200, title="A rather long title that has to wrap in one column")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (0.254, "share", ".25"), (1.0, "share", "1.00"), (-0.03, "share", "\u2212.03"), (-0.001, "share", ".00"),
+        (float("nan"), "share", "n/a"), (0.25, "change", "+.25"), (54.21, "points", "54.2"),
+        (-3.25, "gain", "\u22123.2"), (0.254, "per cent", "25 %"), (1234.5, "measure", "1,234"),
+        (0.00123, "measure", "0.00123"), (7, "whole", "7"),
+    ],
+)  # fmt: skip
+def test_a_number_is_written_one_way(value: float, kind: Kind, text: str) -> None:
+    assert text_of(value, kind) == text
+
+
+def test_a_band_is_one_line_of_a_tooltip() -> None:
+    rows, shown = told(pd.DataFrame({"low": [0.1], "high": [0.25]}), [Tip("low", "Band", "share"), Tip("none", "No")])
+    assert rows["told_low"].tolist() == [".10 to .25"]
+    assert len(shown) == 1
+
+
+def test_names_stand_apart_in_order_and_as_near_as_they_can() -> None:
+    values = np.array([0.5, 0.51, 0.1, 0.99])
+    placed = dodge(values, 0.1, 0.0, 1.0)
+    assert (np.diff(placed[np.argsort(values)]) >= 0.1 - 1e-9).all()
+    assert placed[2] == 0.1
+    assert placed[:2].mean() == pytest.approx(0.505)
+    assert dodge([0.5, 0.5], [0.4, 0.2], 0, 1) == pytest.approx([0.35, 0.65])
+    assert dodge([2.0], 0.1, 0, 1).tolist() == [1.0]
+
+
+def test_lines_that_coincide_share_a_name() -> None:
+    one = np.array([0.1, 0.2, np.nan])
+    assert coinciding([one, one + 0.001, one + 0.5], 0.01) == [0, 0, 2]
+    spec = json.dumps(chart(lines(a=[1, 0.5, 0.2], b=[1, 0.5, 0.2], c=[1, 0.9, 0.8])).to_dict())
+    assert '"a = b"' in spec
+    assert '"c"' in spec
+
+
+def test_a_line_that_leaves_the_axis_is_broken_where_it_does() -> None:
+    assert crossings([0, 1, 2], [0.5, 1.5, 0.5], 1.0).tolist() == [0.5, 1.5]
+    beyond = json.dumps(chart(lines(a=[2.0, 2.5, 2.57], b=[0.1, 0.2, 0.3])).to_dict())
+    assert "a 2.57" in beyond
+    assert "M-1,0.45" in beyond
+    assert "M-1,0.45" not in json.dumps(chart(lines(b=[0.1, 0.2, 0.3])).to_dict())
+
+
+def test_names_of_points_lie_on_no_other_name_or_point() -> None:
+    x, y = np.array([50.0, 52, 54, 56, 58, 60]), np.full(6, 50.0)
+    places = free_labels(x, y, np.full(6, 30.0), 10, (120, 100), 3)
+    there = [place for place in places if place is not None]
+    assert 1 <= len(there) < 6
+    for i, (ax, ay) in enumerate(there):
+        assert all(abs(ax - bx) >= 30 or abs(ay - by) >= 10 for bx, by in there[i + 1 :])
+
+
+def test_few_cells_carry_their_numbers_and_many_do_not() -> None:
+    for size, numbered in ((3, True), (12, False)):
+        cells = pd.DataFrame([{"i": i, "j": j, "v": i / 12} for i in range(size) for j in range(size)])
+        made = heatmap(
+            cells, x="i", y="j", value="v", titles=("i", "j", "v"), ends=(0, 1), tips=[Tip("v", "v", "share")]
+        )
+        marks = [layer["mark"]["type"] for layer in made.to_dict()["layer"]]
+        assert ("text" in marks) is numbered
+
+
+@pytest.mark.parametrize("paper", [Paper(), Paper(2, True, True, False)])
+def test_no_letter_of_a_printed_figure_is_under_seven_points(paper: Paper) -> None:
+    table = lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])
+    strip = legend_strip({"a": Look(), "b": Look()})
+    for draw in (lambda: chart(table), lambda: Panels([chart(table)] * 3, across=3, strip=strip)):
+        text = paper_file(draw, paper, "svg").decode("utf8")
+        width = re.search(r'width="([\d.]+)in"', text)
+        assert width is not None
+        assert float(width[1]) == pytest.approx({1: 3.3, 2: 6.9}[paper.columns], abs=0.08)
+        scale = float(width[1]) * 72 / float(re.search(r'viewBox="0 0 ([\d.]+)', text)[1])  # type: ignore[index]
+        sizes = [float(size) * scale for size in re.findall(r'font-size="([\d.]+)px"', text)]
+        assert sizes
+        assert min(sizes) >= 7 - 0.01
+    assert paper_file(lambda: chart(table), paper, "pdf").startswith(b"%PDF")
+
+
+def test_titles_wrap_and_go() -> None:
+    spec = drawn.sheet(chart(lines(a=[1, 0.5, 0.2])), 200, 8)
+    assert len(spec["title"]["text"]) > 1
+    assert "title" not in drawn.sheet(chart(lines(a=[1, 0.5, 0.2])), 200, 8, titled=False)
+
+
+def test_for_grey_every_line_has_a_dash_of_its_own() -> None:
+    with drawing(Hand(dashed=True)):
+        spec = chart(lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])).to_dict()
+    dashes = next(
+        layer["encoding"]["strokeDash"] for layer in spec["layer"] if "strokeDash" in layer.get("encoding", {})
+    )
+    assert len({str(dash) for dash in dashes["scale"]["range"]}) == 2
+
+
+def test_a_chart_says_what_it_shows() -> None:
+    said = lines_in_words(lines(a=[1, 0.5, 0.2]), "RSA", x="layer", y="y", x_title="Layer", y_title="RSA")
+    assert said == (
+        "RSA. Line chart of RSA by layer from 0 to 2, 1 line. a: 1.00 at 0, .20 at 2. "
+        "Highest 1.00 (a at 0), lowest .20 (a at 2)."
+    )
+
+
+def test_the_report_is_short_and_says_how_to_make_it_again() -> None:
+    table = pd.DataFrame({"x": range(5000), "y": np.linspace(0, 1, 5000)})
+    result = Result("weights", {}, "A finding.", {"main": table}, methods="We did it.", citations=cite(["hu2022"]))
+    figures = {f"f{number}": chart(lines(a=[1, 0.5, 0.2])) for number in range(9)}
+    page = report_html(result, figures, link="http://localhost/rsa?a=b", command="python -m core rsa").decode()
+    assert page.count("<tr>") <= 42
+    assert "first 40 of 5,000 rows" in page
+    assert "Hu et al. 2022. LoRA" in page
+    assert page.index("More figures") > page.rindex("Figure 5.")
+    assert "python -m core rsa" in page
+    assert 'href="http://localhost/rsa?a=b"' in page
+    assert "javascript:x" in report_html(result, {}, link="javascript:x").decode()
+    assert 'href="javascript' not in report_html(result, {}, link="javascript:x").decode()
+
+
+def test_a_caption_has_the_title_and_the_method() -> None:
+    result = Result("rsa", {}, "h", {"main": pd.DataFrame()}, methods="We did it.")
+    assert caption(lambda: chart(lines(a=[1, 0.5, 0.2])), result).endswith("one column. We did it.")

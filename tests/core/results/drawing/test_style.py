@@ -1,0 +1,37 @@
+"""Colours and shapes: a task has one colour wherever it stands, and no two models here look the same."""
+
+from __future__ import annotations
+
+import json
+
+from core.results.drawing.style import BROWN, COLOURS, TASK_COLOURS, colours_of, heading, legend, shapes_of, task_of
+
+
+def test_a_task_has_one_colour_in_any_company() -> None:
+    for company in (["zoo:parse-0"], ["zoo:sentiment-0", "zoo:parse-2"], ["hub:a/b", "zoo:parse-0", "zoo:seed-0"]):
+        assert colours_of(company)[next(ref for ref in company if "parse" in ref)] == TASK_COLOURS["parse"]
+
+
+def test_models_without_a_task_take_colours_that_no_task_here_has() -> None:
+    colours = colours_of(["zoo:seed-0", *(f"zoo:{task}-0" for task in TASK_COLOURS), "hub:a/b"])
+    assert len(set(colours.values())) == len(colours)
+    assert colours["zoo:seed-0"] == BROWN
+    assert set(colours.values()) <= set(COLOURS)
+
+
+def test_runs_of_a_task_are_told_apart_by_shape() -> None:
+    refs = ["zoo:parse-0", "zoo:parse-1"]
+    assert len(set(colours_of(refs).values())) == 1
+    assert len(set(shapes_of(refs).values())) == 2
+
+
+def test_the_task_is_read_off_models_of_the_box_alone() -> None:
+    assert task_of("zoo:parse-frozen-2") == "parse"
+    assert task_of("hub:parse-0") == ""
+    assert task_of("zoo:seed-0") == ""
+
+
+def test_titles_and_legends_are_vega() -> None:
+    assert json.loads(heading("A", "b").to_json())["subtitle"] == "b"
+    assert "subtitle" not in heading("A").to_dict()
+    assert legend(lines=True).to_dict()["symbolType"] == "stroke"

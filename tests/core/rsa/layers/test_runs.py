@@ -1,0 +1,86 @@
+"""Which models a pattern names, and which are runs of one task."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from core.rsa.layers import runs
+
+BASE = "zoo:seed-0"
+MODELS = [
+    {"ref": "zoo:seed-0"},
+    {"ref": "zoo:seed-1"},
+    {"ref": "zoo:parse-0", "base": BASE},
+    {"ref": "zoo:parse-1", "base": BASE},
+    {"ref": "zoo:parse-2", "base": "zoo:seed-1"},
+    {"ref": "zoo:parse-frozen-2", "base": BASE, "frozen": 2},
+    {"ref": "zoo:parse-frozen-4", "base": BASE, "frozen": 4},
+]
+
+
+@pytest.fixture(autouse=True)
+def _box(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "zoo_models", lambda: MODELS)
+    monkeypatch.setattr("core.models.patterns.zoo_models", lambda: MODELS)
+
+
+def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> None:
+    found = runs.find_compared(BASE, ["zoo:parse-*"])
+    assert found.refs == ("zoo:parse-0", "zoo:parse-1")
+    elsewhere, otherwise = found.notices
+    assert "zoo:parse-2 (zoo:seed-1)" in elsewhere
+    assert "zoo:parse-frozen-2, zoo:parse-frozen-4" in otherwise
+    assert runs.find_compared(BASE, ["zoo:seed-*"]).refs == ("zoo:seed-1",)
+    assert runs.find_compared(BASE, ["zoo:parse-frozen-*"]).refs == ("zoo:parse-frozen-2", "zoo:parse-frozen-4")
+
+
+def test_runs_are_of_one_base_and_trained_alike() -> None:
+    refs = ("zoo:parse-0", "zoo:parse-2", "zoo:parse-1", "zoo:parse-frozen-2", "zoo:parse-frozen-4", "hub:a/b-1")
+    assert runs.runs_of(BASE, refs) == {
+        "zoo:parse-*": ("zoo:parse-0", "zoo:parse-1"),
+        "zoo:parse-2": ("zoo:parse-2",),
+        "zoo:parse-frozen-2": ("zoo:parse-frozen-2",),
+        "zoo:parse-frozen-4": ("zoo:parse-frozen-4",),
+        "hub:a/b-1": ("hub:a/b-1",),
+    }
+
+
+def rows_of_runs(values: list[float], half: float) -> pd.DataFrame:
+    """One layer of several runs whose own bands, over sentences, reach `half` to each side."""
+    value = np.array(values)
+    names = [f"zoo:parse-{number}" for number in range(len(values))]
+    columns = {"model": names, "layer": 3, "similarity": value, "low": value - half, "high": value + half}
+    return pd.DataFrame(columns | dict.fromkeys(("null_low", "null_high", "relative_change", "scaled"), 0.0))
+
+
+def pooled(values: list[float], half: float) -> pd.Series:
+    rows = rows_of_runs(values, half)
+    return runs.pool_rows(rows, {"zoo:parse-*": list(rows["model"])}).iloc[0]
+
+
+def test_where_sentences_say_the_same_the_band_is_students_over_runs() -> None:
+    values = [0.41, 0.48, 0.44, 0.39]
+    row = pooled(values, 0.0)
+    low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+    assert (row["similarity"], row["low"], row["high"]) == pytest.approx((np.mean(values), low, high))
+
+
+def test_where_runs_agree_the_band_is_that_of_their_sentences() -> None:
+    """Runs read the same sentences, so more runs take nothing off what the sentences leave open."""
+    for count in (2, 3, 9):
+        row = pooled([0.5] * count, 0.1)
+        half = 0.1 / stats.norm.ppf(0.975) * stats.t.ppf(0.975, runs.SENTENCE_DEGREES)
+        assert (row["low"], row["high"]) == pytest.approx((0.5 - half, 0.5 + half))
+
+
+def test_the_pooled_band_covers_what_it_says() -> None:
+    """Runs differ by .03, all of them see one error of .02 over sentences: 95 % of bands hold the truth."""
+    rng, held, studies = np.random.default_rng(0), 0, 400
+    for _ in range(studies):
+        values = 0.5 + rng.normal(0, 0.02) + rng.normal(0, 0.03, 3)
+        row = pooled(list(values), 0.02 * stats.norm.ppf(0.975))
+        held += row["low"] <= 0.5 <= row["high"]
+    assert 0.92 < held / studies < 0.99

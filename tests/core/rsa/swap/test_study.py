@@ -1,0 +1,219 @@
+"""Exchanged layers: held against models built by hand, and against what is known of the box's frozen fine-tunes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from core.commands.main import main as command
+from core.errors import ModelError, TaskError
+from core.rsa.swap import pairs as pairing
+from core.rsa.swap import replacement as exchanging
+from core.rsa.swap import tasks as swapping
+from core.rsa.swap.examples import chance, read_examples
+from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
+from core.rsa.swap.pairs import turned
+from core.rsa.swap.scores import exchange_rows
+from core.rsa.swap.study import SwapSpec, figures, frozen_siblings, run_study
+from core.rsa.swap.tasks import swap_layers
+from tests.core.alignment.conftest import WORDS, save_classifier
+from tests.core.tiny_models import plain_tokenizer
+
+LAYERS = 3
+_DRAWN = np.random.default_rng(0)
+LABELLED = tuple(
+    (" ".join(_DRAWN.choice(WORDS, size=int(_DRAWN.integers(2, 9)))), ("bad", "good")[number % 2])
+    for number in range(40)
+)
+CHANGED = 2  # the only layer that the tiny fine-tune trained
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A tiny classifier as base, and another one that differs in everything but layer 3 and the embeddings."""
+    base = save_classifier(tmp_path_factory.mktemp("base"), 0, layers=LAYERS)
+    folder = tmp_path_factory.mktemp("tuned")
+    save_classifier(folder, 0, layers=LAYERS)
+    from transformers import RoFormerForSequenceClassification
+
+    model = RoFormerForSequenceClassification.from_pretrained(folder)
+    drawn = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "layer.0." in name or "layer.1." in name:
+                weight += 0.5 * torch.randn(weight.shape, generator=drawn)
+        inputs = plain_tokenizer(f"path:{folder}")([text for text, _ in LABELLED], return_tensors="pt", padding=True)
+        logits = model.eval()(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits
+        model.classifier.out_proj.bias[1] -= (logits[:, 1] - logits[:, 0]).median()  # it says both labels
+    model.save_pretrained(folder)
+    return base, f"path:{folder}"
+
+
+@pytest.fixture(scope="module")
+def value(pair: tuple[str, str]) -> dict[str, Any]:
+    return dict(swap_layers(*pair, "", "", LABELLED, 2, True, 0))
+
+
+def built_by_hand(pair: tuple[str, str], from_base: Callable[[int], bool]) -> np.ndarray:
+    """Right answers of the fine-tune with the weights of the chosen layers copied from the base's file."""
+    from transformers import RoFormerForSequenceClassification
+
+    base, tuned = (RoFormerForSequenceClassification.from_pretrained(ref.removeprefix("path:")).eval() for ref in pair)
+    weights = tuned.state_dict()
+    for name, weight in base.state_dict().items():
+        layer = int(name.split("layer.")[1].split(".")[0]) + 1 if "encoder.layer." in name else 0
+        if name.startswith("roformer.") and from_base(layer):
+            weights[name] = weight
+    tuned.load_state_dict(weights)
+    inputs = plain_tokenizer(pair[1])([text for text, _ in LABELLED], return_tensors="pt", padding=True)
+    with torch.inference_mode():
+        said = tuned(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits.argmax(-1)
+    return (said.numpy() == [("bad", "good").index(label) for _, label in LABELLED]).astype(int)
+
+
+@pytest.mark.parametrize("layer", range(LAYERS + 1))
+def test_every_exchange_is_the_model_that_copied_weights_give(pair, value, layer: int) -> None:
+    assert (value["below"][layer] == built_by_hand(pair, lambda here: here <= layer)).all()
+    assert (value["above"][layer] == built_by_hand(pair, lambda here: here > layer)).all()
+    assert (value["layer"][layer] == built_by_hand(pair, lambda here: here == layer)).all()
+    assert (value["only"][layer] == built_by_hand(pair, lambda here: here != layer)).all()
+
+
+def test_whole_models_score_what_they_score(pair, value) -> None:
+    own = built_by_hand(pair, lambda here: False)
+    assert (value["own"] == own).all()
+    assert (value["above"][-1] == own).all()
+    assert (value["truncated"][-1] == own).all()
+    assert (value["below"][-1] == built_by_hand(pair, lambda here: True)).all()
+    assert any((value["layer"][layer] != own).any() for layer in (1, 2)), "the exchange does something"
+
+
+def test_self_tests_are_exact_and_unchanged_layers_lose_nothing(value) -> None:
+    assert [value[f"{name}_difference"] for name in ("self", "whole", "frozen")] == [0.0, 0.0, 0.0]
+    assert value["unchanged"].tolist() == [True, False, False, True]
+    assert (value["sizes"] > 0).tolist() == [False, True, True, False]
+    for layer in (0, 3):
+        assert (value["layer"][layer] == value["own"]).all()
+        assert (value["noise/layer"][:, layer] == value["own"]).all()
+
+
+def test_states_that_are_too_large_to_keep_are_run_again(pair, value, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanging, "MOST_KEPT", 0)
+    again = swap_layers(*pair, "", "", LABELLED, 2, True, 0)
+    assert all(np.array_equal(value[name], again[name]) for name in value)
+
+
+def test_an_exchange_that_goes_wrong_is_not_shown(pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = exchanging.built
+
+    def wrong(way: str, layer: int, *given: Any) -> Any:
+        hidden, layers = right(way, layer, *given)
+        return hidden, layers[::-1]
+
+    monkeypatch.setattr(swapping, "built", wrong)
+    with pytest.raises(ModelError, match="should change nothing"):
+        swap_layers(*pair, "", "", LABELLED, 2, False, 0)
+
+
+def test_another_shape_is_refused(pair, tmp_path: Path) -> None:
+    other = save_classifier(tmp_path, 0, layers=2)
+    with pytest.raises(ModelError, match="other shapes"):
+        swap_layers(other, pair[1], "", "", LABELLED, 2, False, 0)
+
+
+@pytest.mark.parametrize("shape", [(6, 9), (9, 6)])
+def test_a_turned_change_keeps_its_singular_values_and_not_its_directions(shape: tuple[int, int]) -> None:
+    change = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    made = turned(change, torch.Generator().manual_seed(1))
+    torch.testing.assert_close(torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5)
+    assert (made - change).norm() > 0.5 * change.norm()
+    words = turned(change, torch.Generator().manual_seed(1), rows=False)
+    torch.testing.assert_close(words.norm(dim=1), change.norm(dim=1))
+
+
+def test_a_wide_change_is_turned_by_permutation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairing, "LARGEST_ROTATION", 4)
+    change = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
+    made = turned(change, torch.Generator().manual_seed(1))
+    torch.testing.assert_close(torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5)
+    assert (made - change).norm() > 0.5 * change.norm()
+
+
+def test_losses_are_paired_and_noise_is_taken_from_the_excess(value) -> None:
+    table = exchange_rows("m", value, 0.5, 200, 0).set_index(["way", "layer"])
+    untouched = table.loc[("layer", 3)]
+    assert [untouched[name] for name in ("loss", "loss_low", "loss_high")] == [0.0, 0.0, 0.0]
+    assert untouched["high"] > untouched["low"], "its score has a band all the same"
+    row = table.loc[("layer", CHANGED)]
+    noise = value["noise/layer"][:, CHANGED].mean()
+    assert row["score"] == pytest.approx(value["layer"][CHANGED].mean())
+    assert row["excess"] == pytest.approx(noise - row["score"])
+    assert ("removed", 0) not in table.index
+
+
+def test_chance_is_the_commonest_answer() -> None:
+    assert chance("sentence", (("a", "x"), ("b", "x"), ("c", "y"))) == ("x", pytest.approx(2 / 3))
+    assert chance("words", ((("a", "b"), ("N", "V")), (("c",), ("N",)))) == ("N", pytest.approx(2 / 3))
+    assert chance("arcs", ((("a", "b", "c"), (2, 3, 0)),)) == ("head at +1", pytest.approx(2 / 3))
+
+
+def test_models_without_a_task_that_can_be_scored_are_refused_in_a_sentence() -> None:
+    found = read_examples(("zoo:nli-0", "zoo:seed-1", "zoo:pos-0"), "", "demo-gold", (), 20)
+    assert "it knows contradiction" in found.refused["zoo:nli-0"]
+    assert "no head that labels" in found.refused["zoo:seed-1"]
+    assert list(found.heads) == ["zoo:pos-0"]
+    assert found.truth == {"words": "the text's own"} or "sentence" in found.truth
+
+
+def test_where_nothing_can_be_scored_the_study_fails_and_says_why(tmp_path: Path) -> None:
+    arguments = ["swap", "--compare", "zoo:seed-1", "zoo:nli-0", "--out", str(tmp_path / "out")]
+    assert command(arguments) != 0
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(TaskError, match=r"(?s)no head that labels.*it knows contradiction"):
+        run_study(SwapSpec(compare=("zoo:seed-1", "zoo:nli-0")))
+
+
+def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:
+    spec = SwapSpec(compare=("zoo:parse-frozen-4",), corpus="demo-gold", sentences=20, noises=2, draws=20)
+    result = run_study(spec)
+    assert not result.failures
+    table = result.table.set_index(["way", "layer"])
+    own = result.tables["own"].iloc[0]
+    assert result.tables["sizes"]["unchanged"].tolist() == [True] * 5 + [False] * 2
+    assert (table.loc["layer"]["loss"].iloc[:5] == 0).all()
+    assert (table.loc["below"]["loss"].iloc[:5] == 0).all()
+    assert table.loc[("layer", 6), "loss"] > 0
+    assert table.loc[("above", 6), "score"] == own["score"] == table.loc[("truncated", 6), "score"]
+    assert own["score"] > 0.6 > 0.45 > table.loc[("below", 6), "score"], "the base under the head is near chance"
+    assert (own["self_difference"], own["whole_difference"], own["frozen_difference"]) == (0, 0, 0)
+    assert own["answers"] == "the text's own"
+    assert "parse-frozen-4 (UAS" in result.headline
+    assert set(figures(result)) == {"swap-one-layer", "swap-up-to-layer"}
+
+
+def test_frozen_siblings_are_of_the_same_base_task_and_dose() -> None:
+    assert frozen_siblings(SwapSpec(), "zoo:parse-0") == {"zoo:parse-frozen-2": 2, "zoo:parse-frozen-4": 4}
+    assert frozen_siblings(SwapSpec(), "zoo:parse-slow") == {}
+    assert frozen_siblings(SwapSpec(base="zoo:seed-1"), "zoo:parse-0") == {}
+
+
+def test_the_band_of_noise_is_students_over_its_draws() -> None:
+    """Every sentence has the same share of right answers: nothing is left open but how noise was drawn."""
+    shares, sentences = np.array([3, 5, 6, 4, 6]), 30
+    same = np.full((2, sentences), 8)
+    made = {way.replace(" ", "/"): same for way in (*BASE_WAYS, *DONOR_WAYS)}
+    noise = np.broadcast_to(shares[:, None, None], (len(shares), 2, sentences))
+    made |= {"own": same[0], "total": np.full(sentences, 10), "noise/layer": noise}
+    rows = exchange_rows("m", made, 0.1, 50, 0)
+    found = rows[rows["way"] == "noise layer"].iloc[0]
+    low, high = stats.t.interval(0.95, len(shares) - 1, shares.mean() / 10, stats.sem(shares / 10))
+    assert (found["score"], found["low"], found["high"]) == pytest.approx((shares.mean() / 10, low, high))
+    assert (found["loss_low"], found["loss_high"]) == pytest.approx((0.8 - high, 0.8 - low))
+    excess = rows[rows["way"] == "layer"].iloc[0]
+    assert (excess["excess_low"], excess["excess_high"]) == pytest.approx((low - 0.8, high - 0.8))

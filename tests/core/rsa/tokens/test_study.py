@@ -1,0 +1,104 @@
+"""The token map: one PCA for all layers and models, against scikit-learn's."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.commands.study import add_arguments, command_line, spec_of
+from core.errors import CorpusError, ShapeError, SpecError
+from core.rsa.layers import charts
+from core.rsa.tokens import study as tokens
+from core.rsa.tokens.study import TokenMapSpec as AnyMapSpec
+from core.rsa.tokens.study import project
+from tests.core.tiny_models import LAYERS, save_tiny
+
+TEXT = "the man opened the door of unbelievable things"
+TokenMapSpec = partial(AnyMapSpec, question="", answer="")  # a passage alone; questions have tests of their own
+
+
+@pytest.fixture(scope="module")
+def refs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    folder = tmp_path_factory.mktemp("tiny")
+    models = save_tiny(folder / "a"), save_tiny(folder / "b", seed=1), save_tiny(folder / "c", hidden_size=16)
+    return tuple(f"path:{model}" for model in models)  # type: ignore[return-value]
+
+
+def test_projection_is_pca_of_centred_and_scaled_layers() -> None:
+    from sklearn.decomposition import PCA
+
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((2, 3, 9, 5)) * np.array([1.0, 10.0, 100.0])[None, :, None, None] + 7.0
+    result = project(vectors)
+    rows = []
+    for model in vectors:
+        for layer in model:
+            points = layer - layer.mean(axis=0)
+            rows.append(points / np.sqrt(np.mean(np.sum(points**2, axis=1))))
+    pca = PCA(2).fit(np.concatenate(rows))
+    expected = pca.transform(np.concatenate(rows)).reshape(2, 3, 9, 2)
+    assert np.allclose(np.abs(result.points), np.abs(expected))
+    assert result.explained == pytest.approx(pca.explained_variance_ratio_)
+
+
+def test_projection_leaves_a_planar_cloud_alone() -> None:
+    flat = np.zeros((1, 1, 6, 4))
+    flat[0, 0, :, :2] = np.random.default_rng(1).standard_normal((6, 2))
+    assert project(flat).explained.sum() == pytest.approx(1.0)
+    still = project(np.ones((1, 2, 4, 3)))
+    assert np.array_equal(still.points, np.zeros((1, 2, 4, 2)))
+    with pytest.raises(ShapeError, match="3 words or more"):
+        project(np.zeros((1, 1, 2, 4)))
+
+
+def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
+    result = tokens.run_study(TokenMapSpec(refs[:2], TEXT, ("Door", "man", "absent")))
+    table = result.table
+    assert list(table.columns) == ["model", "layer", "word", "position", "role", "highlighted", "predicted", "x", "y"]
+    assert len(table) == 2 * (LAYERS + 1) * 8
+    assert set(table[table["highlighted"]]["word"]) == {"door", "man"}
+    assert result.notices == ("Not among the words: absent.",)
+    assert result.headline.startswith("The two axes hold ")
+    assert "closest together at layer" in result.headline
+    assert "closest" not in tokens.run_study(TokenMapSpec(refs[:2], TEXT, ("door",))).headline
+    drawn = charts.figures(result)
+    assert next(iter(drawn)) == f"tokens-layer-{LAYERS}"
+    for chart in (*drawn.values(), charts.token_chart(result, 1, refs[0])):
+        assert "background" not in chart.to_dict()
+    with pytest.raises(SpecError, match=f"layers 0 to {LAYERS}, not 9"):
+        charts.token_chart(result, 9)
+    with pytest.raises(SpecError, match="not in this result"):
+        charts.token_chart(result, 1, "zoo:other")
+
+
+def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:
+    spec = TokenMapSpec(refs[:1], "-x opened the door", ("door",))
+    result = tokens.run_study(spec)
+    words = shlex.split(command_line(result.study, spec))
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, result.study)
+    assert spec_of(result.study, parser.parse_args(words[4:])) == spec
+    assert "highlight door" in result.methods
+
+
+def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="at least 1 for models"):
+        TokenMapSpec((), TEXT)
+    with pytest.raises(SpecError, match="Write a sentence"):
+        TokenMapSpec(refs[:1], "  \n ")
+    with pytest.raises(CorpusError, match="3 to 200 words"):
+        tokens.run_study(TokenMapSpec(refs[:1], "two words"))
+    with pytest.raises(SpecError, match="same layers and d_model"):
+        tokens.run_study(TokenMapSpec((refs[0], refs[2]), TEXT))
+    long = tokens.run_study(TokenMapSpec(refs[:1], "dog " * 100))
+    assert "too long" in long.failures[refs[0]]
+    assert long.headline.startswith("No model could read")
+    assert charts.figures(long) == {}
+    gone = tokens.run_study(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
+    assert "not a folder" in "".join(gone.failures.values())
+    assert len(gone.table) == (LAYERS + 1) * 8

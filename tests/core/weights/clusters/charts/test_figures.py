@@ -1,0 +1,73 @@
+"""Charts: every figure of a result renders to SVG, and what is not there is refused with what is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import SpecError
+from core.results.export import Result, chart_svg
+from core.results.report import report_html
+from core.weights.clusters.charts.distances import distances_chart
+from core.weights.clusters.charts.figures import figures, map_chart, neighbours_chart
+from core.weights.clusters.charts.ranks import MEASURES, depth_chart, families_of, spectrum_chart
+from core.weights.clusters.spec import WeightsSpec
+from core.weights.clusters.study import redraw, run_study
+
+
+@pytest.fixture(scope="module")
+def result(zoo_on_disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
+        patch.setenv("PALIMPSEST_STORE", str(tmp_path_factory.mktemp("store")))
+        return run_study(WeightsSpec(rank=3, permutations=100))
+
+
+def test_every_figure_renders(result: Result) -> None:
+    drawn = figures(result)
+    assert list(drawn)[:3] == ["map", "neighbours", "distances"]
+    assert [name for name in drawn if name.startswith("ranks")] == ["ranks-delta"]
+    assert len(drawn["ranks-delta"].to_dict()["vconcat"][1]["concat"]) == len(families_of(result))
+    for name, chart in drawn.items():
+        assert b"<svg" in chart_svg(chart), name
+    assert b"data:image/svg+xml" in report_html(result, {"map": drawn["map"]})
+
+
+@pytest.mark.parametrize("by", ["label", "task", "data", "base", "cluster"])
+def test_the_map_takes_any_column(result: Result, by: str) -> None:
+    assert b"<svg" in chart_svg(map_chart(result, by=by, chosen="zoo:nli-0"))
+
+
+def test_the_map_takes_other_places(result: Result) -> None:
+    chart = map_chart(redraw(result, "tsne")).to_dict()
+    assert "t-SNE" in str(chart["title"])
+    assert "chosen" in str(chart)
+    assert "PCA" in str(map_chart(result).to_dict()["title"])
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_by_depth(result: Result, measure: str) -> None:
+    assert b"<svg" in chart_svg(depth_chart(result, "query", threshold=0.95, measure=measure))
+
+
+def test_spectra_of_one_model(result: Result) -> None:
+    svg = chart_svg(spectrum_chart(result, "zoo:pos-1", "ff1"))
+    assert b"Gaussian" in svg
+
+
+def test_what_is_not_there_is_refused(result: Result, zoo: Path) -> None:
+    with pytest.raises(SpecError, match="Colour by one of"):
+        map_chart(result, by="colour")
+    with pytest.raises(SpecError, match="it has query, key"):
+        depth_chart(result, "gate")
+    with pytest.raises(SpecError, match="measure must be one of"):
+        depth_chart(result, "query", measure="colour")
+    with pytest.raises(SpecError, match="holds no delta"):
+        spectrum_chart(result, "zoo:nobody", "query")
+    alone = run_study(WeightsSpec(models=("zoo:nli-0",)))
+    with pytest.raises(SpecError, match="labels are needed"):
+        neighbours_chart(alone)
+    with pytest.raises(SpecError, match="two models"):
+        distances_chart(alone)
+    assert "map" in figures(alone)

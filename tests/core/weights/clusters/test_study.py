@@ -1,0 +1,359 @@
+"""The study on a small zoo: what it finds, what it says, what it leaves out, what it keeps."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
+from core.models.weights import sources as opening
+from core.results.columns import meaning
+from core.runs.runner import Outputs, Progress, run, run_stages
+from core.runs.store import Store
+from core.weights.clusters import study
+from core.weights.clusters.spec import WeightsSpec
+from core.weights.clusters.study import plan, prepare, redraw, run_study
+from core.weights.clusters.tasks import kept_rank
+from core.weights.vectors.ranks import RANK_COLUMNS
+from core.weights.vectors.registry import VECTORS
+from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
+
+SPEC = WeightsSpec(rank=3, permutations=200)
+
+
+def measured(spec: WeightsSpec) -> Outputs:
+    """What the study's tasks brought."""
+    return run_stages(prepare(spec), lambda ready: plan(spec, ready))[1]
+
+
+@pytest.fixture(scope="module")
+def result(zoo_on_disk: Path, tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
+        patch.setenv("PALIMPSEST_STORE", str(tmp_path_factory.mktemp("store")))
+        return run_study(replace(SPEC, of="both"))
+
+
+def test_planted_tasks_are_found(result) -> None:
+    assert not result.failures
+    assert list(result.tables["neighbours"].columns) == ["k", "share", "chance", "p_value"]
+    two = result.tables["neighbours"].set_index("k").loc[2]
+    assert two["share"] == pytest.approx(1)
+    assert two["chance"] == pytest.approx(2 / 8)
+    assert two["p_value"] < 0.01
+    assert result.tables["predictions"]["correct"].all()
+    assert result.headline.startswith(
+        "Neighbours share a task: 100 % of each model's 2 nearest do (chance 25 %, p = .005"
+    )
+    assert "right for 9 of 9 models" in result.headline
+
+
+def test_ranks_are_a_notice_where_neighbours_are_the_headline(result) -> None:
+    assert any(notice.startswith("The median delta has rank") for notice in result.notices)
+    assert "median" not in result.headline
+
+
+def test_norms_and_every_other_vector_stand_in_the_headline(result) -> None:
+    two = result.tables["vectors"].query("k == 2").set_index("vector")
+    assert f"Norms alone reach {100 * two.loc['norms', 'share']:.0f} % (p = " in result.headline
+    for vector in ("spectrum", "delta", "factors"):
+        assert f"{vector} {100 * two.loc[vector, 'share']:.0f} %" in result.headline
+    assert f"original (U alone) {100 * two.loc['original', 'share']:.0f} %." in result.headline
+
+
+def test_every_column_is_explained(result) -> None:
+    for name, table in result.tables.items():
+        assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
+
+
+def test_norms_that_name_the_task_are_said_to_be_enough(variants: Path) -> None:
+    """Planted: each task moved to a size of its own, by one rate and as many steps."""
+    result = run_study(SPEC)
+    assert "Norms alone reach 100 % (p = .005): how far each matrix moved, without any direction, is enough" in (
+        result.headline
+    )
+    assert "though all were trained alike (rate 0.001, 100 steps)" in result.headline
+    chosen = run_study(replace(SPEC, vector="norms"))
+    assert "That is how far each matrix moved and no direction" in chosen.headline
+    assert "projectors 100 %" in chosen.headline
+
+
+def test_too_few_models_are_said_to_be_too_few(zoo: Path) -> None:
+    """Two pairs: perfect neighbours have p = 1/3. Nobody may read that as absence."""
+    models = ("zoo:nli-0", "zoo:nli-1", "zoo:pos-0", "zoo:pos-1")
+    result = run_study(replace(SPEC, models=models))
+    assert result.headline.startswith("Too few to tell whether neighbours share a task: 100 % of each model's nearest")
+    assert "with 4 models the smallest p = .33" in result.headline
+    assert "do not share" not in result.headline
+    assert result.tables["vectors"]["smallest_p"].min() == pytest.approx(1 / 3)
+
+
+def test_more_neighbours_or_clusters_than_there_are_are_refused(zoo: Path) -> None:
+    for changes, reason in (
+        ({"neighbours": 50}, "50 neighbours were asked for, but 9 models have a label, so each has 8 others"),
+        ({"neighbours": 9}, "9 neighbours were asked for"),
+        ({"clusters": 10}, "10 clusters were asked for, but there are 9 models"),
+    ):
+        with pytest.raises(SpecError, match=reason):
+            measured(replace(SPEC, **changes))
+    result = run_study(replace(SPEC, neighbours=8, clusters=9))
+    assert "each model's 8 nearest" in result.headline
+
+
+def test_frozen_layers_are_said_and_counted_and_break_nothing(variants: Path) -> None:
+    result = run_study(replace(SPEC, models=("zoo:*-*", "zoo:parse-frozen-2")))
+    assert not result.failures
+    row = result.table.set_index("model").loc["zoo:parse-frozen-2"]
+    assert (row["unchanged"], row["frozen"], row["nearest"][:10]) == (12, 2, "zoo:parse-")
+    assert result.table["unchanged"].sum() == 12
+    still = [notice for notice in result.notices if "bit for bit" in notice]
+    assert still == [
+        "zoo:parse-frozen-2: 12 of 18 matrices (all of layer 1, 2) equal the base's bit for bit. Their rank and norm "
+        "are 0 and they have no directions: projectors and spectra are compared where both models moved."
+    ]
+    ranks = result.tables["ranks"].query("model == 'zoo:parse-frozen-2'")
+    assert (ranks.loc[ranks["layer"] <= 2, "rank"] == 0).all()
+    assert (ranks.loc[ranks["layer"] <= 2, "relative_norm"] == 0).all()
+    assert (ranks.loc[ranks["layer"] == 3, "rank"] > 0).all()
+    for vector in VECTORS:
+        assert np.isfinite(result.arrays[f"distances {vector}"]).all()
+    alone = run_study(replace(SPEC, models=("zoo:parse-frozen-2", "zoo:parse-slow")))
+    assert len(alone.tables["distances"]) == 1
+
+
+def test_another_map_is_a_task_that_is_stored(result, zoo: Path) -> None:
+    seen: list[Progress] = []
+    drawn = redraw(result, "tsne", progress=seen.append)
+    assert drawn.spec["map"] == "tsne"
+    assert not np.allclose(drawn.table[["x", "y"]], result.table[["x", "y"]])
+    assert (seen[-1].total, seen[-1].stored) == (1, 0)
+    assert any("t-SNE" in progress.note for progress in seen)
+    redraw(result, "tsne", progress=seen.append)
+    assert seen[-1].stored == 1
+    assert redraw(result, "pca") is result
+
+
+def test_every_vector_is_reported_side_by_side(result) -> None:
+    vectors = result.tables["vectors"]
+    assert set(vectors["vector"]) == set(VECTORS)
+    assert vectors.groupby("vector")["k"].apply(list).map(lambda ks: ks == list(range(1, 9))).all()
+    assert (vectors["null_low"] <= vectors["chance"] + 1e-9).all()
+    assert set(result.tables["distances"].columns) == {"model", "other", *VECTORS}
+    assert len(result.tables["distances"]) == 9 * 8 / 2
+
+
+def test_ranks_stand_beside_their_null(result) -> None:
+    ranks = result.tables["ranks"]
+    assert list(ranks.columns[:7]) == RANK_COLUMNS
+    planted = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == 0.99)]
+    assert planted["rank"].between(3, 6).all()  # three shared directions and three of the run's own
+    own = ranks[(ranks["of"] == "weights") & (ranks["threshold"] == 0.9)]
+    assert (abs(own["rank"] - own["null_rank"]) <= 2).all()  # the base is Gaussian
+    assert set(own["model"]) == {"zoo:seed-0", *result.table["model"]}
+    assert set(ranks["layer"]) == {1, 2, 3}
+    assert result.tables["trends"].empty  # three layers carry no trend
+
+
+def test_matrices_and_their_singular_values_go_together(result) -> None:
+    matrices, values = result.tables["matrices"], result.arrays["spectra"]
+    assert len(matrices) == len(values) == 9 * 18 + 10 * 18
+    row = matrices.index[(matrices["model"] == "zoo:pos-1") & (matrices["family"] == "ff1")][0]
+    base, tuned = base_tensors(0), tuned_tensors(base_tensors(0), 1, 1)
+    name = "bert.encoder.layer.0.intermediate.dense.weight"
+    expected = np.linalg.svd((tuned[name] - base[name]).astype(float), compute_uv=False)
+    np.testing.assert_allclose(values[row], expected, atol=1e-7)
+    assert matrices["relative_norm"][row] == pytest.approx(
+        np.linalg.norm(expected) / np.linalg.norm(base[name]), rel=1e-5
+    )
+
+
+def test_the_result_says_what_it_was_made_of(result) -> None:
+    assert set(result.provenance["fingerprints"]) == {"zoo:seed-0", *result.table["model"]}
+    assert result.spec["rank"] == 3
+    assert "9 fine-tunes of zoo:seed-0" in result.methods
+    assert "(m - 1) / (n - 1)" in result.methods
+    assert any("another base" in notice for notice in result.notices)
+
+
+def test_a_second_run_computes_nothing_and_a_smaller_rank_needs_no_new_one(zoo: Path) -> None:
+    first = measured(SPEC)
+    again = measured(replace(SPEC, rank=8, vector="norms", threshold=0.95, map="tsne"))
+    assert (first.stored, again.stored) == (0, 9)
+    assert measured(replace(SPEC, rank=9)).stored == 0
+    assert [kept_rank(rank) for rank in (1, 8, 9, 64)] == [8, 8, 16, 64]
+
+
+def test_a_store_gives_the_same_numbers_as_a_computation(zoo: Path) -> None:
+    cold, warm = run_study(SPEC), run_study(SPEC)
+    for vector in VECTORS:
+        np.testing.assert_array_equal(cold.arrays[f"distances {vector}"], warm.arrays[f"distances {vector}"])
+
+
+def test_a_model_that_fails_leaves_the_rest(zoo: Path, tmp_path: Path) -> None:
+    write_model(tmp_path / "other-0", base_tensors(9))
+    write_model(tmp_path / "same-0", base_tensors(0))
+    result = run_study(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/*-0", "zoo:missing-0")))
+    assert len(result.table) == 9
+    assert len(result.failures) == 3
+    reasons = " ".join(result.failures.values())
+    assert "does not look like a fine-tune of zoo:seed-0" in reasons
+    assert "has the same matrices as zoo:seed-0" in reasons
+    assert "no model 'missing-0'" in reasons
+
+
+def test_nothing_at_all_is_an_error_that_says_why(zoo: Path) -> None:
+    with pytest.raises(TaskError, match=r"No model could be compared.*no model 'missing-0'"):
+        run_study(replace(SPEC, models=("zoo:missing-0",)))
+
+
+def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
+    result = run_study(replace(SPEC, models=("zoo:nli-0",)))
+    assert result.tables["neighbours"].empty
+    assert result.tables["distances"].empty
+    assert len(result.tables["ranks"])
+    assert any("No score" in notice for notice in result.notices)
+    assert result.headline.startswith("The median delta has rank")
+
+
+def test_weights_alone_of_one_model(zoo: Path) -> None:
+    result = run_study(replace(SPEC, models=("zoo:nli-0",), of="weights"))
+    assert set(result.tables["matrices"]["of"]) == {"delta", "weights"}
+    assert "median weight matrix" in result.headline
+
+
+def test_a_shared_instance_has_its_limit(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    monkeypatch.setattr(study, "MOST_SHARED", 5)
+    with pytest.raises(SpecError, match="up to 5 fine-tunes at once, not 9"):
+        measured(SPEC)
+
+
+def test_two_models_have_a_distance_and_no_score(zoo: Path) -> None:
+    result = run_study(replace(SPEC, models=("zoo:nli-0", "zoo:pos-0"), map="umap"))
+    assert len(result.tables["distances"]) == 1
+    assert result.tables["vectors"].empty
+
+
+def label_table(rows: list[tuple[str, str]]) -> dict[str, bytes]:
+    lines = [f"{model},{label}" for model, label in rows]
+    return {"upload:mine.csv": "\n".join(["model,kind", *lines]).encode()}
+
+
+def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> None:
+    table = label_table([(f"{task}-{run}", task) for task in ("nli", "pos") for run in range(3)])
+    result = run_study(replace(SPEC, label="table", labels="upload:mine.csv"), table)
+    assert len(result.table) == 9
+    assert len(result.tables["predictions"]) == 6
+    assert any("3 of 9 models have no label" in notice for notice in result.notices)
+
+
+def test_labels_that_nobody_shares_cannot_be_scored(zoo: Path) -> None:
+    table = label_table([(f"{task}-{run}", f"{task} {run}") for task in ("nli", "pos") for run in range(3)])
+    result = run_study(replace(SPEC, labels="upload:mine.csv"), table)
+    assert any("no two models share a label" in notice for notice in result.notices)
+
+
+def test_another_base_takes_part_with_its_own(zoo: Path) -> None:
+    result = run_study(replace(SPEC, own_bases=True, label="base"))
+    assert set(result.table["label"]) == {"zoo:seed-0", "zoo:seed-1"}
+    assert result.table["relative_delta"].max() < 0.2
+    assert "share a base" in result.headline
+
+
+def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: Path) -> None:
+    """Two bases of different widths, each model with its own: their deltas cannot lie in one space."""
+    box = write_zoo(tmp_path / "zoo")
+    narrow = {name: value[:16, :16].copy() for name, value in base_tensors(1).items()}
+    write_model(box / "models" / "seed-1", narrow)
+    write_model(box / "models" / "nli-0-from-seed-1", tuned_tensors(narrow, 0, 9))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_ZOO", str(box))
+        result = run_study(replace(SPEC, own_bases=True))
+    assert len(result.table) == 9
+    assert any("nli-0-from-seed-1 is left out: its matrices" in notice for notice in result.notices)
+
+
+def test_families_can_be_chosen(zoo: Path) -> None:
+    result = run_study(replace(SPEC, families=("query", "key")))
+    assert set(result.tables["ranks"]["family"]) == {"query", "key"}
+
+
+def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> None:
+    rounded = {name: value.astype(np.float16) for name, value in base_tensors(0).items()}
+    write_model(tmp_path / "half-0", rounded)
+    result = run_study(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/half-0")))
+    assert any("rounding of its file" in notice for notice in result.notices)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"vector": "colour"}, "vector takes one of projector"),
+        ({"rank": 0}, "rank takes a whole number from 1 to 64, not 0"),
+        ({"rank": 8.5}, r"rank takes a whole number from 1 to 64, not 8\.5"),
+        ({"rank": True}, "rank takes a whole number"),
+        ({"base": "nonsense"}, "'nonsense' is not a model reference"),
+        ({"base": 3}, "base takes a model, not 3"),
+        ({"threshold": 1.0}, r"threshold takes a number from 0\.5 to 0\.9999, not 1\.0"),
+        ({"threshold": float("nan")}, "threshold takes a number"),
+        ({"label": "colour"}, "label takes one of task, data, base, table"),
+        ({"label": "table"}, "need a table"),
+        ({"method": "colour"}, "method takes one of agglomerative, hdbscan"),
+        ({"map": "colour"}, "map takes one of pca, tsne, umap"),
+        ({"of": "colour"}, "of takes one of delta, weights, both"),
+        ({"permutations": 3}, "permutations takes a whole number from 100"),
+        ({"own_bases": "yes"}, "own_bases takes true or false"),
+        ({"models": ()}, "Choose at least 1 for fine-tunes"),
+        ({"models": ("hub:someone/*",)}, "names none of the public models"),
+        ({"tree": 3}, "fine-tunes of a hub model, and zoo:seed-0 is none"),
+    ],
+)
+def test_a_spec_that_makes_no_sense_is_refused(changes: dict, reason: str) -> None:
+    with pytest.raises(PalimpsestError, match=reason):
+        WeightsSpec(**changes)
+
+
+@pytest.mark.parametrize(
+    ("ref", "column", "reason"),
+    [
+        ("upload:gone.csv", "", r"gone\.csv is no longer there"),
+        ("/nowhere/labels.csv", "", "cannot be read"),
+        ("upload:mine.csv", "colour", "no column 'colour'; it has kind"),
+    ],
+)
+def test_a_label_table_that_cannot_be_used_stops_the_study(zoo: Path, ref: str, column: str, reason: str) -> None:
+    with pytest.raises(SpecError, match=reason):
+        run_study(replace(SPEC, labels=ref, column=column), label_table([("nli-0", "a")]))
+
+
+def test_a_shared_instance_reads_no_file_of_its_own(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_MODE", "shared")
+    with pytest.raises(SpecError, match="shared instance"):
+        run_study(replace(SPEC, labels="/etc/passwd"))
+
+
+def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first stage hashes folders and asks the hub: a cancelled study stops between two models."""
+    cancel, asked = threading.Event(), []
+
+    def identify(ref: str) -> str:
+        asked.append(ref)
+        cancel.set()
+        return "a content"
+
+    monkeypatch.setattr(opening, "identify", identify)
+    with pytest.raises(CancelledError):
+        run_study(SPEC, cancel=cancel)
+    assert len(asked) == 1
+
+
+def test_one_store_takes_everything(zoo: Path, tmp_path: Path) -> None:
+    mine = Store(tmp_path / "mine")
+    run_study(replace(SPEC, map="tsne"), store=mine)
+    again = run_stages(prepare(SPEC), lambda ready: plan(SPEC, ready))[1]
+    assert again.stored == 0
+    assert run(plan(SPEC, run(prepare(SPEC))), store=mine).stored == 9

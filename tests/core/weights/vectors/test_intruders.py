@@ -1,0 +1,179 @@
+"""Intruder dimensions: planted ones are all found, Gaussian changes make none, and the slow way agrees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import ShapeError
+from core.results.columns import meaning
+from core.runs.runner import run_stages
+from core.weights.intruders.study import IntruderSpec, collect, figures, plan, prepare, run_study
+from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
+from tests.core.small_zoo import base_tensors, write_model
+
+SHAPES = ((48, 48), (40, 120), (120, 40))
+DRAWS = 120
+
+
+def base_matrix(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Singular values that fall as those of trained matrices do."""
+    left = np.linalg.qr(rng.normal(size=(shape[0], min(shape))))[0]
+    right = np.linalg.qr(rng.normal(size=(shape[1], min(shape))))[0]
+    return left * np.geomspace(10, 0.1, min(shape)) @ right.T
+
+
+def spread(size: int, rng: np.random.Generator) -> np.ndarray:
+    """A direction that no coordinate has much of."""
+    return rng.choice([-1.0, 1.0], size) / np.sqrt(size)
+
+
+def planted(base: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """A change of rank `count`: as many directions, each a mixture of all of the base's, that come first."""
+    left, _, right = np.linalg.svd(base, full_matrices=True)
+    ours = np.linalg.qr(np.stack([left @ spread(len(left), rng) for _ in range(count)], 1))[0]
+    theirs = np.linalg.qr(np.stack([right.T @ spread(len(right), rng) for _ in range(count)], 1))[0]
+    return ours * np.linspace(40, 30, count) @ theirs.T
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [1, 3])
+def test_planted_intruders_are_all_found(shape: tuple[int, int], count: int) -> None:
+    rng = np.random.default_rng(count)
+    base = base_matrix(shape, rng)
+    found = compare_directions(base, planted(base, count, rng), 6, DRAWS, rng)
+    assert (found.cosines[:count] < 0.5).all()
+
+
+def test_planted_intruders_are_more_than_noise_where_noise_of_that_size_leaves_the_base_alone() -> None:
+    rng = np.random.default_rng(7)
+    base = base_matrix((96, 96), rng)
+    delta = 0.5 * planted(base, 2, rng)
+    found = compare_directions(base, delta, 5, DRAWS, rng)
+    p_values = direction_p_values(found.cosines, found.null)
+    flagged = (found.cosines < 0.5) & (p_values < 0.01)
+    assert flagged.sum() == 2
+    assert count_p_value(2, (found.null < 0.5).sum(1)) < 0.01
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", [0.02, 0.3])
+def test_gaussian_changes_hold_none(shape: tuple[int, int], size: float) -> None:
+    """The change is itself Gaussian: in none of eight matrices does the test find more than that."""
+    for seed in range(8):
+        rng = np.random.default_rng([seed, *shape])
+        base = base_matrix(shape, rng)
+        delta = rng.normal(size=shape)
+        delta *= size * np.linalg.norm(base) / np.linalg.norm(delta)
+        found = compare_directions(base, delta, 6, DRAWS, rng)
+        assert count_p_value(int((found.cosines < 0.5).sum()), (found.null < 0.5).sum(1)) >= 0.01
+        assert not ((found.cosines < 0.5) & (direction_p_values(found.cosines, found.null) < 0.01)).any()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_cosines_and_null_equal_the_slow_way(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(3)
+    base, delta = base_matrix(shape, rng), rng.normal(size=shape)
+    found = compare_directions(base, delta, 5, 400, np.random.default_rng(0))
+    ours = np.linalg.svd(base, full_matrices=False)[0]
+    theirs, values, _ = np.linalg.svd(base + delta)
+    slow = [max(abs(float(ours[:, i] @ theirs[:, j])) for i in range(min(shape))) for j in range(5)]
+    np.testing.assert_allclose(found.cosines, slow, atol=1e-9)
+    np.testing.assert_allclose(found.values, values[:5], rtol=1e-9)
+    drawn = []
+    for _ in range(400):
+        noise = rng.normal(size=shape) * np.linalg.norm(delta) / np.sqrt(delta.size)
+        drawn.append(np.abs(ours.T @ np.linalg.svd(base + noise)[0][:, :5]).max(0))
+    error = np.sqrt(np.var(drawn, axis=0) / 400 * 2)
+    assert (np.abs(np.mean(drawn, 0) - found.null.mean(0)) < 4 * error + 1e-3).all()
+
+
+def test_wide_matrices_take_another_road_to_the_same_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    base, delta = base_matrix((40, 60), rng), rng.normal(size=(40, 60))
+    usual = compare_directions(base, delta, 5, 3, np.random.default_rng(0))
+    monkeypatch.setattr("core.weights.vectors.intruders.SMALL", 8)
+    other = compare_directions(base, delta, 5, 3, np.random.default_rng(0))
+    np.testing.assert_allclose(other.cosines, usual.cosines, atol=1e-9)
+    np.testing.assert_allclose(other.null, usual.null, atol=1e-9)
+
+
+def test_a_change_of_nothing_leaves_every_direction_as_it_was() -> None:
+    base = base_matrix((20, 30), np.random.default_rng(0))
+    found = compare_directions(base, np.zeros((20, 30)), 5, 2, np.random.default_rng(0))
+    np.testing.assert_allclose(found.cosines, 1, atol=1e-9)
+    np.testing.assert_allclose(found.null, 1, atol=1e-9)
+    with pytest.raises(ShapeError):
+        compare_directions(base, base.T, 5, 2, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """A base, a fine-tune with a planted intruder in one matrix, and one whose changes are Gaussian."""
+    where, rng = tmp_path_factory.mktemp("intruders"), np.random.default_rng(0)
+    base = base_tensors()
+    for name, value in base.items():
+        if "encoder" in name:
+            base[name] = base_matrix(value.shape, rng).astype(np.float32)
+    place = "bert.encoder.layer.1.intermediate.dense.weight"
+    tuned = base | {place: (base[place] + 0.4 * planted(base[place].astype(float), 1, rng)).astype(np.float32)}
+    noisy = {
+        name: (value + 0.02 * rng.normal(size=value.shape)).astype(np.float32) if "encoder" in name else value
+        for name, value in base.items()
+    }
+    names = (("base", base), ("planted-0", tuned), ("noise-0", noisy))
+    return tuple(f"path:{write_model(where / name, tensors)}" for name, tensors in names)  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def spec(folders: tuple[str, str, str]) -> IntruderSpec:
+    return IntruderSpec(base=folders[0], models=folders[1:], leading=4, draws=DRAWS)
+
+
+def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> None:
+    result = run_study(spec)
+    assert not result.failures
+    rows = result.tables["intruders"].query("intruders > 0 and p_value < .01")
+    assert rows[["model", "family", "layer", "intruders"]].to_numpy().tolist() == [[spec.models[0], "ff1", 2, 1]]
+    total = result.table.query("family == 'all'").set_index("model")
+    assert total.loc[spec.models[0], "p_value"] < 0.01 <= total.loc[spec.models[1], "p_value"]
+    assert result.headline.startswith(
+        "Directions that the base does not have are more than noise makes in planted-0 (1 of 4"
+    )
+    assert ". Intruders: planted-0 1 of 4" in result.headline
+    for name, table in result.tables.items():
+        assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
+    assert "Ff1" in str(figures(result)["intruders"].to_dict())
+
+
+def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
+    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready))
+    other = replace(spec, threshold=0.99)
+    assert [task.key for task in plan(other, ready)] == [task.key for task in plan(spec, ready)]
+    more = collect(other, ready, outputs).table["intruders"].sum()
+    assert more > collect(spec, ready, outputs).table["intruders"].sum()
+
+
+def test_noise_alone_is_called_noise(spec: IntruderSpec, tmp_path: Path) -> None:
+    result = run_study(replace(spec, models=spec.models[1:]))
+    assert result.headline.startswith("No more new directions than noise of the same size would make")
+
+
+def test_p_values_of_a_matrix_hold_for_all_its_directions_together() -> None:
+    """Of matrices whose change is one of the null's own, 5 % have any direction at p <= .05, not 5 % for each."""
+    rng, matrices = np.random.default_rng(0), 600
+    usual = np.array([0.9, 0.8, 0.7, 0.8, 0.7, 0.6])  # directions differ in how far they usually resemble the base's
+    drawn = usual - 0.3 * rng.random((matrices, DRAWS + 1, len(usual)))
+    hits = sum((direction_p_values(one[0], one[1:]) <= 0.05).any() for one in drawn)
+    assert hits / matrices < 0.05 + 3 * np.sqrt(0.05 * 0.95 / matrices)
+    every = 0.9 - 0.3 * rng.random((matrices, DRAWS + 1, 6))  # the same for all: the bound is reached
+    hits = sum((direction_p_values(one[0], one[1:]) <= 0.05).any() for one in every)
+    assert abs(hits / matrices - 0.05) < 3 * np.sqrt(0.05 * 0.95 / matrices)
+
+
+def test_a_p_value_counts_the_draws_whose_lowest_cosine_is_as_low() -> None:
+    null = np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.7]])
+    assert direction_p_values(np.array([0.45, 0.55]), null).tolist() == [2 / 4, 3 / 4]

@@ -1,0 +1,71 @@
+"""The hub's fine-tunes of a chosen base become choices in every model control, or it is said why there are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.errors import ModelError
+from core.models.hub.listing import Listed
+from tests.ui.study.test_forms import small_box
+
+__all__ = ["small_box"]
+pytestmark = pytest.mark.usefixtures("small_box")
+
+
+def page() -> None:
+    from core.rsa.layers.spec import RsaSpec
+    from ui.study.forms import Form
+    from ui.study.models import fine_tune_finder
+
+    form = Form("rsa", RsaSpec)
+    with form.body():
+        form.control("base")
+        form.control("compare")
+        form.button()
+        fine_tune_finder(form.address.key("base"))
+
+
+def ask_the_hub(base: str) -> AppTest:
+    app = AppTest.from_function(page, default_timeout=30)
+    app.query_params.update({"base": base})
+    app.run()
+    next(button for button in app.button if button.label == "Ask the hub").click()
+    return app.run()
+
+
+def test_fine_tunes_of_a_hub_model_become_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = {"downloads": 5, "parameters": 110_000_000, "bytes": 1, "licence": ""}
+    listed = [
+        Listed("hub:a/tuned", ("glue/mnli",), gated=False, **about),
+        Listed("hub:a/gated", ("squad",), gated=True, **about),
+    ]
+    known = {"roberta-base": listed}
+    monkeypatch.setattr("core.models.hub.listing.list_fine_tunes", lambda base, most, say: known.get(base, []))
+    app = ask_the_hub("hub:roberta-base")
+    assert "hub:a/tuned" in app.multiselect(key="rsa/compare").options
+    assert "hub:a/gated" not in app.multiselect(key="rsa/compare").options
+    assert app.dataframe[0].value["data set"].tolist() == ["mnli"]
+
+
+@pytest.mark.parametrize(
+    ("base", "said"), [("zoo:seed-0", "Only hub models"), ("hub:t5-base", "No card"), ("hub:gpt2-medium", "offline")]
+)
+def test_no_fine_tunes_is_said(base: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def list_fine_tunes(name: str, most: int, say: object) -> list[Listed]:
+        if name == "gpt2-medium":
+            raise ModelError("The hub is offline.")
+        return []
+
+    monkeypatch.setattr("core.models.hub.listing.list_fine_tunes", list_fine_tunes)
+    app = ask_the_hub(base)
+    assert not app.exception
+    assert said in app.info[0].value
+
+
+def test_a_box_that_cannot_be_read_is_no_crash(small_box: Path) -> None:
+    (small_box / "manifest.json").write_text('{"models": []}')
+    app = AppTest.from_function(page, default_timeout=30).run()
+    assert not app.exception

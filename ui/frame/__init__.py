@@ -1,0 +1,1 @@
+"""What stands round every page: shell, presentation, errors, the server's log."""

@@ -1,0 +1,114 @@
+"""Presentation mode, `?present=1`: the figure and its sentence, for the last row of a lecture hall.
+
+No sidebar, form, table or download; a headline of 28 pixels, charts with letters of 18. The arrow keys change view
+(left, right) and layer (down, up), Escape leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from core.results.drawing.context import Hand
+from ui.frame.links import Address
+
+PRESENT = "present"
+LETTERS, USUAL = 18.0, 12.0  # pixels of a chart's letters, here and on a page
+HALL = Hand(letter=LETTERS)
+GROWING = ("labelLimit", "titleLimit", "strokeWidth", "size")
+HIDDEN = (
+    *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
+    *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover", "stButtonGroup", "stTooltipIcon"),
+)
+VIEWS_ROW, KEYS_ROW = "views", "hall-keys"  # keys of the row of views and of the arrow keys' buttons
+_STYLE = (
+    "<style>"
+    + ", ".join([*(f'[data-testid="{name}"]' for name in HIDDEN), f".st-key-{VIEWS_ROW}"])
+    + " { display: none !important; }"
+    + "[data-testid='stMain'] h1 { font-size: 20px !important; }"
+    + "[data-testid='stMain'] .headline { font-size: 28px !important; line-height: 1.3; }"
+    + "[data-testid='stMain'] [data-testid='stMarkdownContainer'] :is(p, span) "
+    + f"{{ font-size: {LETTERS:.0f}px !important; }}"
+    + "[data-testid='stMainBlockContainer'] { padding-top: 1rem; }"
+    + f"[data-testid='stMain'] .st-key-{KEYS_ROW} [data-testid='stMarkdownContainer'] p "
+    + "{ font-size: 14px !important; }"
+    + f".st-key-{KEYS_ROW} {{ position: fixed; top: .75rem; right: 1rem; "
+    + "width: auto !important; z-index: 10; }"
+    + f"@media (max-width: 640px) {{ .st-key-{KEYS_ROW} {{ position: static; }} }}"
+    + "</style>"
+)
+
+
+def presenting() -> bool:
+    """Whether this page is being presented."""
+    return st.query_params.get(PRESENT, "") in ("1", "true")
+
+
+def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A chart's specification with letters and marks for a hall. Data are left as they are."""
+
+    def grown(name: str, value: Any) -> Any:
+        if name in ("data", "datasets", "params"):
+            return value
+        if isinstance(value, Mapping):
+            return {inner: grown(inner, part) for inner, part in value.items()}
+        if isinstance(value, list):
+            return [grown("", part) for part in value]
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return value
+        if "ontSize" in name:  # what the hall's own hand drew is large already
+            return max(value, min(value * LETTERS / USUAL, LETTERS))
+        return value * LETTERS / USUAL if name in GROWING else value
+
+    large = {name: grown(name, value) for name, value in spec.items()}
+    config = large.get("config", {})
+    every = {"labelOverlap": False, **config.get("axisYDiscrete", {})}  # no name of a row is left out
+    return {**large, "config": {**config, "axisYDiscrete": every}}
+
+
+def clear_stage() -> None:
+    """Take away what a hall need not see; nothing outside presentation mode."""
+    if presenting():
+        st.html(_STYLE)
+
+
+def show_keys(address: Address, *, leave_only: bool = False) -> None:
+    """What the arrow keys do, as buttons: the keys press them. Nothing outside presentation mode.
+
+    Args:
+        address: The page's.
+        leave_only: The arrow keys belong to something else, such as a lesson's guess.
+    """
+    if not presenting():
+        return
+    with st.container(horizontal=True, key=KEYS_ROW):
+        for name, less, more in (("view", "Left", "Right"), ("layer", "Down", "Up")):
+            if name in address.options and not leave_only:
+                for key, by in ((less, -1), (more, 1)):
+                    st.button(
+                        name.capitalize(),
+                        key=address.key(f"{name} {key}"),
+                        type="tertiary",
+                        shortcut=key,
+                        on_click=_step,
+                        args=(address, name, by),
+                    )
+        st.button(
+            "Leave", key=address.key("leave"), type="tertiary", shortcut="Escape", on_click=_leave, args=(address,)
+        )
+
+
+def _step(address: Address, name: str, by: int) -> None:
+    """The option's next or previous value; views go round, layers end at their ends."""
+    option, key = address.options[name], address.key(name)
+    known = list(option.known)
+    if known:
+        st.session_state[key] = known[(known.index(st.session_state[key]) + by) % len(known)]
+    else:
+        st.session_state[key] = int(min(max(st.session_state[key] + by, option.low), option.high))
+
+
+def _leave(address: Address) -> None:
+    st.session_state[address.key(PRESENT)] = False

@@ -1,0 +1,132 @@
+"""In the sidebar: a button that copies the link of what is shown, and the studies that were shown last, as links.
+
+Links name parameters and never hold a file that somebody brought. On a shared instance a session sees its own studies;
+on somebody's own computer it also sees those of the tabs before it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import streamlit as st
+
+from core.limits import current_limits
+from core.options import Spec, options_of
+from ui.frame.text import plain
+
+KEPT = 6
+PLACE, OWN, HERE = "recent_place", "recent_studies", "page_at_hand"
+LONGEST = 200  # characters of a study's words; the list cuts what it has no room for, its help does not
+SHOWN = (  # of an address: how a study is looked at
+    *("view", "layer", "lesson", "present", "metric", "selectivity", "source", "sentence", "tree_of"),
+    *("pair", "map", "colour"),
+)
+COPY = """
+export default function({ parentElement }) {
+    const button = parentElement.querySelector("button");
+    const words = parentElement.querySelector("span");
+    button.onclick = async () => {
+        const link = window.location.href;
+        try {
+            await navigator.clipboard.writeText(link);
+        } catch {  // a browser gives its clipboard to localhost and https alone
+            const field = document.createElement("textarea");
+            field.value = link;
+            document.body.appendChild(field);
+            field.select();
+            document.execCommand("copy");
+            field.remove();
+        }
+        words.textContent = "Link copied";
+        setTimeout(() => { words.textContent = "Copy link"; }, 2000);
+    };
+}
+"""
+BUTTON = '<button type="button" aria-live="polite"><span>Copy link</span></button>'
+STYLE = """
+button { font: inherit; font-size: .875rem; color: var(--st-text-color); background: transparent; cursor: pointer;
+    border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius); padding: .25rem .75rem; }
+button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
+"""
+Given = tuple[tuple[str, tuple[str, ...]], ...]
+Link = tuple[str, str, Given]  # page, what sets the study apart, the address's parameters
+
+
+@st.cache_resource(show_spinner=False)
+def shown_here() -> OrderedDict[Link, None]:
+    """The studies that this process showed last, the latest at the end."""
+    return OrderedDict()
+
+
+def show_links(page: str) -> None:
+    """The button and the list.
+
+    Args:
+        page: The file of the page that is about to be drawn, such as "pages/rsa.py".
+    """
+    st.session_state[HERE] = page
+    copy_link = st.components.v2.component("palimpsest_copy_link", html=BUTTON, css=STYLE, js=COPY)
+    with st.sidebar:
+        copy_link(key="copy_link")
+        st.session_state[PLACE] = st.container(key="recent").empty()
+    _draw()
+
+
+def note_study(spec: Any) -> None:
+    """Remember a study whose result is on the page, with the page's address as it stands."""
+    page = st.session_state.get(HERE, "")
+    if not isinstance(spec, Spec) or not page:
+        return
+    given = tuple((name, tuple(st.query_params.get_all(name))) for name in st.query_params)
+    link: Link = (page, words_of(type(spec), given), given)
+    own: OrderedDict[Link, None] = st.session_state.setdefault(OWN, OrderedDict())
+    for kept in (own, shown_here()):
+        for other in [other for other in list(kept) if other[:2] == link[:2]]:
+            kept.pop(other, None)  # the same study in another view: the latest stays
+        kept[link] = None
+        while len(kept) > KEPT:
+            kept.popitem(last=False)
+    _draw()
+
+
+def words_of(spec: type[Spec], given: Given) -> str:
+    """What sets a study apart, in a few words: what its address says of it; "" for one as its page opens.
+
+    Args:
+        spec: The study's, whose options have a label.
+        given: The address's parameters.
+    """
+    labels = {option.name: option.label for option in options_of(spec)}
+    parts = [
+        f"{labels.get(name, name.replace('_', ' '))}: {', '.join(value.removeprefix('zoo:') for value in values)}"
+        for name, values in given
+        if name not in SHOWN
+    ]
+    text = "; ".join(parts)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _draw() -> None:
+    kept = st.session_state.get(OWN, {}) if current_limits().shared else shown_here()
+    place = st.session_state.get(PLACE)
+    if not kept or place is None:
+        return
+    from ui.frame.shell import PAGES
+
+    titles = {entry.path: entry for entry in PAGES}
+    with place.container(gap="xxsmall"):
+        st.caption("Recent studies")
+        for page, words, given in reversed(list(kept)):
+            if page not in titles:
+                continue
+            view = " ".join(dict(given).get("view", ()))
+            line = ", ".join(filter(None, (titles[page].title, view[:LONGEST], words))).replace("`", "'")  # one line
+            st.page_link(
+                page,
+                label=plain(line),
+                icon=titles[page].icon,
+                help=plain(line),
+                query_params={name: list(values) for name, values in given},
+            )

@@ -1,0 +1,181 @@
+"""The frame round every page: the list of pages, the logo, and the few facts in the sidebar."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from core.limits import current_limits
+from core.runs.process.cores import available_cores
+from ui.study.figures import page_theme
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+IMAGES = Path(__file__).parents[1] / "images"
+STYLE = Path(__file__).parent / "page.css"
+HOVER = Path(__file__).parent / "hover.js"
+PROSE = 720  # pixels: lines of some ninety letters
+ROUTED = "routed"
+WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow enough to read
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    """A page: its file, its name in the navigation, a Material icon, and the question that it answers."""
+
+    path: str
+    title: str
+    icon: str
+    question: str = ""
+
+
+# Registering a page is one line here.
+PAGES = (
+    PageEntry("pages/home.py", "Home", ":material/home:"),
+    PageEntry("pages/rsa.py", "RSA", ":material/stacked_line_chart:", "Which layers does fine-tuning change?"),
+    PageEntry("pages/probe_trees.py", "Probe trees", ":material/account_tree:", "Is syntax still in there?"),
+    PageEntry("pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:", "What was it tuned on?"),
+    PageEntry("pages/seed_alignment.py", "Seed alignment", ":material/join:", "Do two seeds learn the same space?"),
+    PageEntry("pages/teaching.py", "Teaching", ":material/school:"),
+)
+
+
+def navigation() -> Page:
+    """The page asked for, among those registered.
+
+    The tab's icon is set first: streamlit would otherwise fetch a page's Material icon from another server for it.
+    """
+    st.session_state[ROUTED] = True
+    st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
+    pages = [st.Page(entry.path, title=entry.title, icon=entry.icon) for entry in PAGES]
+    return st.navigation(pages + [_with_hyphens(entry) for entry in PAGES if "_" in entry.path])
+
+
+def entry_of(page: Page) -> str:
+    """The file of a page that `navigation` returned; "" for one that only leads to another."""
+    return next((entry.path for entry in PAGES if entry.title == page.title and page.visibility != "hidden"), "")
+
+
+def _with_hyphens(entry: PageEntry) -> Page:
+    """The page's other address, `/probe-trees` for `/probe_trees`: it leads to the page with what its link says."""
+
+    def lead() -> None:
+        st.switch_page(entry.path, query_params={name: st.query_params.get_all(name) for name in st.query_params})
+
+    url_path = Path(entry.path).stem.replace("_", "-")
+    return st.Page(lead, title=entry.title, url_path=url_path, visibility="hidden")
+
+
+def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
+    """A page's first line: its title, what it shows behind a question mark, and room for a few words at the right.
+
+    Args:
+        title: One line.
+        lead: What the page shows, in a sentence or two.
+        brief: Whether the lead stands behind the question mark; else below the title.
+
+    Returns:
+        The room at the right.
+
+    A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its first link
+    without the frame; calling st.navigation ends that, and the second run goes through app.py.
+    """
+    if not st.session_state.pop(ROUTED, False):  # set anew by app.py in every run
+        # Without an icon of its own the browser would fetch the page's Material icon from a foreign server.
+        st.set_page_config(page_icon=str(IMAGES / "mark-light.svg"))
+        navigation()
+        st.rerun()
+    st.html(_style(page_theme()))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.title(title, anchor=False, help=lead if brief else None, width="content")
+        aside = st.container(width="content")
+    if not brief:
+        with st.container(width=PROSE):
+            st.markdown(lead)
+    return aside
+
+
+@st.cache_data(show_spinner=False)
+def _style(theme: str) -> str:
+    """The pages' own rules, with the theme's background for what lies above the page and its colour of links."""
+    background, link = (st.get_option(f"theme.{theme}.{name}") for name in ("secondaryBackgroundColor", "linkColor"))
+    own = f":root {{ --term-background: {background}; --link: {link}; }}"
+    return f"<style>{own}\n{STYLE.read_text(encoding='utf8')}</style>"
+
+
+def show_logo() -> None:
+    """The wordmark in the sidebar, the leaf alone where there is little room, in ink or in vellum."""
+    theme = page_theme()
+    st.logo(IMAGES / f"wordmark-{theme}.svg", icon_image=IMAGES / f"mark-{theme}.svg", size="large")
+
+
+def show_sidebar() -> None:
+    """Where the numbers are computed, where they are kept, and who else is here; and what charts do under a pointer."""
+    from core.runs.store import default_store
+
+    info = default_store().info()
+    with st.sidebar:
+        st.html(_hover(), unsafe_allow_javascript=True)
+    with st.sidebar, st.container(key="facts", gap="xxsmall"):
+        st.caption(f":material/memory: {device_name()}")
+        st.caption(f":material/database: Store: {in_bytes(info.bytes)}, {info.entries:,} entries", help=_store_help())
+        if current_limits().shared:
+            st.caption(":material/group: Shared mode", help=_shared_help())
+        else:
+            st.caption(":material/laptop_mac: Local mode", help="Models from a folder and long texts are allowed.")
+
+
+@st.cache_data(show_spinner=False)
+def _hover() -> str:
+    """The script that lets what is pointed at stand out; installed once a tab."""
+    return f"<script>{HOVER.read_text(encoding='utf8')}</script>"
+
+
+@st.cache_resource(show_spinner=False)
+def device_name() -> str:
+    """The device that runs the models, in words."""
+    device = "cpu"
+    if "torch" in sys.modules or _may_have_gpu():
+        from core.models import choose_device
+
+        device = choose_device()
+    cores = available_cores()
+    if device != "cpu":
+        return {"cuda": "Graphics card (CUDA)", "mps": "Apple GPU (MPS)"}.get(device, device)
+    return f"CPU, {cores} core{'s' if cores > 1 else ''}"
+
+
+def _may_have_gpu() -> bool:
+    """Whether it is worth importing torch to ask: two seconds that a first page should not wait for."""
+    return platform.system() != "Linux" or any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg"))
+
+
+def in_bytes(count: int) -> str:
+    """A size for people: 0 B, 812 kB, 34 MB, 1.2 GB."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}" if count < 10 * size and unit == "GB" else f"{count / size:.0f} {unit}"
+    return f"{count} B"
+
+
+def _store_help() -> str:
+    if current_limits().shared:
+        return "What was computed once is read from here by everybody."
+    from core.runs.store import default_store
+
+    return f"What was computed once is read from here: {default_store().info().folder}"
+
+
+def _shared_help() -> str:
+    limits = current_limits()
+    return (
+        f"Studies wait in one queue and share results. Models up to {limits.max_parameters / 1e6:.0f} million "
+        f"parameters, {limits.max_sentences:,} sentences, uploads up to {in_bytes(limits.max_upload_bytes)}."
+    )

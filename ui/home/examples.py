@@ -1,0 +1,151 @@
+"""The cards of the home page: an example each, its small figure and its finding, from what came with the box.
+
+Nothing is computed for them and nothing heavy imported: what they show was read from the answers when these were made.
+A card whose finding is not there is a link all the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.commands.answers import read_cards
+from core.commands.examples import EXAMPLES, Example
+from core.results.drawing.style import GREY
+from core.results.numbers import label_expr
+from ui.frame import shell
+from ui.frame.shared import made_once
+from ui.frame.text import plain
+from ui.study.figures import draw_spec, page_theme, paired_colours, themed
+
+ACROSS = 4
+HEIGHT = 110  # pixels of a small figure
+STEPS = 12  # straight pieces of an arc
+LEGEND = {
+    **{"orient": "bottom", "title": None, "columns": 1, "offset": 0, "rowPadding": 0},
+    **{"symbolType": "stroke", "symbolSize": 120, "symbolStrokeWidth": 2, "labelFontSize": 11, "labelLimit": 180},
+}
+NAMES = {"labelLimit": 110, "labelFontSize": 10, "labelOverlap": False, "domain": False, "ticks": False}
+
+
+def show_examples() -> None:
+    """All of them, four beside each other on a wide screen."""
+    cards = read_cards()
+    icons = {entry.path: entry.icon for entry in shell.PAGES}
+    for start in range(0, len(EXAMPLES), ACROSS):
+        places = st.columns(ACROSS, gap="small")
+        for place, example in zip(places, EXAMPLES[start : start + ACROSS], strict=False):
+            with place.container(border=True, height="stretch", gap="small"):
+                st.page_link(
+                    example.page,
+                    label=f"**{plain(example.title)}**",
+                    icon=icons[example.page],
+                    icon_position="right",
+                    query_params=example.query(),
+                    width="stretch",
+                )
+                if example.name in cards:
+                    _show_finding(example, cards[example.name])
+
+
+def _show_finding(example: Example, card: Mapping[str, Any]) -> None:
+    theme = page_theme()
+
+    def drawn() -> dict[str, Any]:
+        return themed(small_figure(card), theme, paired_colours() if theme == "dark" else {})
+
+    spec = made_once().get(example, ("card", card["sentence"], theme), drawn)
+    st.caption(plain(str(card["axis"])[:1].upper() + str(card["axis"])[1:]))
+    draw_spec(spec, key=f"card_{example.name}", alt_text=f"{card['axis']}. {card['sentence']}")
+    st.markdown(f":small[{plain(str(card['sentence']))}]")
+
+
+def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
+    """A finding as a Vega-Lite specification.
+
+    Args:
+        card: As `core.commands.examples.Finding.plain` gives it.
+    """
+    series: Sequence[Mapping[str, Any]] = card["series"]
+    kinds = {"lines": _lines, "bars": _bars, "arcs": _arcs}
+    padding = {"top": 5, "right": 5, "left": 5, "bottom": 0}
+    return {"width": "container", "padding": padding, **kinds[card["kind"]](series)}
+
+
+def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows = [{"x": x, "y": y, "name": one["name"]} for one in series for x, y in one["points"]]
+    return {
+        "height": HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "line", "point": {"size": 14}, "tooltip": True},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": "layer", "axis": {"format": "d", "tickMinStep": 1}},
+            "y": {"field": "y", "type": "quantitative", "title": None, "scale": {"zero": False}, "axis": _few()},
+            "color": {**_colours(series), "legend": LEGEND},
+            "strokeDash": {**_named(), "scale": _dashes(series), "legend": LEGEND},
+        },
+    }
+
+
+def _bars(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows = [{"value": one["points"][0][1], "name": one["name"]} for one in series]
+    return {
+        "height": {"step": 15},
+        "data": {"values": rows},
+        "mark": {"type": "bar", "tooltip": True},
+        "encoding": {
+            "x": {"field": "value", "type": "quantitative", "title": None, "axis": _few()},
+            "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": NAMES},
+            "color": {**_colours(series), "legend": None},
+        },
+    }
+
+
+def _arcs(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows = []
+    for number, one in enumerate(series):
+        (left, side), (right, _) = sorted(one["points"])
+        for step in range(STEPS + 1):
+            angle = math.pi * step / STEPS
+            x = (left + right) / 2 - (right - left) / 2 * math.cos(angle)
+            rows.append({"x": x, "y": side * (right - left) * math.sin(angle), "arc": number, "name": one["name"]})
+    hidden = {"title": None, "axis": None}
+    return {
+        "height": HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "line", "strokeWidth": 1.2},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", **hidden},
+            "y": {"field": "y", "type": "quantitative", **hidden},
+            "detail": {"field": "arc", "type": "nominal"},
+            "color": {**_colours(series), "legend": LEGEND},
+        },
+    }
+
+
+def _named() -> dict[str, Any]:
+    return {"field": "name", "type": "nominal", "sort": None}
+
+
+def _dashes(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Lines of one colour are told apart by their strokes."""
+    strokes = ([1, 0], [4, 2], [1, 2], [6, 2, 1, 2])
+    seen: list[str] = []
+    chosen = []
+    for one in series:
+        chosen.append(strokes[seen.count(one["colour"]) % len(strokes)])
+        seen.append(one["colour"])
+    return {"domain": [one["name"] for one in series], "range": chosen}
+
+
+def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    scale = dict.fromkeys(one["name"] for one in series)
+    colours = {one["name"]: one.get("colour") or GREY for one in series}
+    return {**_named(), "scale": {"domain": list(scale), "range": [colours[name] for name in scale]}}
+
+
+def _few() -> dict[str, Any]:
+    return {"tickCount": 3, "grid": False, "labelExpr": label_expr("share")}

@@ -1,0 +1,87 @@
+"""The card of Home for what most people come with: one base, one fine-tune, one report."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import streamlit as st
+
+from core.commands.pair_study import PairResult, PairSpec, look_at, run_study
+from core.errors import PalimpsestError
+from core.models import zoo_models
+from core.models.hub import client as hub
+from core.options import options_of
+from ui.frame.text import plain
+from ui.study.run_panel import run_panel
+from ui.study.views import contents
+
+LOOKED, ASKED = "pair/looked", "pair/asked"
+
+
+def show_pair_card() -> None:
+    """Two models, a look at them, and behind a second button everything that fits them on one page."""
+    offered = [*(str(entry["ref"]) for entry in zoo_models()), *(preset.ref for preset in hub.PRESETS)]
+    with st.form("pair", border=True):
+        places = st.columns([4, 4, 3], vertical_alignment="bottom")
+        chosen = [
+            place.selectbox(
+                option.label,
+                offered,
+                index=offered.index(option.default) if option.default in offered else None,
+                key=f"pair/{option.name}",
+                accept_new_options=True,
+                help=option.help,
+            )
+            for place, option in zip(places, options_of(PairSpec), strict=False)
+        ]
+        pressed = places[2].form_submit_button("Look at the pair", icon=":material/compare_arrows:")
+    if pressed:
+        try:
+            st.session_state[LOOKED] = PairSpec(*(str(ref or "") for ref in chosen))
+        except PalimpsestError as error:
+            st.session_state.pop(LOOKED, None)
+            st.error(plain(str(error)), icon=":material/error:")
+    spec: PairSpec | None = st.session_state.get(LOOKED)
+    with st.container():  # what follows on the page keeps its place, whatever stands here
+        if spec is not None:
+            _show(spec, pressed)
+
+
+def _show(spec: PairSpec, pressed: bool) -> None:
+    identity = contents(spec.base, spec.model)
+    looked = run_panel(
+        "pair check",
+        spec,
+        lambda progress, cancel: look_at(spec, progress=progress, cancel=cancel),
+        identity=("look", identity),
+        again=pressed,
+        quiet=True,
+    )
+    if looked is None:
+        return
+    if st.session_state.get(ASKED) != spec:
+        st.markdown(plain(looked.headline))
+        st.caption(plain(" ".join(looked.notices)))
+        st.button(
+            "Make the report",
+            type="primary",
+            icon=":material/description:",
+            on_click=st.session_state.__setitem__,
+            args=(ASKED, spec),
+        )
+        return
+    result = run_panel(
+        "pair report",
+        spec,
+        lambda progress, cancel: run_study(spec, progress=progress, cancel=cancel),
+        identity=("report", identity),
+        quiet=True,
+    )
+    if result is None:
+        return
+    st.markdown(plain(result.headline))
+    for notice in result.notices:
+        st.caption(plain(notice))
+    name = f"palimpsest-{spec.base}-{spec.model}.html".replace(":", "-").replace("/", "-")
+    page = cast("PairResult", result).page
+    st.download_button("Report", page, name, "text/html", icon=":material/download:", on_click="ignore")

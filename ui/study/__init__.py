@@ -1,0 +1,1 @@
+"""A study on a page: form, link, job, figures, downloads."""

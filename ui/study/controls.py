@@ -1,0 +1,103 @@
+"""The widget of an option: its kind, label, help, bounds and choices are the option's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.limits import current_limits
+from core.models.hub.client import ALL_MULTIBERTS
+from core.options import Option
+from ui.frame.links import Address
+from ui.study.models import model_options
+
+TEXTS = ("demo", "demo-gold")
+# For a widget whose value is in the address: in a view without it streamlit would give its first value back.
+KEPT: dict[str, Any] = {"persist_state": "page"}
+MULTIBERTS = 25  # models that a control must hold to offer all of them at once
+
+
+def draw_control(address: Address, name: str, **layout: Any) -> Any:
+    """An option's widget, at the value that the session's state has for it.
+
+    The value is given as the widget's default too: a browser that is told a value in one run, and gets the next run
+    before it has drawn the widget, draws the next run's default.
+    """
+    option, value = address.options[name], address[name]
+    about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **KEPT, **layout}
+    label = about.pop("label", option.label)
+    match option.kind:
+        case "whole":
+            low, high = int(option.low), _most(option)
+            step = 100 if option.high > 5_000 and option.default >= 100 else 1
+            return st.number_input(label, low, high, _within(value, low, high), step, **about)
+        case "number":
+            first, last = float(option.low), float(option.high)
+            return st.number_input(label, first, last, _within(float(value), first, last), **about)
+        case "flag":
+            return st.toggle(label, bool(value), **about)
+        case "choice":
+            about.setdefault("format_func", _labels(option))
+            return _select(label, list(option.known), value, **about)
+        case "choices" | "genres":
+            about.setdefault("format_func", _labels(option))
+            known = list(option.known)
+            at = [choice for choice in value if choice in known]
+            return st.multiselect(label, known, at, placeholder=option.placeholder or None, wrap=True, **about)
+        case "model":
+            return _select(label, _offered(address, name), value, accept_new_options=True, **about)
+        case "models":
+            # Without select_all=False the first thing that Enter takes is "Select N matches".
+            return st.multiselect(
+                label, _offered(address, name), list(value), accept_new_options=True, max_selections=int(option.high),
+                wrap=True, select_all=False, filter_mode="contains", **about,
+            )  # fmt: skip
+        case "corpus":
+            offered = list(dict.fromkeys([*TEXTS, *([] if option.default else [""]), str(value)]))
+            return _select(label, offered, value, accept_new_options=True, **about)
+        case "layers" | "words":
+            return st.multiselect(
+                label, list(dict.fromkeys([*option.default, *value])), list(value), accept_new_options=True, wrap=True,
+                select_all=False, **about,
+            )  # fmt: skip
+        case "passage":
+            return st.text_area(label, value, **about)
+    return st.text_input(label, value, **about)
+
+
+def _select(label: str, offered: list[Any], value: Any, **about: Any) -> Any:
+    """A box of one choice; where new ones may be typed, what is typed is found anywhere in a choice."""
+    at = offered.index(value) if value in offered else 0
+    if about.get("accept_new_options"):
+        about["filter_mode"] = "contains"
+    return st.selectbox(label, offered, at, **about)
+
+
+def _within(value: Any, low: Any, high: Any) -> Any:
+    """The value, or the bound that it passes: a link may ask for more than this instance takes."""
+    return min(max(value, low), high)
+
+
+def help_of(option: Option) -> str:
+    """The option's help, with what its choices mean."""
+    meanings = [f"*{name}*: {meaning}" for name, meaning in option.known.items() if meaning and not option.titled]
+    return "  \n".join([option.help, *meanings])
+
+
+def _labels(option: Option) -> Any:
+    known = option.known
+    return lambda name: known.get(name, name) if option.titled else name
+
+
+def _offered(address: Address, name: str) -> list[str]:
+    """References to offer: the known ones, and those that the link or the user brought."""
+    value, option = address[name], address.options[name]
+    first = option.default if option.patterns else ()
+    if option.kind == "models" and option.high >= MULTIBERTS:
+        first = (*first, ALL_MULTIBERTS)
+    return list(dict.fromkeys([*first, *model_options(), *([value] if isinstance(value, str) else value)]))
+
+
+def _most(option: Option) -> int:
+    return int(min(option.high, current_limits().max_sentences) if option.name == "sentences" else option.high)

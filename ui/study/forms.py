@@ -1,0 +1,331 @@
+"""Controls made from options: the widget, its label, help, bounds and default are the option's.
+
+form = Form("rsa", RsaSpec, display=RsaDisplay)
+with form.body():       # folded to a line that says the study, until somebody wants to change it
+    form.control("base")
+    form.rest("Options")
+spec = form.spec()      # None where something is no choice, which is then said below the form
+view = form.view()
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.options import Option, Spec, flag, options_of
+from core.options.summary import summary
+from ui import lessons
+from ui.frame import presenting
+from ui.frame.links import Address
+from ui.frame.text import plain
+from ui.study.controls import draw_control
+from ui.study.run_panel import ENDED_WITHOUT
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+
+UPLOAD = "upload"
+WRONG = ":material/error:"
+ACROSS = 3  # controls beside each other among the options
+# A browser that hears "closed" twice leaves open what was opened between; it obeys when the label is another one.
+WORD_JOINER = "\u2060"
+S = TypeVar("S", bound=Spec)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that somebody brought: its CorpusRef and its content."""
+
+    ref: str
+    content: bytes
+
+    @property
+    def identity(self) -> str:
+        """Tells two uploads of the same name apart."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True)
+class Manner(Spec):
+    """How a page is shown, whatever its study: in every page's address."""
+
+    lesson: bool = flag("Lesson", False, help="The page's lesson: predict, look, compare, explain.")
+    present: bool = flag("Presentation", False, help="For a lecture hall: large letters, no form; arrow keys.")
+
+
+class Form(Generic[S]):
+    """A page's form: the study's options as controls, and the spec that they hold."""
+
+    def __init__(self, page: str, spec: type[S], display: Iterable[Option] = ()) -> None:
+        """Read the address; see `ui.frame.links.Address.open`.
+
+        Args:
+            page: The page's name in widget keys, its own.
+            spec: The study's spec.
+            display: Options of what is shown (view, layer): in the address too, no part of the study.
+        """
+        self._spec = spec
+        self._names = [option.name for option in options_of(spec)]
+        self._drawn: set[str] = set()
+        self.address = Address(page, (*options_of(spec), *display, *options_of(Manner)))
+        self.address.open()
+        presenting.clear_stage()
+        self.pressed = False
+        self.bar = self.fold = st.container()
+
+    @contextmanager
+    def body(self) -> Iterator[None]:
+        """The form, folded to one line that says the study; what is typed inside counts when its button is pressed.
+
+        It is open while something in it is no choice, and where `unfold` was called.
+        """
+        state, key = st.session_state, self.address.key("fold")
+        study = self._study()
+        if study is None:
+            state[self._open] = True
+        state[key] = state.get(self._open, False)
+        if not state[key]:
+            for name in self._names:  # a browser that gets two runs at once would begin with lowest values otherwise
+                self.address.tell(name)
+        line = plain(summary(study, self._read(study))) if study is not None else "What is asked for makes no study yet"
+        told = WORD_JOINER * (state.get(self._presses, 0) % 2)
+        self.fold = st.expander(f"{line} :primary[**Change**]{told}", key=key, on_change=self._folded)
+        with self.fold, st.form(self.address.key("form"), border=False):
+            yield
+
+    def say_read(self, spec: S, result: Result) -> None:
+        """Say in the form's line how many sentences the result read, where the text has fewer than were asked for."""
+        before = summary(spec, self._read(spec))
+        st.session_state[self.address.key("read")] = (_text_of(spec), result.sentences_read)
+        if summary(spec, self._read(spec)) != before:
+            st.rerun()  # the line stands above what is drawn by now
+
+    def _read(self, spec: S) -> int | None:
+        """How many sentences of this study's text were read, as far as it is known."""
+        text, count = st.session_state.get(self.address.key("read"), (None, None))
+        return count if text == _text_of(spec) else None
+
+    def without_result(self) -> NoReturn:
+        """There is nothing to look at: a study that failed, was left or refused opens the form, one that runs does not.
+
+        Ends the page.
+        """
+        if st.session_state.get(ENDED_WITHOUT):
+            self.unfold(self._last())
+        st.stop()
+
+    def unfold(self, why: Hashable) -> None:
+        """Open the form, since there is no result to look at: once for each reason, then the reader decides."""
+        state, key = st.session_state, self.address.key("unfolded for")
+        if state.get(key) != why:
+            state[key] = why
+            if not state.get(self._open, False):
+                state[self._open] = True
+                st.rerun()
+
+    @property
+    def _open(self) -> str:
+        return self.address.key("form open")
+
+    @property
+    def _presses(self) -> str:
+        return self.address.key("presses")
+
+    def _folded(self) -> None:
+        """The reader opened or closed the form."""
+        st.session_state[self._open] = bool(st.session_state[self.address.key("fold")])
+
+    def _chosen(self) -> None:
+        """The button was pressed: what a link said is forgotten, and the figure gets the room."""
+        self.address.forget_refused()
+        st.session_state[self._open] = False
+        st.session_state[self._presses] = st.session_state.get(self._presses, 0) + 1
+        st.session_state.pop(self.address.key("unfolded for"), None)
+
+    def _study(self) -> S | None:
+        """The study that the controls hold, None where they hold none."""
+        try:
+            return self._spec(**{name: self.address[name] for name in self._names})
+        except PalimpsestError:
+            return None
+
+    def control(self, name: str, *, anew: bool = False, **layout: Any) -> None:
+        """Draw an option's control; below it a sentence where its value is none.
+
+        Args:
+            name: The option's.
+            anew: Tell the browser the value in every run: for a control in a popover, which the browser makes when the
+                popover is opened, and gives its lowest value if an earlier run has told it.
+            layout: For the control.
+        """
+        self._drawn.add(name)
+        if anew:
+            self.address.tell(name)
+        draw_control(self.address, name, **layout)
+        try:
+            self.address.options[name].check(self.address[name])
+        except PalimpsestError as error:
+            st.error(plain(str(error)), icon=WRONG)
+
+    def text(self) -> None:
+        """The controls of a text: what, which genres, how many sentences, and an upload."""
+        source, genres, amount, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
+        with upload:
+            self._upload_control()
+        with source:
+            self.control("corpus")
+        with genres:
+            self.control("genres")
+        with amount:
+            self.control("sentences")
+
+    def rest(self, label: str = "Options") -> None:
+        """All options that have no control yet, folded; opened, a popover would show lowest values."""
+        left = [name for name in self._names if name not in self._drawn and self.address.options[name].shown]
+        if left:
+            with st.expander(label, icon=":material/tune:"):
+                places = st.columns(ACROSS, gap="medium")
+                for number, name in enumerate(left):
+                    with places[number * ACROSS // len(left)]:
+                        self.control(name)
+
+    def button(self, label: str = "Run") -> None:
+        """The form's button; whoever presses it has chosen, and what a link said is forgotten."""
+        pressed = st.form_submit_button(
+            label,
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=self._chosen,
+            help="What was computed before is read from the store; only what is new is computed.",
+        )
+        self.pressed = self.pressed or pressed
+
+    def spec(self, **fixed: Any) -> S | None:
+        """What the controls hold; where that is no study a sentence says why, and the last one stands (None at first).
+
+        Args:
+            fixed: Options that have another value than their controls.
+        """
+        values = {name: self.address[name] for name in self._names} | fixed
+        problems = []
+        for name, value in values.items():
+            try:
+                values[name] = self.address.options[name].check(value)
+            except PalimpsestError as error:
+                problems.append((name, str(error)))
+        for name, problem in problems:
+            if name not in self._drawn:
+                st.error(plain(problem), icon=WRONG)
+        if problems:
+            return self._last()
+        if values.get("corpus", "").startswith(f"{UPLOAD}:") and self.upload is None:
+            st.error("This study reads an upload: choose the file under “Upload”, or another text.", icon=WRONG)
+            self.unfold("upload")
+            return self._last()
+        try:
+            spec = self._spec(**values)
+        except PalimpsestError as error:
+            st.error(plain(str(error)), icon=WRONG)
+            return self._last()
+        st.session_state[self.address.key("last")] = spec
+        return spec
+
+    def _last(self) -> S | None:
+        """The last study that made sense: its result stays on the page while something is mended."""
+        return st.session_state.get(self.address.key("last"))
+
+    def view(self, groups: Mapping[str, Sequence[str]] | None = None) -> str:
+        """The selector of views, an option of the page's display called `view`; `bar` is the row that it stands in.
+
+        Args:
+            groups: Views by the name of their group, where they are too many for one row.
+        """
+        presenting.show_keys(self.address, leave_only=lessons.waiting(self.address))
+        lessons.predict(self.address)
+        option = self.address.options["view"]
+        offered = list(option.known)
+        self.address.tell("view")
+        self.bar = st.container(
+            horizontal=True,
+            vertical_alignment="center",
+            gap="xsmall",
+            key=presenting.VIEWS_ROW,
+        )
+        with self.bar:
+            if groups:
+                offered = self._group(groups)
+            st.segmented_control(
+                option.label,
+                offered,
+                required=True,
+                key=self.address.key("view"),
+                label_visibility="collapsed",
+            )
+            meanings = [f"**{name}**: {option.known[name]}" for name in offered]
+            st.markdown("", help="  \n".join(meanings), width="content")
+        return str(self.address["view"])
+
+    def _group(self, groups: Mapping[str, Sequence[str]]) -> list[str]:
+        """The selector of groups; the views of the chosen one. Each group remembers its view."""
+        state, key, view = st.session_state, self.address.key("group"), self.address.key("view")
+        current = next(name for name, views in groups.items() if state[view] in views)
+        state[key] = current
+        state[f"{key} {current}"] = state[view]
+
+        def changed() -> None:
+            state[view] = state.get(f"{key} {state[key]}", groups[state[key]][0])
+
+        st.segmented_control(
+            "Views", list(groups), required=True, key=key, label_visibility="collapsed", on_change=changed
+        )
+        return list(groups[current])
+
+    @property
+    def identity(self) -> str:
+        """Tells studies of two uploads of the same name apart."""
+        return self.upload.identity if self.upload else ""
+
+    @property
+    def upload(self) -> Upload | None:
+        """The file at hand, if it is the text chosen."""
+        file = st.session_state.get(self.address.key("upload"))
+        if file is None or self.address["corpus"] != f"{UPLOAD}:{file.name}":
+            return None
+        return Upload(f"{UPLOAD}:{file.name}", file.getvalue())
+
+    @property
+    def texts(self) -> dict[str, bytes]:
+        """The upload under its CorpusRef; empty for what a study reads itself."""
+        return {self.upload.ref: self.upload.content} if self.upload else {}
+
+    def _upload_control(self) -> None:
+        """The file control; a file that has just come becomes the text, and the button shows its name."""
+        key, seen = self.address.key("upload"), self.address.key("upload seen")
+        file = st.session_state.get(key)
+        if file is not None and st.session_state.get(seen) != file.file_id:
+            st.session_state[seen] = file.file_id
+            self.address.set("corpus", f"{UPLOAD}:{file.name}")
+        label = _shortened(file.name) if file is not None else "Upload"
+        with st.popover(plain(label), icon=":material/upload_file:", width="stretch"):
+            st.file_uploader(
+                "A .txt file of running text, or .conllu with words and trees.",
+                type=["txt", "conllu", "gz"],
+                key=key,
+                help="The file itself is kept for this session only; its words and results are in the store.",
+            )
+
+
+def _text_of(spec: Spec) -> tuple[Any, ...]:
+    """What decides how many sentences of which text are read."""
+    return tuple(getattr(spec, name, None) for name in ("corpus", "genres", "sentences"))
+
+
+def _shortened(name: str, most: int = 24) -> str:
+    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"

@@ -1,0 +1,346 @@
+"""Studies in the background: one queue, results shared by everybody who asks for the same study.
+
+A job belongs to the process, not to a session: it outlives reruns, page changes and closed tabs. The worker never
+touches streamlit; it reports through the progress callback that it hands to the study, and whoever shows the job
+reads `Job.progress` when it likes. Nothing here imports streamlit, so the tests drive it directly.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from core.errors import CancelledError, GaveWayError, NotStoredError, PalimpsestError
+from core.runs.tasks import Signal
+from ui.frame.heavy import freeze_heavy_imports
+
+if TYPE_CHECKING:
+    from core.runs.runner import Progress
+
+KEPT = 16  # finished jobs that stay; older ones are found again in the store
+WATCHING = 10.0  # seconds after which a session that has not asked counts as gone
+
+Work = Callable[[Callable[["Progress"], None], Signal], Any]
+
+
+class QueueFullError(PalimpsestError):
+    """Too many studies are waiting; what is running goes on."""
+
+
+class State(StrEnum):
+    """Where a job stands."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    NOT_STORED = "not stored"
+
+
+@dataclass(eq=False)
+class Job:
+    """One run of one study.
+
+    Attributes:
+        key: The study's hash; two sessions with the same hash share the job.
+        title: A few words for people.
+        state: Where it stands; `result` is there when DONE, `error` when FAILED.
+        progress: The last report, None before the first.
+        seconds: Wall-clock time of the run, 0 until it ends.
+        owner: Who asked first.
+        looking: Whether it is being seen to by the quick lane: everything may be in the store.
+        only_stored: Whether it ends there, NOT_STORED, where not everything is.
+        cancel: Set to ask the worker to stop.
+        ended: Set when the state is final.
+    """
+
+    key: str
+    title: str
+    work: Work = field(repr=False)
+    state: State = State.WAITING
+    progress: Progress | None = None
+    result: Any = field(default=None, repr=False)
+    error: BaseException | None = None
+    started: float = 0.0
+    seconds: float = 0.0
+    owner: str = ""
+    looking: bool = False
+    only_stored: bool = False
+    cancel: Signal = field(default_factory=Signal, repr=False)
+    ended: threading.Event = field(default_factory=threading.Event, repr=False)
+    watchers: dict[str, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def over(self) -> bool:
+        """Whether the job has ended, one way or another."""
+        return self.ended.is_set()
+
+    @property
+    def from_store(self) -> bool:
+        """Whether every number was there already."""
+        return self.progress is not None and 0 < self.progress.total <= self.progress.stored
+
+    @property
+    def from_box(self) -> bool:
+        """Whether every number was there, and some of them came with the box."""
+        return self.from_store and self.progress is not None and self.progress.shipped > 0
+
+    @property
+    def complete(self) -> bool:
+        """Done, with no task that failed on the way."""
+        return self.state is State.DONE and not getattr(self.result, "failures", None)
+
+
+class Jobs:
+    """The registry: submit, watch, cancel. Thread-safe.
+
+    Two lanes. The quick one looks whether everything is in the store, or fails at once: such a study never queues.
+    The other computes, one study at a time: what somebody looks at goes first, turns go round those who ask, and a
+    running study that nobody looks at any more gives way at its next task's border.
+    """
+
+    def __init__(self, kept: int = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kept = kept
+        self._clock = clock
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._queue: list[Job] = []
+        self._looks: list[Job] = []
+        self._turns: dict[str, int] = {}  # who asked -> the number of the last run that was theirs
+        self._runs = 0
+        self._took: deque[float] = deque(maxlen=20)  # seconds of the last studies that computed something
+        self._change = threading.Condition()
+        self._workers: dict[str, threading.Thread] = {}
+
+    def ask(
+        self,
+        key: str,
+        title: str,
+        work: Work,
+        *,
+        watcher: str = "",
+        again: bool = False,
+        look: bool = False,
+        only_stored: bool = False,
+        most: int | None = None,
+    ) -> Job:
+        """The job of this key: the one that is waiting, running or done, or else a new one.
+
+        Args:
+            key: The study's hash.
+            title: A few words for people.
+            work: Called in a worker as work(progress, cancel); its return value becomes the result.
+            watcher: Who asks; see `leave`.
+            again: Run anew if the job of this key failed, was cancelled, or has tasks that failed.
+            look: Look first whether everything is stored (`cancel.look_only`), without queueing.
+            only_stored: Look, and compute nothing; whoever asks for the job without this has it computed.
+            most: How many jobs may wait or run at once; one watcher may have a quarter of them.
+
+        Raises:
+            QueueFullError: If a new job would be one more than that.
+        """
+        with self._change:
+            job = self._jobs.get(key)
+            if job is not None and not only_stored:
+                job.only_stored = False
+                job = None if job.state is State.NOT_STORED else job
+            stopping = job is not None and job.cancel.is_set()
+            if job is not None and (not again or job.complete or not (job.over or stopping)):
+                job.watchers[watcher] = self._clock()
+                self._jobs.move_to_end(key)
+                return job
+            if most is not None:
+                self._make_room(watcher, most)
+            look = look or only_stored
+            job = Job(key, title, work, owner=watcher, looking=look, only_stored=only_stored)
+            job.watchers[watcher] = self._clock()
+            self._jobs[key] = job
+            self._jobs.move_to_end(key)
+            (self._looks if look else self._queue).append(job)
+            self._forget_oldest()
+            self._start_worker("look" if look else "compute")
+            self._change.notify_all()
+            return job
+
+    def watch(self, job: Job, watcher: str) -> None:
+        """Say that somebody is still looking at this job."""
+        with self._change:
+            job.watchers[watcher] = self._clock()
+
+    def ahead(self, job: Job) -> int:
+        """How many jobs run before this one does; 0 when it runs or has ended."""
+        with self._change:
+            if job not in self._queue:
+                return 0
+            return self._in_order().index(job) + int(self._running() is not None)
+
+    def wait_seconds(self, job: Job) -> float | None:
+        """About how long until this job runs; None where there is nothing to go by."""
+        with self._change:
+            running = self._running()
+            if job not in self._queue or running is None:
+                return None
+            left = running.progress.remaining if running.progress else None
+            before = self._in_order().index(job)
+            if left is None or (before and not self._took):
+                return None
+            return left + before * (sum(self._took) / len(self._took) if self._took else 0.0)
+
+    def leave(self, job: Job, watcher: str = "") -> bool:
+        """Cancel the job for this watcher: it stops unless somebody else has asked for it within ten seconds.
+
+        Returns:
+            True if the job is being stopped, False if it goes on for others.
+        """
+        with self._change:
+            job.watchers.pop(watcher, None)
+            if self._watched(job):
+                return False
+            self._stop(job)
+            return True
+
+    def _stop(self, job: Job) -> None:
+        job.cancel.set()
+        for waiting in (self._queue, self._looks):
+            if job in waiting:
+                waiting.remove(job)
+                self._end(job, State.CANCELLED)
+
+    def _make_room(self, watcher: str, most: int) -> None:
+        """Refuse one more job where there are enough.
+
+        Waiting jobs that nobody looks at give way: this watcher's own, and anybody's where the queue is full, those
+        that were asked for first before the others.
+        """
+        theirs = [job for job in self._jobs.values() if not job.over and job.owner == watcher]
+        each = max(2, most // 4)
+        for job in theirs:
+            if len(theirs) >= each and self._abandoned(job):
+                self._stop(job)
+        theirs = [job for job in theirs if not job.over]
+        if watcher and len(theirs) >= each:
+            raise QueueFullError(
+                f"{len(theirs)} studies of yours are waiting or running, which is as many as may; "
+                "cancel one, or wait for the first to end."
+            )
+        waiting = [job for job in (*self._looks, *self._queue) if self._abandoned(job)]
+        count = sum(not job.over for job in self._jobs.values())
+        for job in waiting[: max(0, count + 1 - most)]:
+            self._stop(job)
+        count = sum(not job.over for job in self._jobs.values())
+        if count >= most:
+            raise QueueFullError(
+                f"{count} studies are waiting or running, which is as many as may; "
+                "try again in a minute, or run the app on your own computer."
+            )
+
+    def _watched(self, job: Job) -> bool:
+        return any(self._clock() - seen < WATCHING for seen in job.watchers.values())
+
+    def _abandoned(self, job: Job) -> bool:
+        """Whether the job waits, and nobody looks at it."""
+        return (job in self._queue or job in self._looks) and not self._watched(job)
+
+    def _running(self) -> Job | None:
+        return next((job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking), None)
+
+    def _in_order(self) -> list[Job]:
+        """First what somebody looks at; of that, whoever's turn was longest ago; then in the order of asking."""
+        return sorted(self._queue, key=lambda job: (not self._watched(job), self._turns.get(job.owner, 0)))
+
+    def _start_worker(self, lane: str) -> None:
+        worker = self._workers.get(lane)
+        if worker is None or not worker.is_alive():
+            serve = self._look if lane == "look" else self._compute
+            self._workers[lane] = threading.Thread(target=serve, name=f"studies-{lane}", daemon=True)
+            self._workers[lane].start()
+
+    def _look(self) -> None:
+        """The quick lane: what is not all in the store goes on to the queue."""
+        while True:
+            with self._change:
+                while not self._looks:
+                    self._change.wait()
+                job = self._looks.pop(0)
+                job.state, job.started, job.cancel = State.RUNNING, self._clock(), Signal(look_only=True)
+            self._run(job)
+            freeze_heavy_imports()
+            del job
+
+    def _compute(self) -> None:
+        while True:
+            with self._change:
+                while not self._queue:
+                    self._change.wait()
+                job = self._in_order()[0]
+                self._queue.remove(job)
+                self._runs += 1
+                self._turns[job.owner] = self._runs
+                job.state, job.started, job.cancel = State.RUNNING, self._clock(), Signal()
+            self._run(job)
+            freeze_heavy_imports()
+            del job  # an idle worker must not keep the last result alive
+
+    def _run(self, job: Job) -> None:
+        def report(progress: Progress) -> None:
+            job.progress = progress
+            if not job.looking and self._should_give_way(job):
+                job.cancel.give_way.set()
+
+        state = State.FAILED
+        try:
+            job.result = job.work(report, job.cancel)
+            state = State.DONE
+        except (NotStoredError, GaveWayError):
+            self._queue_again(job)
+            return
+        except CancelledError:
+            state = State.CANCELLED
+        except PalimpsestError as error:
+            job.error = error
+        except BaseException as error:
+            # A bug ends the job, never the worker: whoever shows the job raises it there.
+            logging.getLogger(__name__).exception("the study %s failed", job.title)
+            job.error = error
+        with self._change:
+            self._end(job, state)
+
+    def _should_give_way(self, job: Job) -> bool:
+        with self._change:
+            return not self._watched(job) and any(self._watched(other) for other in self._queue)
+
+    def _queue_again(self, job: Job) -> None:
+        with self._change:
+            if job.cancel.is_set():
+                self._end(job, State.CANCELLED)
+                return
+            if job.only_stored:
+                self._end(job, State.NOT_STORED)
+                return
+            job.state, job.looking, job.progress = State.WAITING, False, None
+            self._queue.append(job)
+            self._start_worker("compute")
+            self._change.notify_all()
+
+    def _end(self, job: Job, state: State) -> None:
+        job.state = state
+        job.seconds = self._clock() - job.started if job.started else 0.0
+        if state is State.DONE and not job.looking and not job.from_store:
+            self._took.append(job.seconds)
+        job.work = _nothing  # lets go of the spec and of an uploaded text
+        job.ended.set()
+
+    def _forget_oldest(self) -> None:
+        ended = [key for key, job in self._jobs.items() if job.over]
+        for key in ended[: max(0, len(ended) - self._kept)]:
+            del self._jobs[key]
+
+
+def _nothing(progress: Callable[[Progress], None], cancel: Signal) -> None:
+    """What a finished job would do if it ran again."""

@@ -1,0 +1,146 @@
+"""One layer on a page: chosen on a slider, played, or taken from a point of a curve, and kept in the page's address."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from core import options
+from ui.frame.links import Address
+from ui.study.controls import KEPT
+
+STEP = 1.2  # seconds that a layer is shown while they are played
+PICKED = "picked"  # the selection of a chart whose points are taken
+
+
+def layer_option(help: str = "The layer shown; the page's own choice at first.") -> Any:
+    """The option of a page's display that holds the layer; its default stands for the page's own choice."""
+    return options.whole("Layer", options.MOST_LAYERS, low=0, high=options.MOST_LAYERS, help=help)
+
+
+def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = "") -> int:
+    """A slider of layers with a button that plays them.
+
+    Args:
+        address: The page's, with an option `layer`.
+        layers: Layers to choose among, in order.
+        own: The page's own choice, taken until somebody chooses, and where the layer chosen is not among them.
+        help: What the slider's question mark says.
+
+    Returns:
+        The layer to show.
+    """
+    state = st.session_state
+    proposed = address["layer"] == address.proposed("layer")
+    if address["layer"] not in layers and not proposed:
+        address.announce_missing("layer")
+    if address["layer"] not in layers or proposed:
+        address.propose("layer", own)
+    if len(layers) < 2:
+        return own
+    _advance(address, layers)
+    row = st.container(horizontal=True, vertical_alignment="center", gap="medium")
+    row.markdown("Layer", help=help or "0 is the embedding output.", width="content")
+    chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT)
+    if chosen != own:
+        address.chosen("layer")
+    plays = bool(state.get(_playing(address)))
+    if row.button(
+        "Stop" if plays else "Play",
+        key=address.key("play"),
+        icon=":material/pause:" if plays else ":material/play_arrow:",
+        help="Shows one layer after the other.",
+    ):
+        state[_playing(address)] = None if plays else time.monotonic()
+        if not plays and chosen == layers[-1]:
+            state[_next(address)] = layers[0]
+        st.rerun()
+    address.update()
+    return int(chosen)
+
+
+def played(address: Address, view: Callable[..., None]) -> Callable[..., None]:
+    """The view as a fragment, which runs by itself while its layers are played."""
+    fragment: Callable[..., None] = st.fragment(
+        view, run_every=STEP if st.session_state.get(_playing(address)) else None
+    )
+    return fragment
+
+
+def _advance(address: Address, layers: Sequence[int]) -> None:
+    """Where layers are played, the next one when its time has come; after the last the playing ends."""
+    state = st.session_state
+    if _next(address) in state:
+        address.set("layer", state.pop(_next(address)))
+        return
+    since = state.get(_playing(address))
+    if since is None or time.monotonic() - since < STEP * 0.8:
+        return
+    at = layers.index(address["layer"])
+    if at + 1 < len(layers):
+        address.set("layer", layers[at + 1])
+        state[_playing(address)] = time.monotonic()
+    else:
+        state[_playing(address)] = None
+        st.rerun()
+
+
+def _playing(address: Address) -> str:
+    return address.key("playing since")
+
+
+def _next(address: Address) -> str:
+    return address.key("first layer played")
+
+
+@dataclass(frozen=True)
+class Picking:
+    """Points of a chart that can be clicked.
+
+    Attributes:
+        address: The page's.
+        fields: What of a point is told.
+        values: A point's fields -> the page's options and the values that the point stands for.
+    """
+
+    address: Address
+    fields: Sequence[str]
+    values: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+    def made(self, spec: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
+        """A chart's specification with its points to be clicked, and what `st.vega_lite_chart` is told of it."""
+        found = pickable(spec, self.fields)
+        if found is None:
+            return spec, {}
+        return found, {"on_select": partial(self._take, key), "selection_mode": PICKED}
+
+    def _take(self, key: str) -> None:
+        points = st.session_state[key].selection.get(PICKED) or []
+        if points:
+            self.address.take(self.values(points[0]))
+
+
+def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] | None:
+    """The specification with a selection on its first layer of points or cells; None where it draws neither.
+
+    Args:
+        spec: Vega-Lite, of one unit or of layers; it is not changed.
+        fields: What of a point is told.
+    """
+    layers = spec.get("layer")
+    if layers is None:
+        mark = spec.get("mark")
+        if (mark.get("type") if isinstance(mark, Mapping) else mark) not in ("point", "circle", "square", "rect"):
+            return None
+        selection = {"name": PICKED, "select": {"type": "point", "fields": list(fields), "on": "click"}}
+        return {**spec, "params": [*spec.get("params", []), selection]}
+    for number, layer in enumerate(layers):
+        found = pickable(layer, fields)
+        if found is not None:
+            return {**spec, "layer": [*layers[:number], found, *layers[number + 1 :]]}
+    return None

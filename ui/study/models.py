@@ -1,0 +1,64 @@
+"""Models to offer in forms, and the hub's list of fine-tunes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.models import parse_ref, zoo_models
+from core.models.hub.client import PRESETS
+from ui.frame.text import plain
+
+MOST_FOUND = 50
+FOUND, NOT_FOUND = "found_fine_tunes", "no_fine_tunes"
+
+
+def model_options() -> list[str]:
+    """References to offer, each once: the box first, then the public models, then what the hub was asked for."""
+    found = st.session_state.get(FOUND, ())
+    refs = (
+        [str(entry["ref"]) for entry in zoo_models()] + [preset.ref for preset in PRESETS] + [one.ref for one in found]
+    )
+    return list(dict.fromkeys(refs))
+
+
+def fine_tune_finder(base_key: str) -> None:
+    """Inside a form: lists the fine-tunes of the chosen hub model with the data sets on their cards.
+
+    What it finds can be picked in every model control.
+
+    Args:
+        base_key: Widget key of the control that holds the base model.
+    """
+    with st.popover("Fine-tunes", icon=":material/manage_search:"):
+        st.markdown("Models on the hub whose cards say that they were fine-tuned from the base model above.")
+        st.form_submit_button("Ask the hub", on_click=_find_fine_tunes, args=(base_key,), icon=":material/search:")
+        if problem := st.session_state.get(NOT_FOUND):
+            st.info(plain(problem), icon=":material/info:")
+        found = st.session_state.get(FOUND, ())
+        if found:
+            rows = [
+                {"model": one.ref, "data set": one.label, "downloads": one.downloads, "parameters": one.parameters}
+                for one in found
+            ]
+            st.dataframe(rows, hide_index=True, height=280)
+
+
+def _find_fine_tunes(base_key: str) -> None:
+    from core.models.hub.listing import list_fine_tunes
+
+    st.session_state[NOT_FOUND] = ""
+    lacks: list[str] = []
+    try:
+        base = parse_ref(str(st.session_state.get(base_key, "")))
+        if base.kind != "hub":
+            st.session_state[NOT_FOUND] = "Only hub models have fine-tunes there: choose one such as hub:roberta-base."
+            return
+        found = [one for one in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append) if not one.gated]
+    except PalimpsestError as error:
+        st.session_state[NOT_FOUND] = str(error)
+        return
+    st.session_state[FOUND] = found
+    st.session_state[NOT_FOUND] = " ".join(lacks)
+    if not found:
+        st.session_state[NOT_FOUND] = f"No card on the hub names {base.name} as its base."

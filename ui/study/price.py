@@ -1,0 +1,142 @@
+"""A study that takes long, or much memory, or downloads much, says so and waits for a button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core.commands.pricing import Pricing, advice
+from core.commands.study import refs_of
+from core.errors import PalimpsestError, SpecError
+from core.results.export import Result
+from core.runs.price import length
+from ui.frame.text import plain
+from ui.study.forms import Form
+from ui.study.run_panel import ENDED_WITHOUT, is_stored, run_panel
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from ui.study.jobs import Work
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a reader is told of a price.
+
+    Attributes:
+        asks: Whether before it starts.
+        seconds: That it will take.
+        sentence: The price.
+        refused: Why this instance does not begin it; "" where it does.
+    """
+
+    asks: bool
+    seconds: float
+    sentence: str
+    refused: str = ""
+
+    @property
+    def takes(self) -> str:
+        """The length, for a button."""
+        return f"about {length(self.seconds)}"
+
+
+def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | None:
+    """The price of a study in words; None while the hub is asked, which the panel of a run says, or where it fails.
+
+    Args:
+        name: What the study is called.
+        spec: What is asked for.
+        pricing: Of the study.
+        again: Its button was pressed: a hub that could not be asked is asked again.
+    """
+    if not any("hub:" in ref for ref in refs_of(spec)):
+        try:
+            return _said(pricing, spec)
+        except PalimpsestError:
+            return Said(False, 0.0, "")  # the study itself says what is wrong with it
+    looked = run_panel(
+        "price", spec, lambda progress, cancel: _look(pricing, spec), identity=name, again=again, quiet=True
+    )
+    return Said(**looked.provenance) if looked is not None else None
+
+
+def priced_panel(
+    form: Form[Any],
+    name: str,
+    spec: Any,
+    run: Work,
+    pricing: Pricing,
+    *,
+    identity: Hashable = "",
+    again: bool = False,
+    told: DeltaGenerator | None = None,
+) -> Result | None:
+    """As `run_panel`, for a study that may be large: it then waits for a button that says what it costs.
+
+    What is all in the store, or came with the box, costs nothing: nobody is asked.
+
+    Args:
+        form: The page's.
+        name, spec, run, identity, again, told: As for `run_panel`.
+        pricing: Of the study.
+    """
+
+    def stored() -> bool:
+        return not any("hub:" in ref for ref in refs_of(spec)) and is_stored(name, spec, run, identity=identity)
+
+    if not agreed(form, spec, say(name, spec, pricing, again), stored):
+        return None
+    return run_panel(name, spec, run, identity=identity, again=again, told=told)
+
+
+def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:
+    """Whether a study may start: at once where it is small, else behind a button that says what it costs.
+
+    Args:
+        form: The page's.
+        spec: What is asked for.
+        said: Its price; None while it is not known.
+        stored: Whether its numbers are all there already, so that it costs nothing.
+    """
+    known: set[Any] = st.session_state.setdefault(form.address.key("agreed to"), set())
+    if said is None:
+        return False
+    if not (said.refused or (said.asks and spec not in known)) or stored():
+        return True
+    st.session_state[ENDED_WITHOUT] = bool(said.refused)
+    if said.refused:
+        st.error(plain(said.refused), icon=":material/error:")
+        return False
+    st.markdown(plain(said.sentence))
+    st.button(
+        f"Start, {said.takes}",
+        type="primary",
+        icon=":material/play_arrow:",
+        help="It can be cancelled; what was computed is kept, and the same study goes on from there.",
+        on_click=known.add,
+        args=(spec,),
+    )
+    return False
+
+
+def _said(pricing: Pricing, spec: Any) -> Said:
+    price = pricing(spec)
+    refused = ""
+    if price.excess:
+        try:
+            price.refuse_where_shared(advice(pricing, spec, price.excess))
+        except SpecError as error:
+            refused = str(error)
+    return Said(price.asks, price.seconds, price.sentence, refused)
+
+
+def _look(pricing: Pricing, spec: Any) -> Result:
+    import pandas as pd
+
+    said = _said(pricing, spec)
+    return Result("price", {}, said.sentence, {"price": pd.DataFrame()}, provenance=vars(said))

@@ -1,0 +1,259 @@
+"""The run panel: asks for a study, shows how far it is, and hands the result to the page when it is there.
+
+    result = run_panel("rsa", spec, lambda progress, cancel: run_study(spec, progress=progress, cancel=cancel))
+    if result is None:
+        st.stop()
+
+The first call starts the study or joins the one that somebody else started; while it runs, a fragment that redraws
+itself twice a second shows progress, and the page reruns once when it ends. See `ui.study.jobs` for what outlives what.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from core.limits import current_limits
+from core.runs.store import default_store, key_of, using
+from ui.frame.errors import show_error
+from ui.frame.presenting import presenting
+from ui.frame.recent import note_study
+from ui.frame.text import plain
+from ui.study.jobs import Job, Jobs, QueueFullError, State, Work
+from ui.study.studylog import logged
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from core.results.export import Result
+    from core.runs.runner import Progress
+    from core.runs.tasks import Signal
+
+EVERY = 0.5  # seconds between two looks at a running job
+LOOK = 10.0  # seconds at most to look whether a study is all in the store
+PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
+CANCELLED = "Cancelled. What was already computed is in the store."
+ENDED_WITHOUT = "study_ended_without_result"  # in the session's state: the last study asked for failed or was left
+ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
+LOOKED = "studies_looked_for"
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """The process's registry of studies."""
+    return Jobs()
+
+
+def run_panel(
+    study_name: str,
+    spec: Any,
+    run: Work,
+    *,
+    identity: Hashable = "",
+    again: bool = False,
+    quiet: bool = False,
+    told: DeltaGenerator | None = None,
+) -> Result | None:
+    """Run a study, or join it, or find it done.
+
+    Args:
+        study_name: What the panel calls it, such as "RSA".
+        spec: The study's frozen dataclass; the same spec is the same study.
+        run: Called in the worker as run(progress, cancel); returns the Result and never calls streamlit.
+        identity: What makes the study another one although the spec is the same (fingerprints, an uploaded text).
+        again: The user pressed the button: a study that failed is tried again.
+        quiet: Leave out the line that says how long it took (for what is not a study of the page).
+        told: Where that line stands; here, where it is left out.
+
+    Returns:
+        The result, or None while there is none: the panel then shows why.
+    """
+    key = _key(study_name, spec, identity)
+    afresh = st.session_state.setdefault(AFRESH, set())
+    if key in afresh:
+        key, run = key_of(key, AFRESH), without_answers(run)
+    asked, left = st.session_state.setdefault(ASKED, set()), st.session_state.setdefault(LEFT, set())
+    if again:
+        left.discard(key)
+    st.session_state[ENDED_WITHOUT] = False
+    if key in left:
+        st.session_state[ENDED_WITHOUT] = True
+        _offer_again(CANCELLED, key)
+        return None
+    try:
+        job = jobs().ask(
+            key,
+            study_name,
+            logged(study_name, spec, run),
+            watcher=_watcher(),
+            again=again or key not in asked,
+            look=True,
+            most=current_limits().max_queue,
+        )
+    except QueueFullError as error:
+        st.session_state[ENDED_WITHOUT] = True
+        _offer_again(plain(str(error)), key)
+        return None
+    asked.add(key)
+    job.ended.wait(PATIENCE)
+    waited = st.session_state.setdefault(WAITED, set())
+    if not job.over:
+        waited.add(key)
+        _watch(job)
+    elif job.state == State.DONE:
+        if not quiet:
+            if any(len(table) for table in job.result.tables.values()):  # else every task failed
+                note_study(spec)
+            with told or nullcontext():
+                _show_origin(job, waited=key in waited)
+        return _with_failures(job.result)
+    elif job.state == State.CANCELLED:
+        st.session_state[ENDED_WITHOUT] = True
+        _offer_again(CANCELLED, key)
+    else:
+        st.session_state[ENDED_WITHOUT] = True
+        show_error(job.error or RuntimeError("the study ended without a result"))
+        _offer_again("", key)
+    return None
+
+
+def is_stored(study_name: str, spec: Any, run: Work, *, identity: Hashable = "") -> bool:
+    """Whether a study's numbers are all there, so that it can be shown although nobody pressed its button.
+
+    Args: as `run_panel` takes them. Nothing is computed.
+    """
+    key = _key(study_name, spec, identity)
+    looked = st.session_state.setdefault(LOOKED, set())
+    try:
+        job = jobs().ask(
+            key,
+            study_name,
+            logged(study_name, spec, run),
+            watcher=_watcher(),
+            again=key not in looked,
+            only_stored=True,
+            most=current_limits().max_queue,
+        )
+    except QueueFullError:
+        return False
+    looked.add(key)
+    if job.only_stored or job.looking:
+        job.ended.wait(LOOK)
+    return job.state is State.DONE
+
+
+def _key(study_name: str, spec: Any, identity: Hashable) -> str:
+    return key_of(study_name, asdict(spec), identity)
+
+
+def without_answers(run: Work) -> Work:
+    """The same work without what came with the box: what the store has not kept is computed."""
+
+    def work(report: Callable[[Progress], None], cancel: Signal) -> Any:
+        with using(default_store().without_answers()):
+            return run(report, cancel)
+
+    return work
+
+
+def _show_origin(job: Job, waited: bool) -> None:
+    """Where the numbers are from; what came with the box can be computed here too. A hall need not know."""
+    if presenting():
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(describe_done(job, waited), width="content")
+        if job.from_box:
+            st.button(
+                "Run again here",
+                key=f"afresh_{job.key[:12]}",
+                type="tertiary",
+                icon=":material/refresh:",
+                help="Computes the same study on this machine.",
+                on_click=st.session_state[AFRESH].add,
+                args=(job.key,),
+            )
+
+
+def _with_failures(result: Result) -> Result:
+    for names, sentence in by_cause(result.failures).items():
+        were = "was" if len(names) == 1 else "were"
+        st.warning(f"**{plain(', '.join(names))}** {were} left out: {plain(sentence)}", icon=":material/warning:")
+    return result
+
+
+def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
+    """One sentence for all tasks that failed for one reason: names -> the first one's sentence."""
+    causes: dict[str, list[str]] = {}
+    for name, sentence in failures.items():
+        causes.setdefault(sentence.replace(name, "it"), []).append(name)
+    return {tuple(names): failures[names[0]].removeprefix(f"{names[0]} failed: ") for names in causes.values()}
+
+
+def _offer_again(message: str, key: str) -> None:
+    """A message and a button; the next script run asks for the study as if for the first time."""
+    if message:
+        st.info(message, icon=":material/block:")
+    if st.button("Run again", key=f"again_{key[:12]}", icon=":material/refresh:"):
+        st.session_state[ASKED].discard(key)
+        st.session_state[LEFT].discard(key)
+        st.rerun()
+
+
+def describe_done(job: Job, waited: bool = True) -> str:
+    """How long it took; what was there before this reader asked was computed earlier, or came with the box."""
+    if job.from_box:
+        return ":material/inventory_2: Came with the box"
+    if job.from_store or not waited:
+        return ":material/history: Computed earlier, read from the store"
+    return f":material/check: Computed in {_time(job.seconds)}"
+
+
+def _about(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 89.5 else f"{round(seconds / 60)} min"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds / 60:.0f} min"
+
+
+def describe_progress(progress: Progress | None) -> str:
+    """What is being done and how long it may still take, such as "sentence 320 of 1,200, about 9 s left"."""
+    if progress is None:
+        return "Getting ready"
+    done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}" if progress.total else "Getting ready"
+    if progress.remaining is None or progress.fraction <= 0:
+        return done
+    return f"{done}, about {_about(progress.remaining)} left"
+
+
+def describe_queue(ahead: int, seconds: float | None = None) -> str:
+    """How many studies run first, and about how long they take."""
+    first = "One study runs before this one" if ahead == 1 else f"{ahead} studies run before this one"
+    return f"{first}, about {_about(seconds)}." if seconds is not None else f"{first}."
+
+
+def _watcher() -> str:
+    return cast(str, st.session_state.setdefault("watcher", uuid.uuid4().hex))
+
+
+@st.fragment(run_every=EVERY)
+def _watch(job: Job) -> None:
+    jobs().watch(job, _watcher())
+    if job.over:
+        st.rerun()
+    ahead = jobs().ahead(job)
+    with st.container(border=True, horizontal=True, vertical_alignment="bottom"):
+        if ahead:
+            st.progress(0.0, text=describe_queue(ahead, jobs().wait_seconds(job)))
+        else:
+            fraction = job.progress.fraction if job.progress else 0.0
+            st.progress(min(max(fraction, 0.0), 1.0), text=plain(describe_progress(job.progress)))
+        if st.button("Cancel", key=f"cancel_{job.key[:12]}", icon=":material/close:"):
+            st.session_state[LEFT].add(job.key)
+            jobs().leave(job, _watcher())  # it goes on where somebody else is waiting for it
+            st.rerun()

@@ -1,0 +1,1 @@
+"""What only one room's page shows."""

@@ -1,0 +1,312 @@
+"""The parts of the probe page that have controls of their own: scores by layer, one sentence, the rank sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from core import options
+from core.options import options_of
+from core.options.option import LONGEST_LINE
+from core.probes.sentence import charts as sentence_charts
+from core.probes.sentence import word_charts
+from core.probes.sentence.study import (
+    SENTENCE_SHOWN,
+    SentenceSpec,
+    conllu_block,
+    draw_sentence,
+    predicted_conllu,
+    ranked_sentences,
+    run_sentences,
+)
+from core.probes.trees import charts
+from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
+from core.probes.trees.view_text import scores_sentence, sentence_line
+from core.results.export import chart_svg
+from core.results.names import short_name
+from ui import lessons
+from ui.frame.links import Address
+from ui.frame.shared import made_once
+from ui.frame.text import plain
+from ui.study.controls import KEPT
+from ui.study.downloads import held, show_downloads
+from ui.study.figures import draw_spec, page_specs, show_charts
+from ui.study.layers import Picking, layer_slider, played
+from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
+from ui.study.run_panel import run_panel
+from ui.study.views import contents
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from core.probes.sentence.study import SentencesRead
+    from core.probes.structural.predict import SentenceView
+    from core.probes.trees.data import Tree
+    from core.probes.trees.result import ProbeResult
+    from core.probes.trees.spec import ProbeSpec
+    from ui.study.forms import Form
+
+TYPED, WORST, BEST = "typed", "worst", "best"
+SOURCES = {
+    TYPED: "Type a sentence",
+    WORST: "Worst of the test sentences",
+    BEST: "Best of the test sentences",
+}
+LEGENDS = 128  # pixels of legends and margins round the arcs
+# Reached by the tab key: the arrow keys then scroll a sentence that is wider than the page.
+ARCS_SHOWN = (
+    '<p class="small" tabindex="0">Parse above the words, prediction below; triangles mark the roots. Point at an arc '
+    "for its distances.</p>"
+)
+SENTENCE_VIEW = "Sentence"
+BROWSED = 40  # worst and best sentences to choose among
+BROWSED_HELP = "Before each sentence stands the share of its edges that the probe finds."
+METRICS_HELP = "  \n".join(
+    (
+        "**UUAS**: edges of the tree that are found, in per cent.",
+        "**DSpr.**: rank correlation of predicted and true distances between words.",
+        "**root accuracy**: sentences whose root is found, in per cent.",
+        "**NSpr.**: rank correlation of predicted and true depths.",
+        "**Selectivity**: the score less that on trees that mean nothing.",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Shown(options.Spec):
+    """What the views of the probes show: in the address, no part of the study."""
+
+    metric: str = options.choice("Metric", next(iter(NAMES)), NAMES, help=METRICS_HELP, titled=True)
+    selectivity: bool = options.flag(
+        "Selectivity", False, help="The score less that on control trees, mean over their draws."
+    )
+    source: str = options.choice("Sentence", TYPED, SOURCES, help="Where the sentence is from.", titled=True)
+    sentence: str = options.line("Sentence", SENTENCE_SHOWN, help="The sentence whose tree is drawn.")
+    tree_of: str = options.line("Model", help="Whose vectors the tree is read off.")
+
+
+OPTIONS = options_of(Shown)
+
+
+def _sentence_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A sentence at the layer that was clicked."""
+    return {"view": SENTENCE_VIEW, "layer": int(point["layer"])} if "layer" in point else {}
+
+
+def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
+    """Curves by layer in one metric, the difference from the base beside them, the table."""
+    there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
+    selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
+    address = form.address
+    address.among("metric", there, there[0])
+    with form.bar, st.popover("Metric", icon=":material/tune:", help=METRICS_HELP):
+        for name in ("metric", "selectivity"):
+            address.tell(name)
+        chosen = st.segmented_control(
+            "Metric", there, required=True, key=address.key("metric"), format_func=NAMES.__getitem__,
+            label_visibility="collapsed", **KEPT,
+        )  # fmt: skip
+        less = selective and st.toggle(
+            "Selectivity", key=address.key("selectivity"), help=address.options["selectivity"].help, **KEPT
+        )
+    metric = f"{chosen}{SELECTIVITY}" if less else str(chosen)
+    show_headline(result, scores_sentence(result, metric), form.bar)
+    differences = result.tables["differences"]
+    compared = (differences["metric"] == metric).any()
+
+    def drawn() -> list[alt.TopLevelMixin]:
+        both = [charts.scores_chart(result, metric)]
+        return [*both, charts.difference_chart(result, metric)] if compared else both
+
+    show_charts(
+        drawn,
+        key="scores",
+        alt_text=result.headline,
+        result=result,
+        view=metric,
+        mark=lessons.mark("probe"),
+        pick=Picking(form.address, ("layer",), _sentence_at).made,
+    )
+    st.caption("Click a point: a sentence opens at its layer.")
+    show_downloads(result, drawn, lambda: charts.figures(result), view=metric)
+    if any(probes.heads is not None for probes in result.probes.values()):
+        st.download_button(
+            "Predicted heads of the test sentences",
+            held(lambda: predicted_conllu(result), "palimpsest-predicted.conllu", "text/plain"),
+            "palimpsest-predicted.conllu",
+            "text/plain",
+            key="download_predicted",
+            on_click="ignore",
+            icon=":material/account_tree:",
+            help="CoNLL-U, each model at its best layer; heads are the only column filled in.",
+        )
+    rows = result.table[result.table["metric"] == metric]
+    margins = result.tables["margins"]
+    with st.expander(f"Table: {metric_label(metric)}", icon=":material/table:"):
+        show_table(rows, "scores")
+        show_table(margins[margins["metric"] == metric], "margins")
+
+
+def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
+    """One sentence: arcs, depths, distances and the probe's plane, at a layer that a slider chooses."""
+    drawable = [model for model, probes in result.probes.items() if probes.distance_maps is not None]
+    if not drawable:
+        show_headline(result, bar=form.bar)
+        st.info("Arcs need a distance probe: choose it under Change, Options.", icon=":material/info:")
+        return
+    show_notes(result, form.bar)
+    played(form.address, _sentence)(form.address, result, drawable)
+
+
+def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) -> None:
+    headline = st.container()  # how many edges are found is known once they are
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    for name in ("source", "sentence"):
+        address.tell(name)
+    source = left.segmented_control(
+        "Sentence", list(SOURCES), required=True, key=address.key("source"), format_func=SOURCES.__getitem__,
+        label_visibility="collapsed", **KEPT,
+    )  # fmt: skip
+    offered = ["", *drawable[1:]]  # nothing chosen is the first
+    if address["tree_of"] == drawable[0]:
+        address.set("tree_of", "")
+    address.among("tree_of", offered, "")
+    chosen = right.selectbox(
+        "Model",
+        offered,
+        key=address.key("tree_of"),
+        format_func=lambda ref: f"Model: {short_name(ref or drawable[0])}",
+        label_visibility="collapsed",
+        **KEPT,
+    )
+    model = str(chosen or drawable[0])
+    layers = result.probes[model].layers
+    best = result.best_layer(model)
+    left, right = st.columns([4, 3], vertical_alignment="center")
+    with right:
+        layer = layer_slider(
+            address, layers, best, f"0 is the embedding output; {short_name(model)} is best in {best}."
+        )
+    address.update()
+    spec = SentenceSpec(model, layers, pipeline=result.pipeline)
+    if source == TYPED:
+        text = left.text_input(
+            "Sentence", key=address.key("sentence"), max_chars=LONGEST_LINE, label_visibility="collapsed", **KEPT
+        )
+        read = _read(replace(spec, text=text or ""))
+    else:
+        with left:
+            tree = _browsed(result, model, layer, worst=source == WORST)
+        read = None if tree is None else _read(replace(spec, words=tree.words, heads=tree.heads, keep=tree.keep))
+    if read is not None:
+        number = _which(read.trees)
+        tree, vectors = read.trees[number], read.vectors[number]
+        view = made_once().get(
+            result, ("sentence", model, layer, tree), lambda: draw_sentence(result, model, layer, tree, vectors)
+        )
+        found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+        with headline:
+            said = sentence_line(found, edges, parsed=result.parsed, layer=layer, name=short_name(model))
+            show_sentence(cautioned(read, said))
+            show_notes(read)
+        _draw(view, model, layer)
+
+
+def _read(spec: SentenceSpec) -> SentencesRead | None:
+    """The sentence parsed and put through its model, as a run of its own; None until it is there."""
+    found = run_panel(
+        "sentence",
+        spec,
+        lambda progress, cancel: run_sentences(spec, progress=progress, cancel=cancel),
+        identity=contents(spec.model),
+        quiet=True,
+    )
+    return cast("SentencesRead | None", found)
+
+
+def _which(trees: Sequence[Tree]) -> int:
+    """The sentence to draw: of several one is chosen."""
+    if len(trees) == 1:
+        return 0
+    number = st.pills(
+        "Which sentence", range(len(trees)), default=0, required=True, key=f"probe/which_{len(trees)}",
+        format_func=lambda i: plain(_beginning(trees[i])),
+    )  # fmt: skip
+    return int(number or 0)
+
+
+def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tree | None:
+    """A test sentence among those where the model does worst, or best, at this layer."""
+    order = ranked_sentences(result, model, layer, worst=worst)[:BROWSED]
+    if not order:
+        st.info("No test sentence has six words or more.", icon=":material/info:")
+        return None
+    scores = result.probes[model].uuas
+    row = result.probes[model].layers.index(layer)
+
+    def label(i: int) -> str:
+        share = float("nan") if scores is None else float(scores[row, i])
+        return f"{share:.0%}  {_beginning(result.test[i], 70)}"
+
+    chosen = st.selectbox(
+        "Test sentence",
+        order,
+        key=f"probe/browsed_{model}_{layer}_{worst}",
+        format_func=label,
+        help=BROWSED_HELP,
+        label_visibility="collapsed",
+    )
+    return result.test[int(chosen)]
+
+
+def _draw(view: SentenceView, model: str, layer: int) -> None:
+    """Arcs first, then distances and the plane, then what can be taken away."""
+    found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
+    show_charts(
+        lambda: word_charts.distance_charts(view),
+        key="distances",
+        alt_text="Distances between words, true and predicted.",
+        result=view,
+    )
+    show_charts(
+        lambda: [word_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.", result=view
+    )
+    comments = {"model": model, "layer": str(layer)}
+    with st.container(horizontal=True):
+        for label, name, make, kind in (
+            ("Arcs (SVG)", "arcs.svg", lambda: chart_svg(sentence_charts.arcs_chart(view)), "image/svg+xml"),
+            ("Plane (SVG)", "plane.svg", lambda: chart_svg(word_charts.plane_chart(view)), "image/svg+xml"),
+            ("Heads (CoNLL-U)", "sentence.conllu", lambda: _conllu(view, comments), "text/plain"),
+        ):
+            st.download_button(
+                label,
+                held(make, f"palimpsest-{name}", kind),
+                f"palimpsest-{name}",
+                kind,
+                key=f"sentence_{name}",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+
+
+def _draw_arcs(view: SentenceView, alt_text: str) -> None:
+    """The arcs at their own width: a long sentence is scrolled sideways, never squeezed."""
+    shared = page_specs(lambda: [sentence_charts.arcs_chart(view)], key="arcs", result=view)[0]
+    spec = {name: part for name, part in shared.items() if name != "autosize"}  # which is for charts that stretch
+    height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
+    with st.container(key="arcs", height=round(height), border=False):  # what has a height has scroll bars
+        draw_spec(spec, width="content", key="arcs_chart", alt_text=alt_text)
+        st.html(ARCS_SHOWN)
+
+
+def _conllu(view: SentenceView, comments: dict[str, str]) -> bytes:
+    return ("\n".join(conllu_block(view.words, view.predicted_heads, comments)) + "\n").encode("utf8", "replace")
+
+
+def _beginning(tree: Tree, letters: int = 40) -> str:
+    text = " ".join(tree.words)
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"

@@ -1,0 +1,196 @@
+"""The parts of the RSA page that have controls of their own: the second text, the token map, and what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.options import options_of
+from core.results.drawing.panels import Panels
+from core.results.names import short_names
+from core.rsa.layers import charts
+from core.rsa.layers.spec import RsaSpec
+from core.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
+from core.rsa.tokens.study import TokenMapSpec
+from core.rsa.tokens.study import price as tokens_price
+from core.rsa.tokens.study import run_study as run_tokens
+from ui import lessons
+from ui.frame.links import Address
+from ui.frame.text import plain
+from ui.study.downloads import show_downloads
+from ui.study.forms import Form
+from ui.study.layers import Picking, layer_slider, played
+from ui.study.price import priced_panel
+from ui.study.results import show_charts, show_headline, show_method, show_table
+from ui.study.views import contents
+
+if TYPE_CHECKING:
+    import altair as alt
+    from streamlit.delta_generator import DeltaGenerator
+
+    from core.results.export import Result
+
+SAME = "the same text"
+OTHER_GENRES = ("legal", "technical")
+CURVES, GRID, TEXTS, TOKENS = "By layer", "Layer against layer", "Two texts", "Token map"
+FORMULAS = {
+    "RSA: correlation of two models' similarities of the same pairs of items": (
+        r"\rho = \operatorname{corr}_{i<j}\bigl(k(x_i, x_j),\; k(y_i, y_j)\bigr),"
+        r"\qquad k(a, b) = \frac{a \cdot b}{\lVert a \rVert \lVert b \rVert}"
+    ),
+    "Linear CKA, columns centred; debiased, each HSIC is replaced by its unbiased estimate": (
+        r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert Y^\top Y \rVert_F}"
+    ),
+    "Mean CCA over the canonical correlations; PWCCA weights them, SVCCA keeps 99 % of the variance first": (
+        r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"
+    ),
+}
+CAVEATS = """
+**What would mislead you here**
+
+- **Rogue dimensions.** Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, give
+  RSA .998; standardised, .002. Compare the curve with *Standardise dimensions* on, or drop the largest few.
+- **Biased CKA has a null far from 0.** With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000;
+  debiased CKA scores .00 at both. Read each curve against its grey band.
+- **Words are not independent.** Words of a sentence are alike in every model that reads it, so the grey band pairs
+  whole sentences at random; words paired one by one would be exceeded by any two models. Words that come again are
+  alike too, most of all in layer 0: *One occurrence per word* takes them out.
+- **CCA needs many more items than dimensions.** With n ≤ d any two spaces correlate perfectly; at d = 768 mean CCA of
+  unrelated spaces is still .83 at 1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased CKA.
+- **Similar is not the same.** The cosine compares vectors coordinate by coordinate; the other measures forgive a
+  rotation of the whole space, CCA any invertible linear map. A high curve says that the geometry survived.
+- **The band is over sentences, not over fine-tuning runs.** Another seed of the same fine-tune may lie outside it.
+  The dashed lines show what a different pretraining seed and random weights score.
+"""
+
+
+def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
+    """Controls of the text to show beside the first; the spec with it."""
+    if not (form.address["against"] or form.address["against_genres"]):
+        form.address.propose("against_genres", list(OTHER_GENRES))
+    with (
+        form.bar,
+        st.popover("Text", icon=":material/text_compare:", help="Choose what stands beside the first text."),
+        st.form(form.address.key("second text"), border=False),
+    ):
+        form.control("against", anew=True, format_func=lambda ref: ref or SAME)
+        form.control("against_genres", anew=True)
+        st.form_submit_button("Show", type="primary")
+    found = form.spec(grid=False)
+    if found is None:
+        st.stop()
+    return replace(spec, against=found.against, against_genres=found.against_genres)
+
+
+def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
+    """The words of a passage through the layers, the base beside the compared models.
+
+    Args:
+        form: The page's.
+        spec: The study on the page, whose models are shown.
+        aside: Where the line stands that says how it was computed.
+    """
+    with (
+        form.bar,
+        st.popover(
+            "Passage", icon=":material/edit_note:", help="The question, its passage and answer, or words to follow."
+        ),
+        st.form(form.address.key("token map"), border=False),
+    ):
+        for name in ("question", "passage", "answer", "supporting", "highlight"):
+            form.control(name, anew=True)
+        again = st.form_submit_button("Draw", type="primary")
+    try:
+        own = {option.name: form.address[option.name] for option in options_of(TokenMapSpec) if option.name != "models"}
+        tokens = TokenMapSpec((spec.base, *spec.compare), **own)
+    except PalimpsestError as error:
+        st.info(plain(str(error)), icon=":material/info:")
+        return
+    result = priced_panel(
+        form,
+        "token map",
+        tokens,
+        lambda progress, cancel: run_tokens(tokens, progress=progress, cancel=cancel),
+        tokens_price,
+        identity=contents(*tokens.models),
+        again=again,
+        told=aside,
+    )
+    if result is None:
+        return
+    show_headline(result, bar=form.bar)
+    if len(result.table):
+        played(form.address, _draw_layer)(form.address, result)
+        if len(result.tables.get("spans", ())):
+            show_table(result.tables["spans"], "spans")
+    show_method(result, "Distances in two dimensions are not the distances of the whole space: see the shares above.")
+
+
+def view_headline(result: Result, view: str) -> str:
+    """What the view shows, in a sentence; "" where the study's own headline says it."""
+    return {GRID: grid_sentence, TEXTS: texts_sentence}.get(view, curves_sentence)(result)
+
+
+def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The token map of the layer that was clicked."""
+    return {"view": TOKENS, "layer": int(point["layer"])} if "layer" in point else {}
+
+
+def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
+    """The view's charts, the downloads of just these, and their table."""
+    table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
+    chart: Callable[..., alt.TopLevelMixin] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(
+        view, charts.similarity_chart
+    )
+    panels = {GRID: "model", TEXTS: "corpus"}.get(view)
+    names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
+
+    def drawn() -> list[alt.TopLevelMixin]:
+        return [chart(result, *name) for name in names]
+
+    called = f"{view} {result.spec['measure']}"
+    show_charts(
+        drawn,
+        key="figure",
+        across=charts.across_of(len(names)) if view == GRID else 2,
+        alt_text=result.headline,
+        result=result,
+        view=view,
+        mark=lessons.mark("rsa") if view == CURVES else None,
+        pick=Picking(form.address, ("layer",), _token_map_at).made,
+    )
+    st.caption("Click a point or a cell: the token map opens at its layer.")
+    show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view, name=called)
+    show_table(result.tables[table], table)
+
+
+def _draw_layer(address: Address, result: Result) -> None:
+    """The slider and its maps: nothing is computed, the coordinates of every layer are there."""
+    models = list(dict.fromkeys(result.table["model"]))
+    names = short_names(tuple(models))
+    top = int(result.table["layer"].max())
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    with left:
+        layer = layer_slider(address, list(range(top + 1)), top)
+    shown = right.pills(
+        "Models",
+        models,
+        selection_mode="multi",
+        default=models[:2],
+        format_func=names.__getitem__,
+        key=address.key("models of the map"),
+        label_visibility="collapsed",
+    )
+    drawn = [model for model in models if model in shown] or models[:1]
+
+    def maps() -> Panels:
+        return Panels([charts.token_chart(result, layer, model) for model in drawn], inline=True)
+
+    view = (layer, *drawn)
+    show_charts(maps, key="map", alt_text=result.headline, result=result, view=view)
+    called = f"layer {layer} {' '.join(names[model] for model in drawn)}"
+    show_downloads(result, maps, lambda: charts.figures(result), view=view, name=called)

@@ -1,0 +1,311 @@
+"""Parts of the weight clustering page that have controls of their own: labels, map, neighbours, distances, depth."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.results.names import short_names
+from core.weights.clusters.charts import figures as charts
+from core.weights.clusters.charts import ranks as rank_charts
+from core.weights.clusters.charts.distances import distances_chart
+from core.weights.clusters.members import read_label_table
+from core.weights.clusters.spec import UPLOAD, WeightsSpec
+from core.weights.clusters.view_text import depth_sentence, distances_sentence, map_sentence, neighbours_sentence
+from core.weights.vectors.projections import FEWEST, METHODS
+from core.weights.vectors.registry import VECTORS
+from ui import lessons
+from ui.frame import shell
+from ui.frame.links import Address
+from ui.frame.text import plain
+from ui.study.downloads import show_downloads
+from ui.study.figures import page_specs, show_charts, show_spec
+from ui.study.forms import Form
+from ui.study.layers import Picking
+from ui.study.results import show_table
+
+if TYPE_CHECKING:
+    from core.results.drawing.panels import Panels
+    from core.results.export import Result
+
+SHOWN = "weights/shown_model"
+COLUMNS = {"label": "Label", "task": "Task", "data": "Data", "base": "Base", "cluster": "Cluster"}
+MEASURES = {"rank": "Rank", "stable_rank": "Stable rank", "entropy_rank": "Entropy rank", "relative_norm": "Norm"}
+MEASURES_HELP = "  \n".join(
+    (
+        "**Rank**: directions that hold a share of the energy.",
+        "**Stable rank**: squared singular values over the largest one.",
+        "**Entropy rank**: directions, each counted by its weight.",
+        "**Norm**: how far the matrix moved, relative to the base.",
+    )
+)
+OF_HELP = "**delta**: fine-tuned minus base. **weights**: the weights themselves."
+VECTORS_HELP = "  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in VECTORS.values())
+FORMULAS = {
+    "Projectors: mean over matrices and sides of squared sines of principal angles between leading subspaces": (
+        r"d(A, B)^2 = \frac{1}{2r} \lVert P_A - P_B \rVert_F^2 = \frac{1}{r} \sum_{i=1}^{r} \sin^2 \theta_i,"
+        r"\qquad \cos \theta_i = \sigma_i\bigl(U_A^\top U_B\bigr)"
+    ),
+    "Chance level of sharing a label, for a model in a group of m among n; (m - 1) / (Gm - 1) for G equal groups": (
+        r"\frac{m - 1}{n - 1}"
+    ),
+    "Rank at an energy threshold, stable rank, entropy rank": (
+        r"\min \Bigl\{ k : \sum_{i \le k} \sigma_i^2 \ge \tau \sum_i \sigma_i^2 \Bigr\}, \qquad"
+        r"\frac{\sum_i \sigma_i^2}{\sigma_1^2}, \qquad \exp\Bigl(-\sum_i p_i \log p_i\Bigr),"
+        r"\; p_i = \frac{\sigma_i}{\sum_j \sigma_j}"
+    ),
+}
+CAVEATS = """
+**What would mislead you here**
+
+- **The original vector depends on accidents.** A singular vector is known up to its sign, and up to a rotation where
+  singular values are close; *Original* averages such vectors over layers, and *Factors* too, weighted by the roots of
+  their singular values, so the same delta can give two vectors that share nothing. The other four do not change with
+  signs or rotations.
+- **Chance is not one in G.** A model is not its own neighbour: with six tasks of three runs, two others of seventeen
+  share the label, 12 %, not 17 %. The p-values are for one vector and one k; whoever tries six vectors and ten k
+  finds a small one more easily.
+- **Few models can say nothing.** With two tasks of two runs perfect neighbours have p = .33: the labels have no more
+  arrangements. Where no arrangement could come below .05 the page says that there are too few to tell.
+- **The same task is not all that runs share.** Runs of one task also share learning rate and number of steps. *Norms*
+  and *Spectrum* see those first: a task that was trained longer has moved farther. What norms alone reach therefore
+  stands beside every vector; only where the models were trained alike does it speak of the task.
+- **What was frozen has no direction.** A matrix that equals the base's has norm and rank 0. Projectors and spectra
+  compare two models where both moved, so that frozen layers make nobody alike.
+- **Six layers carry a plain trend at most.** Trends are fitted to the means of layers and chosen by AICc between none,
+  a line and a parabola: points of all models at once would call most data without a trend a parabola.
+- **A rank says little without its null.** A full matrix of noise needs 391 of 768 directions for 90 % of its energy.
+  Compare with the dashed line, not with the width of the matrix.
+- **Maps are for the eye.** t-SNE and UMAP make islands out of anything and their gaps mean nothing. Clusters and
+  neighbours are computed from the distances, never from the map.
+- **Weights rounded to 16 bits** add a full-rank floor of about 0.0002 of the weights' norm to every delta (bfloat16:
+  0.002). Where a delta is hardly larger, its rank is that of the rounding, and a notice says so.
+- **Another base has other directions.** Models that started elsewhere are left out, or compared with their own base:
+  then *Spectrum* and *Norms* can be read, *Projectors*, *Delta* and *Factors* cannot.
+"""
+
+
+def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
+    """The control of a label table; its content by the name that the study knows it by, empty where there is none."""
+    address, seen = form.address, form.address.key("label table seen")
+    upload = st.file_uploader(
+        "Your own labels: a CSV with a column `model`",
+        type=["csv", "tsv"],
+        max_upload_size=1,
+        key=address.key("label table"),
+    )
+    if upload is None:
+        if st.session_state.pop(seen, None):
+            address.set("labels", "")
+        return {}
+    if st.session_state.get(seen) != upload.file_id:
+        st.session_state[seen] = upload.file_id
+        address.set("labels", f"{UPLOAD}{upload.name}")
+        address.set("column", "")
+    content = upload.getvalue()
+    try:
+        columns = list(read_label_table(content))
+    except PalimpsestError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return {}
+    if address["column"] not in columns:
+        address.set("column", columns[0])
+    address.tell("column")  # it stands in a popover
+    st.selectbox("Label column", columns, key=address.key("column"))
+    return {f"{UPLOAD}{upload.name}": content}
+
+
+def identity_of(texts: dict[str, bytes]) -> str:
+    """Tells studies with two label tables of one name apart."""
+    return hashlib.sha256(b"".join(texts.values())).hexdigest() if texts else ""
+
+
+def view_headline(result: Result, view: str) -> str:
+    """What the view shows, in a sentence; "" where the study's own headline says it."""
+    said = {"Neighbours": neighbours_sentence, "Distances": distances_sentence, "Rank by depth": depth_sentence}
+    return said.get(view, map_sentence)(result)
+
+
+def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], Result | None]) -> None:
+    """The map, and below it the spectra of the model that was clicked and where to look at it next.
+
+    Args:
+        form: The page's.
+        result: What the study returned.
+        redrawn: The result on another map, through the run panel; None while there is none.
+    """
+    address = form.address
+    possible = [name for name in METHODS if len(result.table) >= FEWEST[name]]
+    if address["map"] not in possible:
+        address.set("map", possible[0])
+    with form.bar, st.popover("Map", icon=":material/palette:", help="What colours the map, and how it is drawn."):
+        for name in ("colour", "map"):
+            address.tell(name)
+        by = st.segmented_control(
+            "Colour",
+            list(COLUMNS),
+            required=True,
+            key=address.key("colour"),
+            format_func=COLUMNS.__getitem__,
+            help="What the colours stand for; positions do not change.",
+        )
+        drawing = st.segmented_control(
+            "Map",
+            possible,
+            required=True,
+            key=address.key("map"),
+            format_func=METHODS.__getitem__,
+            help="PCA keeps distances as well as two axes can; the gaps of t-SNE and UMAP mean nothing.",
+        )
+    shown = result if drawing == result.spec["map"] else redrawn(str(drawing))
+    if shown is None:
+        return
+    models = list(result.table["model"])
+    if st.session_state.get(SHOWN) not in models:
+        st.session_state[SHOWN] = models[0]
+
+    def drawn(chosen: str = "") -> Any:
+        return charts.map_chart(shown, str(by), chosen)
+
+    chosen = str(st.session_state[SHOWN])
+    show_spec(
+        page_specs(lambda: [drawn(chosen)], key=CHART, result=shown, view=(by, chosen))[0],
+        key=CHART,
+        on_select=_take_click,
+        selection_mode=charts.CHOSEN,
+    )
+    st.caption("Click a model for its spectra.")
+    show_downloads(shown, drawn, lambda: charts.figures(shown), view=by, name=f"{drawing} by {by}")
+    _one_model(address, result, models)
+    with st.expander("Table: models", icon=":material/table:"):
+        show_table(shown.table, "models")
+    if len(result.tables["doses"]):
+        show_table(result.tables["doses"], "doses")
+
+
+def neighbours_view(result: Result) -> None:
+    """Shares against chance for every vector, and what the neighbours would call each model."""
+    if result.tables["vectors"].empty:
+        st.info("Neighbours need labels: three models or more, two labels or more.", icon=":material/info:")
+        return
+    drawing = partial(charts.neighbours_chart, result)
+    mark = lessons.mark("weights")
+    show_charts(lambda: [drawing()], key="neighbours", alt_text=result.headline, result=result, mark=mark)
+    show_downloads(result, drawing, lambda: charts.figures(result), table="neighbours", view="neighbours")
+    vectors = result.tables["vectors"]
+    used = int(result.arrays["k"])
+    at_k = vectors[vectors["k"] == used].drop(columns="k")
+    show_table(at_k, "vectors", digits=4, title=f"Vectors compared, k = {used}")
+    show_table(result.tables["predictions"], "predictions")
+
+
+def distances_view(result: Result) -> None:
+    """The sorted heatmap with its tree."""
+    if len(result.table) < 2:
+        st.info("Distances need two models or more.", icon=":material/info:")
+        return
+    drawing = partial(distances_chart, result)
+    shown = "Distances between models, sorted by tree"
+    show_charts(lambda: [drawing()], key="distances", alt_text=shown, result=result)
+    show_downloads(result, drawing, lambda: charts.figures(result), table="distances", view="distances")
+    with st.expander("Table: distances", icon=":material/table:"):
+        show_table(result.tables["distances"], "distances")
+
+
+def depth_view(form: Form[WeightsSpec], result: Result) -> None:
+    """Ranks by layer, family by family; the slider reads them off spectra that are there already."""
+    kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
+    with form.bar, st.popover("Measure", icon=":material/tune:", help=MEASURES_HELP):
+        measure = st.segmented_control(
+            "Measure",
+            list(MEASURES),
+            default="rank",
+            required=True,
+            key="weights/measure",
+            format_func=MEASURES.__getitem__,
+            help=MEASURES_HELP,
+        )
+        percent = st.slider(
+            "Energy threshold, %",
+            50.0,
+            99.9,
+            100 * float(result.spec["threshold"]),
+            0.1,
+            key="weights/percent",
+            help="Rank is the number of directions that hold this share of the squared singular values.",
+        )
+        of = st.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP)
+    if measure == "relative_norm" and of == "weights":
+        st.info("Norms are those of deltas, relative to the base.", icon=":material/info:")
+        return
+    threshold = round(percent / 100, 6)
+
+    def drawn() -> Panels:
+        return rank_charts.depth_panels(result, str(of), threshold, str(measure))
+
+    view = (of, threshold, measure)
+    show_charts(drawn, key="depth", result=result, view=view, pick=Picking(form.address, POINT, _spectra_at).made)
+    st.caption("Click a point: the spectra of its model open at its layer.")
+    show_downloads(result, drawn, lambda: charts.figures(result), table="ranks", view=view)
+    with st.expander("Table: trends", icon=":material/table:"):
+        show_table(result.tables["trends"].drop(columns="coefficients"), "trends")
+
+
+POINT = ("model", "layer")  # what a point of ranks by depth stands for
+
+
+def _spectra_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The map, with the spectra of the model and the layer that were clicked."""
+    if not all(name in point for name in POINT):
+        return {}
+    st.session_state[SHOWN] = str(point["model"])
+    return {"view": "Map", "layer": int(point["layer"])}
+
+
+CHART = "weights/map_chart"
+
+
+def _take_click() -> None:
+    picked = st.session_state[CHART].selection.get(charts.CHOSEN) or []
+    if picked:
+        st.session_state[SHOWN] = str(picked[0]["model"])
+
+
+def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
+    names = short_names(models)
+    left, middle, right = st.columns([4, 2, 5], vertical_alignment="bottom")
+    model = str(
+        left.selectbox("Spectra of", models, key=SHOWN, format_func=names.__getitem__, help="Or click it on the map.")
+    )
+    layers = [0, *rank_charts.layers_of(result)]
+    address.among("layer", layers, 0)
+    address.tell("layer")
+    layer = middle.selectbox(
+        "Layer",
+        layers,
+        key=address.key("layer"),
+        format_func=lambda layer: f"layer {layer}" if layer else "all layers",
+        help="The one that is brought out; 1 is the first above the embeddings.",
+    )
+    base = str(result.table.set_index("model").loc[model, "base"])
+    with right.container(horizontal=True):
+        for path, label, link in (
+            ("pages/rsa.py", "Its layers: RSA", {"base": base, "compare": model}),
+            ("pages/probe_trees.py", "Its trees: probes", {"models": [base, model]}),
+        ):
+            if any(entry.path == path for entry in shell.PAGES):
+                st.page_link(path, label=label, icon=":material/arrow_forward:", query_params=link)
+    kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
+    of = kinds[0]
+    if len(kinds) > 1:
+        of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of", help=OF_HELP))
+
+    def drawn() -> Panels:
+        return rank_charts.spectrum_panels(result, model, of, layer)
+
+    show_charts(drawn, key="spectra", result=result, view=(model, of, layer))

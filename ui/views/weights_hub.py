@@ -1,0 +1,101 @@
+"""Fine-tunes of a base on the hub, and adapters to it: listed, filtered, put into the weight clustering form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.models import parse_ref
+from core.models.hub.listing import MOST_LISTED, Listed, choose_listed, list_fine_tunes
+from core.weights.clusters.members import MOST_MODELS
+from ui.frame.links import Address
+from ui.frame.text import plain
+
+FINE_TUNES, ADAPTERS = "Fine-tunes", "Adapters"
+LEFT_OUT = {
+    FINE_TUNES: "What is gated or has pickled weights only is listed and never chosen.",
+    ADAPTERS: "What is gated, or has no `adapter_model.safetensors`, is listed and never chosen. Adapters are "
+    "compared by their factors, unmerged; kinds other than plain LoRA are refused by name when they are read.",
+}
+LISTED = 200  # fine-tunes that the hub is asked for, unless the reader says otherwise
+
+
+def hub_panel(address: Address) -> None:
+    """Fine-tunes of the base on the hub: listed, filtered, chosen, put into the form."""
+    base = str(address["base"])
+    with st.popover("Fine-tunes on the hub", icon=":material/travel_explore:"):
+        if not base.startswith("hub:"):
+            st.caption("Choose a base from the hub, such as `hub:bert-base-uncased`, to list what was made of it.")
+            return
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            most = int(st.number_input("At most", 1, MOST_LISTED, LISTED, 100, key="weights/hub_most"))
+            kind = str(
+                st.segmented_control(
+                    "What", list(LEFT_OUT), default=FINE_TUNES, required=True, key="weights/hub_kind",
+                    label_visibility="collapsed",
+                )
+            )  # fmt: skip
+            pressed = st.button("List", icon=":material/list:")
+        if pressed:
+            try:
+                with st.spinner("Asking the hub …"):
+                    lacks: list[str] = []
+                    listed = list_fine_tunes(parse_ref(base).name, most, adapters=kind == ADAPTERS, say=lacks.append)
+                    st.session_state["weights/listed"] = ((base, kind), listed, lacks)
+            except PalimpsestError as error:
+                st.error(plain(str(error)), icon=":material/error:")
+        known, listed, lacks = st.session_state.get("weights/listed", ((), [], []))
+        if known == (base, kind):
+            for text in lacks:
+                st.warning(plain(text), icon=":material/warning:")
+            _choose(address, listed, kind)
+
+
+def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
+    import pandas as pd
+
+    if not listed:
+        st.info(f"The hub lists no {kind.lower()} of this base.", icon=":material/info:")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Name or data set contains", key="weights/hub_text")
+        first = int(st.number_input("The first", 1, MOST_MODELS, 12, key="weights/hub_first"))
+        a_label = int(st.number_input("At most per data set", 1, 50, 4, key="weights/hub_a_label"))
+        licence = st.selectbox(
+            "Licence", ["", *sorted({model.licence for model in listed} - {""})], key="weights/hub_licence"
+        )
+        labelled = st.toggle("With a data set", True, key="weights/hub_labelled")
+    chosen = choose_listed(listed, first=first, text=text, licence=str(licence), labelled=labelled, a_label=a_label)
+    refs = {model.ref for model in chosen}
+    table = pd.DataFrame(
+        [
+            (
+                model.ref in refs,
+                model.ref,
+                model.label,
+                model.label_from,
+                model.downloads,
+                (model.bytes or 0) / 1e6 or None,
+                model.licence,
+            )
+            for model in listed
+        ],
+        columns=["chosen", "model", "data", "data from", "downloads", "MB", "licence"],
+    )
+    if table["MB"].isna().all():  # the hub does not count an adapter's bytes
+        table = table.drop(columns="MB")
+    st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
+    st.caption(f"{LEFT_OUT[kind]} Where a card names no data set, it is read from the name: the table says which.")
+    st.button(
+        f"Compare these {len(chosen)}",
+        icon=":material/add:",
+        disabled=not chosen,
+        on_click=_put,
+        args=(address, [*refs]),
+    )
+
+
+def _put(address: Address, refs: list[str]) -> None:
+    address.set("models", sorted(refs))
