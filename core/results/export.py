@@ -12,7 +12,7 @@ import platform
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.errors import PalimpsestError
+from core.errors import PalimpsestError, SpecError
 from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.references import Reference
@@ -74,6 +74,31 @@ class Result:
         """How many sentences of the text were read; None for a study of weights alone."""
         count: int | None = self.provenance.get("corpus", {}).get("sentences")
         return count
+
+    def need(self, name: str, what: str) -> pd.DataFrame:
+        """The table of this name.
+
+        Args:
+            name: Of the table.
+            what: What a study has to be run with to have it.
+
+        Raises:
+            SpecError: If the result holds none.
+        """
+        if name not in self.tables or self.tables[name].empty:
+            raise SpecError(f"This result holds no {name}: run the study with {what}.")
+        return self.tables[name]
+
+
+def check_chosen(chosen: str, names: Iterable[str]) -> None:
+    """Refuse the name of a model or text that is not among a result's.
+
+    Raises:
+        SpecError: If it is not.
+    """
+    names = tuple(names)
+    if chosen not in names:
+        raise SpecError(f"{chosen!r} is not in this result: choose one of {', '.join(names)}.")
 
 
 class ExportError(PalimpsestError):

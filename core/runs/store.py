@@ -200,7 +200,7 @@ class Store:
             books.drop(self._values, keys)
 
     def lock(self, key: str, waiting: Callable[[], None] | None = None) -> contextlib.AbstractContextManager[Flight]:
-        """Hold `key` alone among all threads and processes of this store. See core.runs.single_flight.SingleFlight.hold."""
+        """Hold `key` alone among all threads and processes of this store."""
         return self._flights.hold(key, waiting)
 
     def get_or_compute(

@@ -13,7 +13,7 @@ from streamlit.navigation.page import Page
 
 from core.limits import current_limits
 from core.runs.process.cores import available_cores
-from ui.study.figures import page_theme
+from ui.frame.theme import page_theme
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

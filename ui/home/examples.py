@@ -19,7 +19,8 @@ from core.results.numbers import label_expr
 from ui.frame import shell
 from ui.frame.shared import made_once
 from ui.frame.text import plain
-from ui.study.figures import draw_spec, page_theme, paired_colours, themed
+from ui.frame.theme import page_theme
+from ui.study.figures import draw_spec, paired_colours, themed
 
 ACROSS = 4
 HEIGHT = 110  # pixels of a small figure

@@ -19,6 +19,7 @@ from core.results.drawing.panels import Panels
 from ui.frame.presenting import HALL, enlarged, presenting
 from ui.frame.shared import made_once
 from ui.frame.text import plain
+from ui.frame.theme import page_theme
 from ui.lessons.guess import Mark, marked
 
 if TYPE_CHECKING:
@@ -149,11 +150,6 @@ def page_specs(
         return found
 
     return specs() if result is None else made_once().get(result, ("charts", key, view, theme, hall), specs)
-
-
-def page_theme() -> str:
-    """The theme of the page that is being drawn: "light" or "dark"."""
-    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:

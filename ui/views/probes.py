@@ -16,13 +16,12 @@ from core.probes.sentence import word_charts
 from core.probes.sentence.study import (
     SENTENCE_SHOWN,
     SentenceSpec,
-    conllu_block,
     draw_sentence,
-    predicted_conllu,
     ranked_sentences,
     run_sentences,
 )
 from core.probes.trees import charts
+from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.probes.trees.view_text import scores_sentence, sentence_line
 from core.results.export import chart_svg

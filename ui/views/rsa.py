@@ -15,6 +15,7 @@ from core.results.names import short_names
 from core.rsa.layers import charts
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
+from core.rsa.tokens.charts import token_chart
 from core.rsa.tokens.study import TokenMapSpec
 from core.rsa.tokens.study import price as tokens_price
 from core.rsa.tokens.study import run_study as run_tokens
@@ -188,7 +189,7 @@ def _draw_layer(address: Address, result: Result) -> None:
     drawn = [model for model in models if model in shown] or models[:1]
 
     def maps() -> Panels:
-        return Panels([charts.token_chart(result, layer, model) for model in drawn], inline=True)
+        return Panels([token_chart(result, layer, model) for model in drawn], inline=True)
 
     view = (layer, *drawn)
     show_charts(maps, key="map", alt_text=result.headline, result=result, view=view)

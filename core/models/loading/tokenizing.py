@@ -1,7 +1,7 @@
 """What is asked of a tokenizer, answered by the transformers library: in this process or in one of its own.
 
-`core.models.loading.tokenizers` asks. A reply is what JSON can say, and its size is bounded whatever the tokenizer makes of a
-text: a stranger's tokenizer may turn a letter into a million subwords.
+`core.models.loading.tokenizers` asks. A reply is what JSON can say, and its size is bounded whatever the tokenizer
+makes of a text: a stranger's tokenizer may turn a letter into a million subwords.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ from core.models import parse_ref
 from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.prices import probe_price as price
-from core.probes.sentence.study import extra_files
 from core.probes.trees.charts import figures
 from core.probes.trees.comparisons import difference_rows, margin_rows
+from core.probes.trees.conllu import extra_files
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import (
     BASELINES,

@@ -1,4 +1,4 @@
-"""Charts of the RSA room: similarity by layer, layer against layer, two corpora, token map.
+"""Charts of the RSA room: similarity by layer, layer against layer, two corpora.
 
 One without panels stretches to its container.
 """
@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import SpecError
 from core.results.drawing.axes import layer_plane
 from core.results.drawing.curves import Look, curves, grey_band
 from core.results.drawing.description import cells_in_words, lines_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, colours_of, heading, shapes_of
+from core.results.export import check_chosen
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of
 from core.rsa.measures.registry import MEASURES
-from core.rsa.tokens.charts import token_map
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,11 +48,11 @@ def domains_chart(result: Result, corpus: str | None = None) -> alt.TopLevelMixi
     Raises:
         SpecError: If the study had one corpus only, or not this one.
     """
-    table = _table(result, "domains", "a second corpus (against)")
+    table = result.need("domains", "a second corpus (against)")
     corpora = list(dict.fromkeys(table["corpus"]))
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     if corpus is not None:
-        _among(corpus, corpora)
+        check_chosen(corpus, corpora)
         return _curves(result, table[table["corpus"] == corpus], None, lowest=lowest, title=corpus)
     return beside([domains_chart(result, name) for name in corpora])
 
@@ -68,40 +67,16 @@ def grid_chart(result: Result, model: str | None = None) -> alt.TopLevelMixin:
     Raises:
         SpecError: If the study had no grid, or not this model.
     """
-    table = _table(result, "grid", "a layer-by-layer grid")
+    table = result.need("grid", "a layer-by-layer grid")
     models = tuple(dict.fromkeys(table["model"]))
     if model is not None:
-        _among(model, models)
+        check_chosen(model, models)
         return _heatmap(result, table[table["model"] == model], model)
     return beside([grid_chart(result, name) for name in models], across_of(len(models)))
 
 
-def token_chart(result: Result, layer: int, model: str | None = None) -> alt.TopLevelMixin:
-    """The words of the passage at one layer, chosen words in colour; every layer and model has the same axes.
-
-    Args:
-        result: Of `tokens.run_tokens`.
-        layer: Which layer.
-        model: One model's reference, for a chart that stretches; all beside each other without it.
-
-    Raises:
-        SpecError: If there is no such layer or model.
-    """
-    table = _table(result, "tokens", "a token map")
-    if layer not in set(table["layer"]):
-        raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
-    models = tuple(dict.fromkeys(table["model"]))
-    if model is not None:
-        _among(model, models)
-        return token_map(result, table, layer, model)
-    return beside([token_map(result, table, layer, name) for name in models])
-
-
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
-    if "tokens" in result.tables:
-        layers = sorted(set(result.tables["tokens"]["layer"]))
-        return {f"tokens-layer-{layer}": token_chart(result, int(layer)) for layer in reversed(layers)}
     charts: dict[str, alt.TopLevelMixin] = {"similarity": similarity_chart(result)}
     if len(result.tables.get("grid", ())):
         charts["grid"] = grid_chart(result)
@@ -192,18 +167,6 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> alt.LayerChart:
 def across_of(count: int) -> int:
     """Panels beside each other: three where that leaves none in a second row, or as few as two rows can."""
     return 3 if count in (3, 5, 6) else 2
-
-
-def _table(result: Result, name: str, what: str) -> pd.DataFrame:
-    table = result.tables.get(name)
-    if table is None or table.empty:
-        raise SpecError(f"This result holds no {name}: run the study with {what}.")
-    return table
-
-
-def _among(chosen: str, known: Any) -> None:
-    if chosen not in known:
-        raise SpecError(f"{chosen!r} is not in this result: choose one of {', '.join(known)}.")
 
 
 def curve_names(table: pd.DataFrame) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""One panel of a token map: words as points, coloured by the part that they play, named where there is room."""
+"""The token map: words as points, coloured by the part that they play, named where there is room."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from core.errors import SpecError
 from core.results.drawing.context import hand
 from core.results.drawing.description import points_in_words
 from core.results.drawing.labels import free_labels
-from core.results.drawing.panels import share_of_variance
+from core.results.drawing.panels import beside, share_of_variance
 from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, PURPLE, columns_for, heading, legend
+from core.results.export import check_chosen
 from core.results.names import short_names
 from core.results.numbers import label_expr
 from core.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
@@ -23,6 +25,33 @@ if TYPE_CHECKING:
 
 MAP = 268  # height: words need room, and the map is to fit a screen
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
+
+
+def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+    """The map of every layer, by file name; the top layer first."""
+    layers = sorted(set(result.tables["tokens"]["layer"]), reverse=True)
+    return {f"tokens-layer-{layer}": token_chart(result, int(layer)) for layer in layers}
+
+
+def token_chart(result: Result, layer: int, model: str | None = None) -> alt.TopLevelMixin:
+    """The words of the passage at one layer, chosen words in colour; every layer and model has the same axes.
+
+    Args:
+        result: Of `tokens.run_tokens`.
+        layer: Which layer.
+        model: One model's reference, for a chart that stretches; all beside each other without it.
+
+    Raises:
+        SpecError: If there is no such layer or model.
+    """
+    table = result.need("tokens", "a token map")
+    if layer not in set(table["layer"]):
+        raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
+    models = tuple(dict.fromkeys(table["model"]))
+    if model is not None:
+        check_chosen(model, models)
+        return token_map(result, table, layer, model)
+    return beside([token_map(result, table, layer, name) for name in models])
 
 
 def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> alt.LayerChart:

@@ -28,9 +28,9 @@ from core.results.names import short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.references import cite
-from core.rsa.layers.charts import figures
 from core.rsa.measures.preparing import centred
 from core.rsa.prices import tokens_price as price
+from core.rsa.tokens.charts import figures
 from core.rsa.tokens.questions import (
     HIGHLIGHTED,
     OTHER,

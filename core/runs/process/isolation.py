@@ -1,9 +1,9 @@
 """Work on a stranger's files, done by a process of its own with a limit of memory and of time.
 
 A library that reads a line without end and an allocator that aborts cannot be interrupted from within: they end with
-their process, and what is left of them here is an error. `python -m core.runs.process.isolation MODULE MEMORY` imports the module,
-gives each request (a line of JSON on its standard input) to the module's `answer`, and writes a line of JSON for each
-reply and one for the end. It ends when nobody holds the other side of its standard input.
+their process, and what is left of them here is an error. `python -m core.runs.process.isolation MODULE MEMORY` imports
+the module, gives each request (a line of JSON on its standard input) to the module's `answer`, and writes a line of
+JSON for each reply and one for the end. It ends when nobody holds the other side of its standard input.
 
 Where the system has no limits for a process (Windows) or does not keep them (memory on macOS), time alone is limited.
 """
