@@ -9,7 +9,8 @@ page show them; the last table is committed as `known_truth.txt`.
 from __future__ import annotations
 
 from core.rsa.truth.charts import column_name
-from core.rsa.truth.study import TruthSpec, run_study
+from core.rsa.truth.spec import TruthSpec
+from core.rsa.truth.study import run_study
 from core.rsa.truth.text import finder_label
 
 

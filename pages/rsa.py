@@ -10,7 +10,7 @@ from core import options
 from core.options import Spec, options_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import figures, price, run_study
-from core.rsa.tokens.study import TokenMapSpec
+from core.rsa.tokens.spec import TokenMapSpec
 from ui import lessons
 from ui.frame import shell
 from ui.study import pins as kept

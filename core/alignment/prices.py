@@ -16,11 +16,11 @@ from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
 
 if TYPE_CHECKING:
-    from core.alignment.attention.study import AttentionSpec
-    from core.alignment.check.study import CheckSpec
-    from core.alignment.published.study import ProtocolSpec
+    from core.alignment.attention.spec import AttentionSpec
+    from core.alignment.check.spec import CheckSpec
+    from core.alignment.published.spec import ProtocolSpec
     from core.alignment.seeds.spec import AlignSpec
-    from core.alignment.stitching.study import StitchSpec
+    from core.alignment.stitching.spec import StitchSpec
 
 PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds of a multiplication, and of a cubed width
 SCORED = 6e-8  # of a number of a row that is mapped and scored

@@ -24,7 +24,7 @@ from core.options import Spec
 from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
 from core.probes.trees.spec import ProbeSpec
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.tokens.study import TokenMapSpec
+from core.rsa.tokens.spec import TokenMapSpec
 from core.runs.answers import Answers, default_answers, write_answers
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal

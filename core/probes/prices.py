@@ -12,7 +12,7 @@ from core.runs.price import Price
 if TYPE_CHECKING:
     from core.probes.edges.spec import EdgeSpec
     from core.probes.sentence.study import SentenceSpec
-    from core.probes.training.study import ProbeTrainingSpec
+    from core.probes.training.spec import ProbeTrainingSpec
     from core.probes.trees.spec import ProbeSpec
 
 PARSING = 4e-3  # processor seconds of a sentence

@@ -14,10 +14,10 @@ from core.runs.process.cores import TASKS_AT_ONCE
 
 if TYPE_CHECKING:
     from core.rsa.layers.spec import RsaSpec
-    from core.rsa.swap.study import SwapSpec
-    from core.rsa.tokens.study import TokenMapSpec
-    from core.rsa.training.study import TrainingSpec
-    from core.rsa.truth.study import TruthSpec
+    from core.rsa.swap.spec import SwapSpec
+    from core.rsa.tokens.spec import TokenMapSpec
+    from core.rsa.training.spec import TrainingSpec
+    from core.rsa.truth.spec import TruthSpec
 
 PLAIN, SHUFFLED = 0.012, 2.2e-9  # processor seconds of a measure, whatever the size; of a number put in another order
 PAIRS, PRODUCTS, RESAMPLED = 1.2e-10, 2.5e-11, 5e-10  # of a pair's dimension; of a multiplication; of a draw's pair

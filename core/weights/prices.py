@@ -17,7 +17,7 @@ from core.weights.vectors.intruders import SMALL
 
 if TYPE_CHECKING:
     from core.weights.clusters.spec import WeightsSpec
-    from core.weights.intruders.study import IntruderSpec
+    from core.weights.intruders.spec import IntruderSpec
 
 STARTING, MAPS = 1.0, {"umap": 25.0, "tsne": 3.0}  # processor seconds
 WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are square

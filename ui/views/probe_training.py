@@ -12,7 +12,8 @@ from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from core.probes.training import charts as training_charts
 from core.probes.training.charts import METRICS
-from core.probes.training.study import ProbeTrainingSpec, price, run_study
+from core.probes.training.spec import ProbeTrainingSpec
+from core.probes.training.study import price, run_study
 from core.probes.training.text import view_sentence
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import NAMES

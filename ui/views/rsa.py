@@ -16,7 +16,7 @@ from core.rsa.layers import charts
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
 from core.rsa.tokens.charts import token_chart
-from core.rsa.tokens.study import TokenMapSpec
+from core.rsa.tokens.spec import TokenMapSpec
 from core.rsa.tokens.study import price as tokens_price
 from core.rsa.tokens.study import run_study as run_tokens
 from ui import lessons

@@ -13,18 +13,16 @@ are compared head by head after matching, because a map between two sets of dist
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core import options
+from core.alignment.attention.spec import AttentionSpec
 from core.alignment.check.drawings import head_chart, matrix_chart, output_chart
 from core.alignment.maps.registry import METHODS
 from core.alignment.prices import attention_price
 from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
-from core.alignment.seeds.spec import methods_option
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
 from core.errors import ModelError, ShapeError
@@ -53,24 +51,7 @@ if TYPE_CHECKING:
 HEAD_COLUMNS = ("source", "target", "layer", "head", "match", "correlation", "null_low", "null_high")
 MATRIX_COLUMNS = ("source", "target", "source_layer", "source_head", "target_layer", "target_head", "correlation")
 OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
-DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
 NULL_DRAWS = 200
-
-
-@dataclass(frozen=True)
-class AttentionSpec(options.Spec):
-    """Attention of every ordered pair of models."""
-
-    models: tuple[str, ...] = options.models(
-        "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more, every ordered pair."
-    )
-    methods: tuple[str, ...] = methods_option(
-        DEFAULT, "How attention outputs of one model are mapped into the other's."
-    )
-    corpus: str = options.corpus()
-    genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(250)
-    seed: int = options.seed("Seed of the split, the null and the networks.")
 
 
 @pure("alignment.attention", version=3)

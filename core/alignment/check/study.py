@@ -12,23 +12,20 @@ forms are added that are not the network's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import options
 from core.alignment.check.drawings import check_chart
+from core.alignment.check.spec import TRUTHS, CheckSpec
 from core.alignment.maps.bijections import FORMS, plant
 from core.alignment.maps.registry import METHODS
 from core.alignment.prices import check_price
 from core.alignment.seeds.protocol import TINY, rows_for, split_rows
-from core.alignment.seeds.spec import ITEMS, check_rows, methods_option, split_option
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
 from core.errors import ShapeError
 from core.models.identity import identity_tasks
-from core.options import MOST_LAYERS
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
 from core.results.references import cite
@@ -47,32 +44,7 @@ if TYPE_CHECKING:
 
 BLOCKS = (0, 1, 2, 4)
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
-DEFAULT = ("identity", "procrustes", "ols", "ridge", "kernel", "inn", "mlp")
-TRUTHS = {
-    "coupling": "affine coupling blocks, the invertible network's own form",
-    "bend": "rotation, every coordinate bent, rotation",
-    "residual": "a contraction added to the identity",
-}
 assert TRUTHS.keys() == FORMS.keys()
-
-
-@dataclass(frozen=True)
-class CheckSpec(options.Spec):
-    """A bijection check: which model's states, at which layer, bent in which ways, undone by which maps."""
-
-    model: str = options.model("Model", "zoo:seed-0", help="Whose hidden states are bent.")
-    layer: int = options.whole("Layer", 3, low=0, high=MOST_LAYERS, help="Whose states are bent; 0 = embeddings.")
-    truths: tuple[str, ...] = options.choices("Truths", tuple(TRUTHS), TRUTHS, help="The forms of the known bijection.")
-    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps that are asked to undo it.")
-    split: str = split_option()
-    corpus: str = options.corpus()
-    genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(250)
-    items: str = options.choice("Rows", "words", ITEMS, help="What a row of the space is.")
-    seed: int = options.seed("Seed of the split, the truths, the networks and the samples.")
-
-    def check(self) -> None:
-        check_rows(self.items, self.split)
 
 
 @pure("alignment.check", version=3)

@@ -12,21 +12,19 @@ the target's states and never trained on the task's loss, so that it cannot lear
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import options
 from core.alignment.check.drawings import stitching_chart
 from core.alignment.maps.linear import Aligner
 from core.alignment.maps.registry import METHODS
 from core.alignment.prices import stitching_price
 from core.alignment.seeds.protocol import part_of, parts_from
-from core.alignment.seeds.spec import methods_option
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
+from core.alignment.stitching.spec import StitchSpec
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
@@ -47,33 +45,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
-DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge", "cca", "inn")
-
-
-@dataclass(frozen=True)
-class StitchSpec(options.Spec):
-    """Stitching: models with one task's head, every ordered pair, and each stitched into itself as a check."""
-
-    models: tuple[str, ...] = options.models(
-        "Models with one task's head",
-        ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
-        least=2,
-        most=25,
-        help="Two or more, with the same classes. Each is stitched into each at every layer.",
-    )
-    methods: tuple[str, ...] = methods_option(DEFAULT, "How the lower model's states are mapped into the upper one's.")
-    corpus: str = options.corpus()
-    genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(250)
-    labelled: str = options.line(
-        "Labelled sentences",
-        help="A file of lines `label<TAB>sentence`; the box's own sentiment sentences where empty.",
-        shown=False,
-    )
-    draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of labelled sentences behind each band."
-    )
-    seed: int = options.seed("Seed of the split, the networks and the draws.")
 
 
 @pure("alignment.stitch", version=3)

@@ -14,24 +14,22 @@ Deviations: structural probes where Liu et al. have classifiers; the loss is the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import options
 from core.models import parse_ref
 from core.models.identity import identities, identity_tasks
-from core.models.steps import find_steps, progress_of
+from core.models.steps import progress_of
 from core.probes.prices import training_price as price
 from core.probes.training.charts import figures
 from core.probes.training.peaks import find_peaks
+from core.probes.training.spec import ProbeTrainingSpec
 from core.probes.training.text import CITATIONS, make_headline, make_methods, make_notices
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
 from core.probes.trees.planning import prepare as prepare_probes
-from core.probes.trees.spec import HEADS, ProbeSpec, parsers
 from core.probes.trees.study import notes_of, score_table
 from core.probes.trees.tables import POSITION, Group, draw_sample, probe_groups
 from core.results.drawing.training import loss_table, with_progress
@@ -45,55 +43,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ProbeTrainingSpec", "Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
-
-
-@dataclass(frozen=True)
-class ProbeTrainingSpec(options.Spec):
-    """One study: the steps of a run and its end, probed layer by layer."""
-
-    end: str = options.model("End of training", "zoo:seed-0", help="The model that the steps lead to.")
-    steps: tuple[str, ...] = options.models(
-        "Steps",
-        ("zoo:seed-0@step-*",),
-        most=40,
-        patterns=True,
-        help="The same run earlier: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
-    )
-    rank: int = options.whole(
-        "Rank", 64, low=1, high=8_192, help="Rows of B; a smaller model gets a probe of full rank.", said="; rank {}"
-    )
-    corpus: str = options.corpus()
-    genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(800)
-    heads: str = options.choice("Trees", "auto", HEADS, help="Whose trees the probes learn.")
-    pipeline: str = options.choice("Parser", "box", parsers, help="Draws the trees of text without heads.")
-    seeds: int = options.whole(
-        "Probes per layer", 3, low=1, high=10, help="From other initial maps; a score is their mean."
-    )
-    controls: int = options.whole(
-        "Draws of control trees", 2, low=0, high=20, help="What a probe learns of trees that mean nothing; 0 for none."
-    )
-    epochs: int = options.whole("Most epochs", 40, low=1, high=200, help="Passes over the training sentences.")
-    draws: int = options.whole("Bootstrap draws", 1_000, low=20, high=10_000, help="Resamples of test sentences.")
-    seed: int = options.seed("Seed of the maps, the order of sentences, the control rules and the bootstrap.")
-
-    @property
-    def found(self) -> tuple[str, ...]:
-        """The steps that are named, in the order of training."""
-        return find_steps(self.steps, self.end)
-
-    @property
-    def as_probes(self) -> ProbeSpec:
-        """The probe study of the end alone: text, trees, split and training are the same."""
-        shared = (
-            *("rank", "corpus", "genres", "sentences", "heads", "pipeline"),
-            *("seeds", "controls", "epochs", "draws", "seed"),
-        )
-        given = {name: getattr(self, name) for name in shared}
-        return ProbeSpec(models=(self.end,), untrained=False, probes=("distance",), **given)
-
-
-Spec = ProbeTrainingSpec
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

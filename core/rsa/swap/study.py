@@ -12,12 +12,10 @@ Deviations: nothing is trained here, so a truncated model keeps its head; frozen
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import options
 from core.errors import TaskError
 from core.models import zoo_models
 from core.models.identity import identities, identity_tasks
@@ -28,6 +26,7 @@ from core.rsa.prices import swap_price as price
 from core.rsa.swap.charts import figures
 from core.rsa.swap.examples import PARSE, Examples, chance, read_examples
 from core.rsa.swap.scores import exchange_rows, own_row
+from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.text import make_headline, make_notices
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
@@ -38,42 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 CITATIONS = ("merchant2020", "lenc2015")
-
-
-@dataclass(frozen=True)
-class SwapSpec(options.Spec):
-    """One study: a base, and fine-tunes whose layers are exchanged with its own."""
-
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the others come from.")
-    compare: tuple[str, ...] = options.models(
-        "Fine-tunes",
-        ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
-        most=12,
-        patterns=True,
-        help="Models with a head that labels sentences, tags words or finds heads; patterns such as zoo:parse-* too.",
-    )
-    corpus: str = options.corpus()
-    genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(200)
-    labelled: str = options.line(
-        "Labelled sentences",
-        help="A file of lines `label<TAB>sentence`; the box's own sentiment sentences where empty.",
-        shown=False,
-    )
-    noises: int = options.whole(
-        "Draws of noise", 3, low=2, high=20, help="Rivals: the fine-tune's own change, turned in random directions."
-    )
-    random: bool = options.flag("Random layers", True, help="Also exchange with layers of random weights.")
-    frozen: bool = options.flag(
-        "Frozen fine-tunes", True, help="Add the box's fine-tunes of the same task whose lower layers did not train."
-    )
-    draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
-    )
-    seed: int = options.seed("Seed of the noise and the draws.")
-
-
-Spec = SwapSpec
 
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core import options
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import identities, identity_tasks
@@ -41,6 +40,7 @@ from core.rsa.tokens.questions import (
     read_question,
     roles,
 )
+from core.rsa.tokens.spec import TokenMapSpec
 from core.runs.runner import Outputs, Task, run_stages
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -53,39 +53,7 @@ __all__ = ["Spec", "TokenMapSpec", "collect", "figures", "plan", "prepare", "pri
 
 MOST_WORDS = 200
 LEAST_WORDS = 3
-QUESTION = "Where did the captain hide the letter?"
-PASSAGE = (
-    "It was raining when the riders came. The captain read the letter twice, folded it and hid it under a loose board "
-    "in the kitchen. The soldiers were already at the gate."
-)
-ANSWER = "under a loose board in the kitchen"
-HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
 CITATIONS = ("vanaken2019",)
-
-
-@dataclass(frozen=True)
-class TokenMapSpec(options.Spec):
-    """A passage and the models to draw it in; all with the same d_model."""
-
-    models: tuple[str, ...] = options.models("Models", ("zoo:seed-0",), most=60, help="The base first.")
-    passage: str = options.passage("Sentence or short passage", PASSAGE, help="Read by the models as one sequence.")
-    highlight: tuple[str, ...] = options.words(
-        "Words to highlight", HIGHLIGHT, help="Where there is no question. Upper and lower case alike."
-    )
-    question: str = options.line(
-        "Question", QUESTION, help="Read with the passage as a pair; empty for a passage alone."
-    )
-    answer: str = options.line("Answer", ANSWER, help="As it stands in the passage.")
-    supporting: str = options.line(
-        "Supporting sentence", help="As it stands in the passage; where empty, the sentence that holds the answer."
-    )
-
-    def check(self) -> None:
-        if not self.passage.strip():
-            raise SpecError("Write a sentence for the token map.")
-
-
-Spec = TokenMapSpec
 
 
 @dataclass(frozen=True)

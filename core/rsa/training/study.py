@@ -12,14 +12,11 @@ Deviations: any of eight measures, with bands; the loss is the one that the mode
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import options
 from core.models.identity import identities, identity_tasks
-from core.models.steps import find_steps
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
 from core.results.references import cite
@@ -27,6 +24,7 @@ from core.rsa.layers.tasks import compare_models
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import training_price as price
 from core.rsa.training.charts import figures
+from core.rsa.training.spec import TrainingSpec
 from core.rsa.training.text import make_headline
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.corpora import Corpus
@@ -41,46 +39,6 @@ __all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "pri
 COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
 PEAK = COLUMNS[:7]  # of the table of peaks
 CITATIONS = ("saphra2019", "sellam2022")
-
-
-@dataclass(frozen=True)
-class TrainingSpec(options.Spec):
-    """One study: the steps of a run, its end, and ends of other runs for scale."""
-
-    end: str = options.model("End of training", "zoo:seed-0", help="What each step is compared with.")
-    steps: tuple[str, ...] = options.models(
-        "Steps",
-        ("zoo:seed-0@step-*",),
-        most=60,
-        patterns=True,
-        help="The same run earlier: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
-    )
-    others: tuple[str, ...] = options.models(
-        "Other runs", ("zoo:seed-1",), least=0, most=8, help="Ends of other runs, for scale: dashed lines."
-    )
-    measure: str = options.choice(
-        "Measure",
-        "rsa",
-        lambda: {name: measure.label for name, measure in MEASURES.items()},
-        titled=True,
-        help="How two spaces of the same words are compared.",
-    )
-    corpus: str = options.corpus()
-    genres: tuple[str, ...] = options.genres()
-    sentences: int = options.sentences(200)
-    words: int = options.whole("Words sampled", 1_000, low=10, high=20_000, help="Words drawn from all sentences.")
-    draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
-    )
-    seed: int = options.seed("Seed of the sample and the draws.")
-
-    @property
-    def found(self) -> tuple[str, ...]:
-        """The steps that are named, in the order of training."""
-        return find_steps(self.steps, self.end)
-
-
-Spec = TrainingSpec
 
 
 def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import options
 from core.errors import TaskError
 from core.models.weights.deltas import Delta
 from core.results.export import Result, provenance
@@ -27,10 +25,10 @@ from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, run_stages, span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
-from core.weights.clusters.members import MOST_MODELS
 from core.weights.clusters.selection import Found, find_models
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.intruders.charts import figures
+from core.weights.intruders.spec import IntruderSpec
 from core.weights.prices import intruders_price as price
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 
@@ -43,34 +41,6 @@ RARE = 0.01  # p-value below which a direction is more than a Gaussian change ma
 CITATIONS = ("shuttleworth2024",)
 
 
-@dataclass(frozen=True)
-class IntruderSpec(options.Spec):
-    """An intruder experiment: which fine-tunes of which base, how many directions, and what resembling means."""
-
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes started from.")
-    models: tuple[str, ...] = options.models(
-        "Fine-tunes",
-        ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
-        most=MOST_MODELS,
-        patterns=True,
-        help="Models or LoRA adapters; path:/runs/* is every one in a folder.",
-    )
-    leading: int = options.whole(
-        "Leading directions", 10, low=1, high=64, help="Directions of each matrix that are looked at, largest first."
-    )
-    threshold: float = options.number(
-        "Cosine", 0.5, low=0.05, high=0.99, help="A direction is an intruder if no cosine with the base's reaches this."
-    )
-    draws: int = options.whole(
-        "Gaussian changes", 100, low=19, high=1000, help="Gaussian changes of equal norm, per matrix, behind the null."
-    )
-    families: tuple[str, ...] = options.words(
-        "Families", help="Families of matrices to keep, such as query or ff1; all where empty."
-    )
-    seed: int = options.seed("Seed of the Gaussian changes.")
-
-
-Spec = IntruderSpec
 __all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 

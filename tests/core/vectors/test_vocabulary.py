@@ -17,7 +17,8 @@ from core.probes.sentence.study import SentenceSpec, run_sentences
 from core.results.export import Result
 from core.rsa.layers import study
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.tokens.study import TokenMapSpec, run_study
+from core.rsa.tokens.spec import TokenMapSpec
+from core.rsa.tokens.study import run_study
 from core.runs.runner import Outputs, run_stages
 from core.runs.store import Store, using
 from core.text.corpora import Corpus, Sentence

@@ -187,7 +187,7 @@ def test_the_back_button_brings_an_earlier_address_back() -> None:
 
 
 def test_what_is_no_value_is_not_in_the_link_whatever_its_length() -> None:
-    from core.rsa.tokens.study import TokenMapSpec
+    from core.rsa.tokens.spec import TokenMapSpec
     from ui.frame.links import Address
 
     address = Address("any", options_of(TokenMapSpec))

@@ -10,7 +10,8 @@ import pytest
 from core.errors import SpecError
 from core.probes.training.charts import BEST, UNREAL
 from core.probes.training.peaks import find_peaks, lead
-from core.probes.training.study import ProbeTrainingSpec, figures, run_study, untaught
+from core.probes.training.spec import ProbeTrainingSpec
+from core.probes.training.study import figures, run_study, untaught
 from core.probes.training.text import make_headline, view_sentence
 from core.probes.trees.tables import CHAIN, CONTROL, POSITION, Group, draw_sample
 

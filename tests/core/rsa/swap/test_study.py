@@ -20,7 +20,8 @@ from core.rsa.swap.examples import chance, read_examples
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.rsa.swap.pairs import turned
 from core.rsa.swap.scores import exchange_rows
-from core.rsa.swap.study import SwapSpec, figures, frozen_siblings, run_study
+from core.rsa.swap.spec import SwapSpec
+from core.rsa.swap.study import figures, frozen_siblings, run_study
 from core.rsa.swap.tasks import swap_layers
 from tests.core.alignment.conftest import WORDS, save_classifier
 from tests.core.tiny_models import plain_tokenizer

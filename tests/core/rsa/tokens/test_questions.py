@@ -26,7 +26,7 @@ from core.rsa.tokens.questions import (
     read_question,
     roles,
 )
-from core.rsa.tokens.study import TokenMapSpec
+from core.rsa.tokens.spec import TokenMapSpec
 from core.vectors.forward import cut_pair
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import LAYERS, plain_tokenizer, save_tiny, tiny_config, tiny_tokenizer

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.rsa.training.study import TrainingSpec, figures, find_peaks, run_study
+from core.rsa.training.spec import TrainingSpec
+from core.rsa.training.study import figures, find_peaks, run_study
 
 
 def test_a_peak_is_clear_only_above_every_other_band() -> None:

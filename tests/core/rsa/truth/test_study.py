@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from core.rsa.truth import tasks as truth_tasks
-from core.rsa.truth.study import DEPTH, WEIGHTS, TruthSpec, area, area_at_equal_depth, figures, run_study
+from core.rsa.truth.spec import TruthSpec
+from core.rsa.truth.study import DEPTH, WEIGHTS, area, area_at_equal_depth, figures, run_study
 
 SMALL = TruthSpec(
     compare=("zoo:parse-frozen-2", "zoo:parse-frozen-4"), planted=("zoo:parse-0",), plants=2,

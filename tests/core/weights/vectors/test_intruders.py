@@ -11,7 +11,8 @@ import pytest
 from core.errors import ShapeError
 from core.results.columns import meaning
 from core.runs.runner import run_stages
-from core.weights.intruders.study import IntruderSpec, collect, figures, plan, prepare, run_study
+from core.weights.intruders.spec import IntruderSpec
+from core.weights.intruders.study import collect, figures, plan, prepare, run_study
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 from tests.core.small_zoo import base_tensors, write_model
 

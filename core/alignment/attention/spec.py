@@ -1,0 +1,26 @@
+"""Attention's options, and the rules between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core import options
+from core.alignment.seeds.spec import methods_option
+
+DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
+
+
+@dataclass(frozen=True)
+class AttentionSpec(options.Spec):
+    """Attention of every ordered pair of models."""
+
+    models: tuple[str, ...] = options.models(
+        "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more, every ordered pair."
+    )
+    methods: tuple[str, ...] = methods_option(
+        DEFAULT, "How attention outputs of one model are mapped into the other's."
+    )
+    corpus: str = options.corpus()
+    genres: tuple[str, ...] = options.genres()
+    sentences: int = options.sentences(250)
+    seed: int = options.seed("Seed of the split, the null and the networks.")
