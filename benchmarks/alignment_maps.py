@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from core.alignment.check import study as check
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.spec import SPLITS, AlignSpec
-from core.alignment.seeds.study import run_study
+from core.alignment.seeds.study import STUDY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def seeds() -> None:
     """Held-out error from the first seed into the second, mean over layers, and at layers 0, 3 and 6."""
     spec = AlignSpec()
     for split in SPLITS:
-        result = run_study(AlignSpec(split=split))
+        result = STUDY.run(AlignSpec(split=split))
         table = result.table
         table = table[(table["split"] == "test") & (table["source"] == spec.models[0]) & (table["words"] != "all")]
         means = table.pivot_table(index="method", columns="words", values="nmse")
@@ -46,7 +46,7 @@ def seeds() -> None:
 def truths() -> None:
     """Error of undoing each planted bijection, by its blocks, and over kernel ridge's."""
     for split in SPLITS:
-        result = check.run_study(check.Spec(split=split))
+        result = check.STUDY.run(check.Spec(split=split))
         table = result.table[result.table["blocks"] > 0]
         cells = table.pivot_table(index="method", columns=["truth", "blocks"], values="nmse")
         cells.columns = [f"{truth} {blocks}" for truth, blocks in cells.columns]

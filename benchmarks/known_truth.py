@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from core.rsa.truth.charts import column_name
 from core.rsa.truth.spec import TruthSpec
-from core.rsa.truth.study import run_study
+from core.rsa.truth.study import STUDY
 from core.rsa.truth.text import finder_label
 
 
 def main() -> None:
     """Print the headline and a table for each truth."""
-    result = run_study(TruthSpec())
+    result = STUDY.run(TruthSpec())
     print("Area under the curve [95 % band] (at equal depth).\n")
     print(result.headline, *result.notices, *result.failures.values(), sep="\n")
     for (truth, matched), rows in result.table.groupby(["truth", "matched"], sort=False):

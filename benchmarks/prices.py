@@ -120,7 +120,7 @@ def measure(command: str, values: dict[str, Any]) -> dict[str, Any]:
     from core.runs.store import default_store
 
     study, spec = _study(command, values)
-    result = study.run_study(spec, store=default_store().without_answers())
+    result = study.STUDY.run(spec, store=default_store().without_answers())
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
     return {"cpu": seconds, "hwm": own.ru_maxrss / 1e6, "failures": list(result.failures.values())}

@@ -48,8 +48,8 @@ PEAK = """
 import json, sys
 from pathlib import Path
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import run_study
-result = run_study(WeightsSpec(base=sys.argv[1], models=(sys.argv[2],), permutations=1000))
+from core.weights.clusters.study import STUDY
+result = STUDY.run(WeightsSpec(base=sys.argv[1], models=(sys.argv[2],), permutations=1000))
 assert not result.failures, result.failures
 status = Path("/proc/self/status").read_text().splitlines()  # ru_maxrss counts the parent too
 peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))

@@ -10,7 +10,7 @@ from core import options
 from core.options import Spec, options_of
 from core.probes.trees.result import ProbeResult
 from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.study import figures, price, run_study
+from core.probes.trees.study import STUDY
 from ui import lessons
 from ui.frame import shell
 from ui.study import pins as kept
@@ -75,8 +75,8 @@ result = priced_panel(
     form,
     "probe",
     spec,
-    lambda progress, cancel: run_study(spec, texts, progress=progress, cancel=cancel),
-    price,
+    lambda progress, cancel: STUDY.run(spec, texts, progress=progress, cancel=cancel),
+    STUDY.price,
     identity=identity,
     again=form.pressed,
     told=aside,
@@ -94,6 +94,6 @@ elif view == SENTENCE:
     sentence_view(form, result)
 else:
     ranks_view(form, spec, result, texts, identity)
-kept.beside(form, spec, result, figures)
+kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, CAVEATS, FORMULAS)

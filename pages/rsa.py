@@ -9,7 +9,7 @@ import streamlit as st
 from core import options
 from core.options import Spec, options_of
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.study import figures, price, run_study
+from core.rsa.layers.study import STUDY
 from core.rsa.tokens.spec import TokenMapSpec
 from ui import lessons
 from ui.frame import shell
@@ -80,8 +80,8 @@ found = priced_panel(
     form,
     "RSA",
     study,
-    lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
-    price,
+    lambda progress, cancel: STUDY.run(study, texts, progress=progress, cancel=cancel),
+    STUDY.price,
     identity=(form.identity, contents(study.base, *study.compare)),
     again=form.pressed,
     told=aside,
@@ -95,6 +95,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 rsa_views.draw(form, result, view)
-kept.beside(form, spec, result, figures)
+kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, rsa_views.CAVEATS, rsa_views.FORMULAS)

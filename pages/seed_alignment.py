@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import options
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import figures, price, run_study
+from core.alignment.seeds.study import STUDY
 from ui import lessons
 from ui.frame import shell
 from ui.study import pins as kept
@@ -69,8 +69,8 @@ found = priced_panel(
     form,
     "alignment",
     study,
-    lambda progress, cancel: run_study(study, texts, progress=progress, cancel=cancel),
-    price,
+    lambda progress, cancel: STUDY.run(study, texts, progress=progress, cancel=cancel),
+    STUDY.price,
     identity=identity,
     again=form.pressed,
     told=aside,
@@ -84,6 +84,6 @@ if not len(result.table):
     form.unfold(spec)
     st.stop()
 show_view(form, result, view)
-kept.beside(form, spec, result, figures)
+kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, CAVEATS, FORMULAS)

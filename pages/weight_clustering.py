@@ -10,7 +10,7 @@ from core import options
 from core.options import Spec, options_of
 from core.weights.clusters.members import fine_tunes
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import figures, price, redraw, run_study
+from core.weights.clusters.study import STUDY, redraw
 from ui import lessons
 from ui.frame import shell
 from ui.study import pins as kept
@@ -80,8 +80,8 @@ found = priced_panel(
     form,
     "weights",
     spec,
-    lambda progress, cancel: run_study(spec, texts, progress=progress, cancel=cancel),
-    price,
+    lambda progress, cancel: STUDY.run(spec, texts, progress=progress, cancel=cancel),
+    STUDY.price,
     identity=identity,
     again=form.pressed,
     told=aside,
@@ -110,6 +110,6 @@ else:
             quiet=True,
         ),
     )
-kept.beside(form, spec, result, figures)
+kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
 show_method(result, weights_views.CAVEATS, weights_views.FORMULAS)

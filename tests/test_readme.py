@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from core.catalogue import STUDIES
 from core.commands.main import all_commands
-from core.commands.study import STUDIES
 from core.errors import SpecError
 from core.results.columns import COLUMNS
 
@@ -63,11 +63,11 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]
 @pytest.mark.slow
 def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     from core.rsa.layers.spec import RsaSpec
-    from core.rsa.layers.study import figures, run_study
+    from core.rsa.layers.study import STUDY, figures
 
     add("measures", "MEASURES")
     spec = RsaSpec(compare=("zoo:parse-0",), measure="signs", sentences=40, words=100, draws=20, references=False)
-    result = run_study(spec)
+    result = STUDY.run(spec)
     assert not result.failures
     table = result.table
     assert table["similarity"].iloc[0] > table["similarity"].iloc[-1]
@@ -80,11 +80,11 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
 @pytest.mark.slow
 def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
     from core.weights.clusters.spec import WeightsSpec
-    from core.weights.clusters.study import run_study
+    from core.weights.clusters.study import STUDY
 
     add("vectors", "VECTORS")
     refs = tuple(f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1))
-    result = run_study(WeightsSpec(models=refs, vector="stable-rank", permutations=100))
+    result = STUDY.run(WeightsSpec(models=refs, vector="stable-rank", permutations=100))
     assert "stable-rank" in result.tables["distances"].columns
     assert (result.tables["distances"]["stable-rank"] >= 0).all()
 
@@ -93,10 +93,10 @@ def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
 def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
     from core.alignment.seeds.charts import figures
     from core.alignment.seeds.spec import AlignSpec
-    from core.alignment.seeds.study import run_study
+    from core.alignment.seeds.study import STUDY
 
     add("registry", "METHODS")
-    result = run_study(AlignSpec(methods=("mean", "ols"), sentences=60, layers=(0, 2)))
+    result = STUDY.run(AlignSpec(methods=("mean", "ols"), sentences=60, layers=(0, 2)))
     assert not result.failures
     methods = result.tables["methods"].set_index("method")["nmse"]
     assert methods.loc["mean"].min() > methods.loc["ols"].min()

@@ -17,8 +17,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.catalogue import STUDIES
 from core.commands.examples import EXAMPLES, Example
-from core.commands.study import study_module
 from core.errors import NotStoredError
 from core.options import Spec
 from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
@@ -94,7 +94,7 @@ def requests() -> list[Request]:
         ("weights", WeightsSpec()),
         ("weights", WeightsSpec(map="tsne")),
         ("weights", WeightsSpec(map="umap")),
-        ("align", study_module("align").Spec()),
+        ("align", STUDIES["align"].Spec()),
         *_experiments(),
     ]
     views += [study for example in EXAMPLES for study in example.studies]
@@ -103,7 +103,7 @@ def requests() -> list[Request]:
 
 def _experiments() -> list[tuple[str, Spec]]:
     """The experiments as their pages offer them: on the page's text, and of the page's models where they take them."""
-    rsa, probe, align = RsaSpec(), ProbeSpec(), study_module("align").Spec()
+    rsa, probe, align = RsaSpec(), ProbeSpec(), STUDIES["align"].Spec()
     asked: dict[str, dict[str, Any]] = {
         "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
         "swap": {"sentences": rsa.sentences, "base": rsa.base, "compare": rsa.compare},
@@ -116,7 +116,7 @@ def _experiments() -> list[tuple[str, Spec]]:
         "align attention": {"sentences": align.sentences, "models": align.models},
         "align protocol": {"sentences": align.sentences, "models": align.models},
     }
-    return [(command, study_module(command).Spec(**values)) for command, values in asked.items()]
+    return [(command, STUDIES[command].Spec(**values)) for command, values in asked.items()]
 
 
 def name_of(command: str, spec: Any) -> str:
@@ -131,10 +131,10 @@ def _run(command: str, spec: Any, **options: Any) -> Any:
 
         return run_sentences(spec, **options)
     if command == "tokens":
-        from core.rsa.tokens.study import run_study
+        from core.rsa.tokens.study import STUDY
 
-        return run_study(spec, **options)
-    return study_module(command).run_study(spec, **options)
+        return STUDY.run(spec, **options)
+    return STUDIES[command].run(spec, **options)
 
 
 def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:

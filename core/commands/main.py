@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from core.catalogue import STUDIES
 from core.commands import study
 from core.errors import PalimpsestError
 
-# command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are in study.STUDIES
+# command -> (module with add_arguments(parser) and main(arguments), one line of help); studies are in the catalogue
 COMMANDS = {
     "diff": (
         "core.commands.diff",
@@ -47,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def all_commands() -> dict[str, str]:
     """Every command with its line of help, studies first."""
-    return {name: line for table in (study.STUDIES, COMMANDS) for name, (_, line) in table.items()}
+    studies = {name: each.purpose for name, each in STUDIES.items()}
+    return studies | {name: line for name, (_, line) in COMMANDS.items()}
 
 
 def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:

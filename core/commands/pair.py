@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.commands.study import PATIENCE, STUDIES, command_line, study_module
+from core.catalogue import STUDIES
+from core.commands.study import PATIENCE, command_line
 from core.errors import CancelledError, NotStoredError, PalimpsestError
 from core.models import zoo_models
 from core.models.sizes import download_of
@@ -127,7 +128,7 @@ def _prices(check: Check) -> Iterator[Price]:
     for name, spec in specs_of(check).items():
         if not _unfit(check, name):
             with suppress(PalimpsestError):
-                yield study_module(PARTS[name]).price(spec)
+                yield STUDIES[PARTS[name]].price(spec)
 
 
 def is_stored(check: Check, store: Store) -> bool:
@@ -152,7 +153,7 @@ def specs_of(check: Check) -> dict[str, Spec]:
         },
         SWAP: {"base": base, "compare": (model,), "frozen": False},
     }  # fmt: skip
-    return {name: study_module(PARTS[name]).Spec(**values) for name, values in asked.items() if PARTS[name] in STUDIES}
+    return {name: STUDIES[PARTS[name]].Spec(**values) for name, values in asked.items() if PARTS[name] in STUDIES}
 
 
 def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **options: Any) -> list[Part]:
@@ -171,9 +172,9 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
             parts.append(Part(name, command, reason=why))
             continue
         said(name)
-        study = study_module(PARTS[name])
+        study = STUDIES[PARTS[name]]
         try:
-            result = study.run_study(spec, **options)
+            result = study.run(spec, **options)
         except (CancelledError, NotStoredError):
             raise  # the whole run was stopped, or only asked for what is stored
         except PalimpsestError as error:

@@ -9,11 +9,10 @@ import base64
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from core.catalogue import STUDIES
 from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
-from core.commands.study import STUDIES
 from core.probes.trees.tables import CHAIN
 from core.results.drawing.files import words_of
 from core.results.export import Result, chart_svg, provenance
@@ -73,7 +72,7 @@ def make_figures(parts: Sequence[Part]) -> dict[str, alt.TopLevelMixin]:
             charts["size"] = change_chart(part.result, "relative_norm")
             charts["rank"] = change_chart(part.result, "rank")
             continue
-        drawn = import_module(STUDIES[PARTS[part.name]][0]).figures(part.result)
+        drawn = STUDIES[PARTS[part.name]].figures(part.result)
         if drawn:
             charts[part.name] = next(iter(drawn.values()))
     return charts

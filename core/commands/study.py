@@ -10,65 +10,28 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.catalogue import STUDIES
 from core.commands.pricing import check_price
 from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of
 
 if TYPE_CHECKING:
-    from core.results.export import Result
     from core.runs.price import Price
     from core.runs.runner import Progress
     from core.runs.store import Store
+    from core.study import Study
 
 WIDTH = 30
 PATIENCE = 10.0  # seconds to find out whether everything is stored
 
-# command -> (module with Spec, price(spec), run_study(spec, **options) and figures(result), one line of help)
-STUDIES = {
-    "rsa": ("core.rsa.layers.study", "which layers fine-tuning changes: representational similarity by layer"),
-    "tokens": (
-        "core.rsa.tokens.study",
-        "the words of a question and its passage through the layers, in two dimensions",
-    ),
-    "swap": ("core.rsa.swap.study", "whether a task needs a layer: layers of base and fine-tune exchanged"),
-    "truth": ("core.rsa.truth.study", "which measure finds the layers that are known to have changed"),
-    "training": ("core.rsa.training.study", "steps of a training run against its end, by layer and tokens seen"),
-    "probe": (
-        "core.probes.trees.study",
-        "whether syntax is in the vectors: structural probes by layer, predicted trees",
-    ),
-    "probe edges": (
-        "core.probes.edges.study",
-        "tags, labels and heads by layer: accuracy, code length, control labels",
-    ),
-    "probe training": (
-        "core.probes.training.study",
-        "probes on the steps of a training run: the best layer by tokens seen, against its rivals",
-    ),
-    "weights": ("core.weights.clusters.study", "what a model was fine-tuned on, from its weights alone"),
-    "weights intruders": (
-        "core.weights.intruders.study",
-        "leading directions of the tuned weights that resemble none of the base's",
-    ),
-    "align": ("core.alignment.seeds.study", "whether two models learn the same space: maps judged on held-out words"),
-    "align check": ("core.alignment.check.study", "whether maps undo known bijections of a model's states"),
-    "align stitch": (
-        "core.alignment.stitching.study",
-        "lower layers of one model, upper layers and head of another",
-    ),
-    "align protocol": ("core.alignment.published.study", "the protocol published with BERT-INN, beside ours"),
-    "align attention": ("core.alignment.attention.study", "matched heads and mapped attention outputs"),
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     """A flag for each option of the study, and where to run and to write."""
-    for option in options_of(study_module(command).Spec):
+    for option in options_of(STUDIES[command].Spec):
         add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
     parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
@@ -98,14 +61,14 @@ def agree(price: Price, yes: bool) -> None:
         raise SpecError("Nothing was started.")
 
 
-def is_stored(study: Any, spec: Spec, store: Store) -> bool:
+def is_stored(study: Study, spec: Spec, store: Store) -> bool:
     """Whether a study's numbers are all there already; nothing is computed to find out, and nothing is downloaded."""
     from core.runs.tasks import Signal
 
     if any("hub:" in ref for ref in refs_of(spec)):
         return False
     try:
-        study.run_study(spec, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+        study.run(spec, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
     except PalimpsestError:
         return False  # what is wrong with it is said by the study itself
     return True
@@ -143,7 +106,7 @@ def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
     Raises:
         SpecError: If a value makes no sense.
     """
-    study = study_module(command)
+    study = STUDIES[command]
     values: dict[str, Any] = {}
     for option in options_of(study.Spec):
         given = getattr(arguments, option.name)
@@ -163,21 +126,20 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     from core.runs.runner import open_executor
     from core.runs.store import default_store
 
-    study, spec = study_module(command), spec_of(command, arguments)
+    study, spec = STUDIES[command], spec_of(command, arguments)
     store = default_store().without_answers() if arguments.fresh else default_store()
     price = study.price(spec)
     if (price.asks or price.excess) and not is_stored(study, spec, store):
         agree(check_price(study.price, spec), arguments.yes)
     began, seen = time.monotonic(), _Seen()
     with open_executor(arguments.scheduler) as executor:
-        result = study.run_study(spec, store=store, executor=executor, progress=seen)
+        result = study.run(spec, store=store, executor=executor, progress=seen)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     print(result.headline, flush=True)  # before anything is written: a full disk takes no result away
     for sentence in (*result.notices, *result.failures.values()):
         print(f"note: {sentence}", file=sys.stderr)
-    extra: Callable[[Result], Mapping[str, bytes]] = getattr(study, "extra_files", lambda result: {})
-    files = write_result(result, study.figures(result), arguments.out, extra(result))
+    files = write_result(result, study.figures(result), arguments.out, study.files(result))
     came = f" ({seen.shipped} came with the box)" if seen.shipped else ""
     seconds = time.monotonic() - began
     print(f"{seen.stored} of {seen.total} tasks were stored{came}; {seconds:.1f} s.", file=sys.stderr)
@@ -199,11 +161,6 @@ def command_line(command: str, spec: Spec) -> str:
         else:
             parts += [flag, *option.write(value)]
     return shlex.join([*parts, "--out", "out"])
-
-
-def study_module(command: str) -> Any:
-    """A study's front door."""
-    return import_module(STUDIES[command][0])
 
 
 class _Seen:

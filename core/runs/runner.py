@@ -215,37 +215,49 @@ def run(
     return work.outputs()
 
 
-def run_stages(
-    first: Sequence[Task],
-    then: Callable[[Outputs], Sequence[Task]],
+def run_here(
+    tasks: Sequence[Task],
     *,
-    between: Callable[[Outputs], Sequence[Task]] = lambda ready: (),
     store: Store | None = None,
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
+) -> Outputs:
+    """Run a study's first tasks in threads of this process: what reads, parses, downloads and asks.
+
+    Args:
+        tasks: With distinct roles.
+        store, progress, cancel: As for `run`.
+        executor: Of the study's other tasks; not used here.
+
+    Raises:
+        CancelledError, StoreError: As `run`.
+    """
+    if not tasks:
+        return Outputs({}, {}, 0, 0.0)
+    with _threads() as pool:
+        return run(tasks, store=store, executor=pool, progress=progress, cancel=cancel)
+
+
+def run_stages(
+    first: Sequence[Task], then: Callable[[Outputs], Sequence[Task]], **options: Any
 ) -> tuple[Outputs, Outputs]:
-    """Run a study: its first stage in threads of this process, then what is planned from it, where `executor` says.
+    """Run first tasks in threads of this process, then what is planned from them, where `executor` says.
 
     Args:
         first: What reads, parses, downloads and asks: nothing that takes time happens while a study is planned.
-        then: From the first stage's outputs to the study's tasks; cheap.
-        between: From the first stage's outputs to what else is asked of them before anything is planned; what it
-            brings is added to them.
-        store, executor, progress, cancel: As for `run`.
+        then: From the first stage's outputs to further tasks; cheap.
+        options: As for `run`.
 
     Returns:
-        Outputs of the first stage and of the plan.
+        Outputs of both stages.
 
     Raises:
         CancelledError, StoreError: As `run`. And what `then` raises, such as the failure of what nothing can go
             on without (see `Outputs.need`).
     """
-    with _threads() as pool:
-        ready = run(first, store=store, executor=pool, progress=progress, cancel=cancel)
-        if asked := between(ready):
-            ready = ready.with_more(run(asked, store=store, executor=pool, progress=progress, cancel=cancel))
-    return ready, run(then(ready), store=store, executor=executor, progress=progress, cancel=cancel)
+    ready = run_here(first, **options)
+    return ready, run(then(ready), **options)
 
 
 def _run_missing(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from core.commands.study import study_module
+from core.catalogue import STUDIES
 from core.models import zoo_models
 from core.models.zoo import zoo_folder
 
@@ -34,12 +34,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("command", SMALL)
 def test_weights_that_are_no_numbers_are_a_failure_with_its_reason(command: str, model: str) -> None:
-    study = study_module(command)
+    study = STUDIES[command]
     given = {
         name: tuple(model if part == "{model}" else part for part in value) if isinstance(value, tuple) else value
         for name, value in SMALL[command].items()
     }
-    result = study.run_study(study.Spec(**given))
+    result = study.STUDY.run(study.Spec(**given))
     assert any(model in name or model in sentence for name, sentence in result.failures.items())
     assert any("not finite" in sentence or "NaN" in sentence for sentence in result.failures.values())
     assert "model" not in result.table or model not in set(result.table["model"])

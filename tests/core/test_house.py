@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from core.commands.study import STUDIES
+from core.catalogue import STUDIES
 from tests import ROOT
 
 MOST_MODULES = 200

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from core import options
-from core.commands.study import STUDIES, add_flag, spec_of, study_module
+from core.catalogue import STUDIES
+from core.commands.study import add_flag, spec_of
 from core.errors import PalimpsestError, SpecError
 from core.options import Option, Spec, options_of
 
-EVERY = [(study, option) for study in STUDIES for option in options_of(study_module(study).Spec)]
+EVERY = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec)]
 NAMES = [f"{study}: {option.name}" for study, option in EVERY]
 
 
@@ -65,7 +66,7 @@ def another(option: Option) -> Any:
 
 def from_flags(study: str, flags: list[str]) -> Spec:
     parser = argparse.ArgumentParser()
-    for option in options_of(study_module(study).Spec):
+    for option in options_of(STUDIES[study].Spec):
         add_flag(parser, option)
     return spec_of(study, parser.parse_args(flags))
 
@@ -101,7 +102,7 @@ def test_every_option_says_what_it_is(study: str, option: Option) -> None:
 
 @pytest.mark.parametrize(("study", "option"), EVERY, ids=NAMES)
 def test_the_methods_say_whatever_changes_the_numbers(study: str, option: Option) -> None:
-    spec = study_module(study).Spec()
+    spec = STUDIES[study].Spec()
     said, value = spec.settings(), another(option)
     object.__setattr__(spec, option.name, value)  # alone: whether it goes with the others is another matter
     if value == option.default or option.name in spec.display_only:
@@ -113,7 +114,7 @@ def test_the_methods_say_whatever_changes_the_numbers(study: str, option: Option
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_defaults_are_a_study(study: str) -> None:
-    spec = study_module(study).Spec()
+    spec = STUDIES[study].Spec()
     assert spec.changed() == {}
     assert from_flags(study, []) == spec
     assert set(spec.plain()) == {option.name for option in options_of(type(spec))}

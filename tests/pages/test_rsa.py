@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.study import run_study
+from core.rsa.layers.study import STUDY
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
@@ -43,7 +43,7 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     app = open_page(PAGE, **SMALL)
     assert not app.exception
     spec = RsaSpec("zoo:seed-0", ("zoo:parse-0",), words=40, sentences=20, draws=20, references=False)
-    expected = run_study(spec).table
+    expected = STUDY.run(spec).table
     shown = app.dataframe[0].value
     assert shown["similarity"].tolist() == pytest.approx(expected["similarity"].tolist(), abs=1e-6)
     assert "parse" in sentences(app)
@@ -64,8 +64,8 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
 )
 def test_what_the_link_asks_for_reaches_the_numbers(link: dict, options: dict) -> None:
     settings = {"compare": ("zoo:parse-0",), "words": 40, "sentences": 20, "draws": 20, "references": False}
-    plain = run_study(RsaSpec("zoo:seed-0", **settings)).table["similarity"].tolist()
-    expected = run_study(RsaSpec("zoo:seed-0", **{**settings, **options})).table["similarity"].tolist()
+    plain = STUDY.run(RsaSpec("zoo:seed-0", **settings)).table["similarity"].tolist()
+    expected = STUDY.run(RsaSpec("zoo:seed-0", **{**settings, **options})).table["similarity"].tolist()
     app = open_page(PAGE, **{**SMALL, **link})
     assert not app.exception
     shown = app.dataframe[0].value["similarity"].tolist()

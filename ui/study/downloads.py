@@ -18,7 +18,8 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
-from core.commands.study import STUDIES, command_line, study_module
+from core.catalogue import STUDIES
+from core.commands.study import command_line
 from core.errors import PalimpsestError
 from core.results.drawing.paper import INCHES, Paper, caption, one_chart, paper_file
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
@@ -148,7 +149,7 @@ def command_of(result: Result) -> str:
     if result.study not in STUDIES:
         return ""
     try:
-        return command_line(result.study, study_module(result.study).Spec(**result.spec))
+        return command_line(result.study, STUDIES[result.study].Spec(**result.spec))
     except (PalimpsestError, TypeError):  # the spec of another version of the program
         return ""
 

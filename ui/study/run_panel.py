@@ -1,6 +1,6 @@
 """The run panel: asks for a study, shows how far it is, and hands the result to the page when it is there.
 
-    result = run_panel("rsa", spec, lambda progress, cancel: run_study(spec, progress=progress, cancel=cancel))
+    result = run_panel("rsa", spec, lambda progress, cancel: STUDY.run(spec, progress=progress, cancel=cancel))
     if result is None:
         st.stop()
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
 from core import options
-from core.alignment.attention import study as attention
-from core.alignment.check import study as check
+from core.alignment.attention.study import STUDY as ATTENTION_STUDY
+from core.alignment.check.study import STUDY as CHECK_STUDY
 from core.alignment.maps.registry import METHODS
-from core.alignment.published import study as published
+from core.alignment.published.study import STUDY as PUBLISHED_STUDY
 from core.alignment.seeds import charts
 from core.alignment.seeds import view_text as view_headlines
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.study import METHOD_NOTE
 from core.alignment.seeds.text import judged
-from core.alignment.stitching import study as stitching
+from core.alignment.stitching.study import STUDY as STITCHING_STUDY
 from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from core.results.drawing.panels import Panels
 from core.results.names import short_names
+from core.study import Study
 from ui import lessons
 from ui.frame.links import Address
 from ui.frame.text import plain
@@ -233,7 +233,7 @@ def space(address: Address, result: Result) -> None:
     show_downloads(result, parts, lambda: charts.figures(result), table="alignment", view=("space", *view), name=called)
 
 
-def _own_options(view: str, study: ModuleType) -> list[Option]:
+def _own_options(view: str, study: Study) -> list[Option]:
     known = {option.name: option for option in options_of(study.Spec)}
     return [replace(known[name], name=ours) for ours, name in OWN[view].items()]
 
@@ -248,7 +248,12 @@ class Shown(Spec):
     )
 
 
-STUDIES: dict[str, ModuleType] = {STITCHING: stitching, CHECK: check, ATTENTION: attention, PROTOCOL: published}
+STUDIES: dict[str, Study] = {
+    STITCHING: STITCHING_STUDY,
+    CHECK: CHECK_STUDY,
+    ATTENTION: ATTENTION_STUDY,
+    PROTOCOL: PUBLISHED_STUDY,
+}
 SHOWN = options_of(Shown)
 EXPERIMENT_OPTIONS = [option for view, study in STUDIES.items() for option in _own_options(view, study)]
 
@@ -271,7 +276,7 @@ def _experiment(
     identity = (form.identity, contents(*refs))
 
     def run(progress: Any, cancel: Any) -> Any:
-        return study.run_study(asked, texts, progress=progress, cancel=cancel)
+        return study.run(asked, texts, progress=progress, cancel=cancel)
 
     waiting = f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button."
     result = result_of(

@@ -11,7 +11,7 @@ from core.errors import PalimpsestError
 from core.options import Option, options_of
 from core.probes.edges import charts as edge_charts
 from core.probes.edges.spec import EdgeSpec
-from core.probes.edges.study import price, run_study
+from core.probes.edges.study import STUDY as EDGE_STUDY
 from core.probes.edges.tables import ACCURACY
 from core.probes.trees.spec import ProbeSpec
 from core.results.drawing.panels import Panels
@@ -80,11 +80,20 @@ def edge_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator) -> 
     identity = (form.identity, *contents(*(asked.probed if asked is not None else ())))
 
     def run(progress: Any, cancel: Any) -> Any:
-        return run_study(asked, texts, progress=progress, cancel=cancel) if asked is not None else None
+        return EDGE_STUDY.run(asked, texts, progress=progress, cancel=cancel) if asked is not None else None
 
     waiting = f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button."
     result = result_of(
-        form, EDGES, OWN, asked, run, pricing=price, name=STUDY, identity=identity, waiting=waiting, aside=aside
+        form,
+        EDGES,
+        OWN,
+        asked,
+        run,
+        pricing=EDGE_STUDY.price,
+        name=STUDY,
+        identity=identity,
+        waiting=waiting,
+        aside=aside,
     )
     if result is None:
         return

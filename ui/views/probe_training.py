@@ -13,7 +13,7 @@ from core.options import Option, Spec, options_of
 from core.probes.training import charts as training_charts
 from core.probes.training.charts import METRICS
 from core.probes.training.spec import ProbeTrainingSpec
-from core.probes.training.study import price, run_study
+from core.probes.training.study import STUDY as TRAINING_STUDY
 from core.probes.training.text import view_sentence
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import NAMES
@@ -74,11 +74,20 @@ def training_view(form: Form[ProbeSpec], spec: ProbeSpec, aside: DeltaGenerator)
     identity = (form.identity, *contents(*((asked.end, *asked.found) if asked is not None else ())))
 
     def run(progress: Any, cancel: Any) -> Any:
-        return run_study(asked, texts, progress=progress, cancel=cancel) if asked is not None else None
+        return TRAINING_STUDY.run(asked, texts, progress=progress, cancel=cancel) if asked is not None else None
 
     waiting = f"{MEANING[0].upper()}{MEANING[1:]}. It starts when you press its button."
     result = result_of(
-        form, TRAINING, OWN, asked, run, pricing=price, name=STUDY, identity=identity, waiting=waiting, aside=aside
+        form,
+        TRAINING,
+        OWN,
+        asked,
+        run,
+        pricing=TRAINING_STUDY.price,
+        name=STUDY,
+        identity=identity,
+        waiting=waiting,
+        aside=aside,
     )
     if result is None:
         return

@@ -17,8 +17,7 @@ from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
 from core.rsa.tokens.charts import token_chart
 from core.rsa.tokens.spec import TokenMapSpec
-from core.rsa.tokens.study import price as tokens_price
-from core.rsa.tokens.study import run_study as run_tokens
+from core.rsa.tokens.study import STUDY
 from ui import lessons
 from ui.frame.links import Address
 from ui.frame.text import plain
@@ -115,8 +114,8 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
         form,
         "token map",
         tokens,
-        lambda progress, cancel: run_tokens(tokens, progress=progress, cancel=cancel),
-        tokens_price,
+        lambda progress, cancel: STUDY.run(tokens, progress=progress, cancel=cancel),
+        STUDY.price,
         identity=contents(*tokens.models),
         again=again,
         told=aside,

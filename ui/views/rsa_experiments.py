@@ -12,10 +12,13 @@ from core.options import Option, Spec, options_of
 from core.results.drawing.panels import Panels
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.swap import charts as swap_charts
-from core.rsa.swap import study as swap
-from core.rsa.training import study as training
+from core.rsa.swap.spec import SwapSpec
+from core.rsa.swap.study import STUDY as SWAP_STUDY
+from core.rsa.training.spec import TrainingSpec
+from core.rsa.training.study import STUDY as TRAINING_STUDY
 from core.rsa.truth import charts as truth_charts
-from core.rsa.truth import study as truth
+from core.rsa.truth.spec import TruthSpec
+from core.rsa.truth.study import STUDY as TRUTH_STUDY
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.experiments import started
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
+    from core.study import Study
 
 SWAP, TRUTH, TRAINING = "Layers exchanged", "Known truth", "Through training"
 VIEWS = {
@@ -37,7 +41,7 @@ VIEWS = {
     TRAINING: "steps of pretraining against its end",
 }
 RUN = ("end", "steps", "others")  # options of a training run, by the names that they have in the address too
-OPTIONS: list[Option] = [option for option in options_of(training.TrainingSpec) if option.name in RUN]
+OPTIONS: list[Option] = [option for option in options_of(TrainingSpec) if option.name in RUN]
 SWAP_CAVEATS = """
 **What would mislead you here**
 
@@ -84,9 +88,9 @@ def exchanged(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
         models = dict.fromkeys(result.table["model"])
         return [swap_charts.swap_chart(result, kind, model) for model in models for kind in ("single", "cut")]
 
-    asked = _spec_of(swap.SwapSpec, form, spec, compare=spec.compare, base=spec.base)
+    asked = _spec_of(SwapSpec, form, spec, compare=spec.compare, base=spec.base)
     if asked is not None:
-        _experiment(SWAP, swap, asked, (asked.base, *asked.compare), form, drawn, SWAP_CAVEATS, aside)
+        _experiment(SWAP, SWAP_STUDY, asked, (asked.base, *asked.compare), form, drawn, SWAP_CAVEATS, aside)
 
 
 def known_truth(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
@@ -97,26 +101,28 @@ def known_truth(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> No
         return [truth_charts.truth_chart(result, *kind) for kind in kinds]
 
     st.caption("Frozen fine-tunes of the box and its seed 0, whatever is chosen above.")
-    asked = truth.TruthSpec()
-    _experiment(TRUTH, truth, asked, (asked.base, *asked.compare, *asked.planted), form, drawn, TRUTH_CAVEATS, aside)
+    asked = TruthSpec()
+    _experiment(
+        TRUTH, TRUTH_STUDY, asked, (asked.base, *asked.compare, *asked.planted), form, drawn, TRUTH_CAVEATS, aside
+    )
 
 
 def through_training(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
     """The steps of a run, chosen in the view's own controls, by the form's measure and text."""
 
     def drawn(result: Result) -> Panels:
-        return Panels(list(training.figures(result).values()), across=2)
+        return Panels(list(TRAINING_STUDY.figures(result).values()), across=2)
 
     run = {name: form.address[name] for name in RUN}
-    asked = _spec_of(training.TrainingSpec, form, spec, measure=spec.measure, words=spec.words, **run)
+    asked = _spec_of(TrainingSpec, form, spec, measure=spec.measure, words=spec.words, **run)
     refs = _refs_of(asked)
-    said = say(TRAINING, asked, training.price) if refs else None
+    said = say(TRAINING, asked, TRAINING_STUDY.price) if refs else None
     started(form, TRAINING, RUN, asked if refs else None, said, lambda asked: True)
     if refs:
-        _experiment(TRAINING, training, asked, refs, form, drawn, TRAINING_CAVEATS, aside)
+        _experiment(TRAINING, TRAINING_STUDY, asked, refs, form, drawn, TRAINING_CAVEATS, aside)
 
 
-def _refs_of(asked: training.TrainingSpec | None) -> tuple[str, ...]:
+def _refs_of(asked: TrainingSpec | None) -> tuple[str, ...]:
     """The models of a run; none, with a sentence, where a pattern of its steps matches nothing."""
     if asked is None:
         return ()
@@ -138,7 +144,7 @@ def _spec_of(kind: Callable[..., Any], form: Form[RsaSpec], spec: RsaSpec, **mor
 
 def _experiment(
     name: str,
-    study: Any,
+    study: Study,
     asked: Spec,
     refs: tuple[str, ...],
     form: Form[RsaSpec],
@@ -152,7 +158,7 @@ def _experiment(
         form,
         name.lower(),
         asked,
-        lambda progress, cancel: study.run_study(asked, texts, progress=progress, cancel=cancel),
+        lambda progress, cancel: study.run(asked, texts, progress=progress, cancel=cancel),
         study.price,
         identity=(form.identity, contents(*refs)),
         again=form.pressed,
@@ -163,7 +169,7 @@ def _experiment(
     show_headline(result, bar=form.bar)
     if result.table.empty:
         return
-    show_charts(lambda: drawn(result), key=study.__name__, alt_text=result.headline, result=result, view=name)
+    show_charts(lambda: drawn(result), key=study.name, alt_text=result.headline, result=result, view=name)
     show_downloads(result, lambda: drawn(result), lambda: study.figures(result), view=name)
     for table_name, table in result.tables.items():
         show_table(table, table_name)

@@ -11,8 +11,9 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.options import options_of
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.intruders import study as intruders
 from core.weights.intruders.charts import intruder_panels
+from core.weights.intruders.spec import IntruderSpec
+from core.weights.intruders.study import STUDY as INTRUDER_STUDY
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.experiments import result_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 INTRUDERS = "Intruders"
 OWN = {"intruder_models": "models", "leading": "leading", "cosine": "threshold", "draws": "draws"}
-_KNOWN = {option.name: option for option in options_of(intruders.Spec)}
+_KNOWN = {option.name: option for option in options_of(IntruderSpec)}
 EXPERIMENT_OPTIONS = [replace(_KNOWN[name], name=ours) for ours, name in OWN.items()]
 CAVEATS = """
 **What would mislead you here**
@@ -53,13 +54,13 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
     """
     values = {field: form.address[ours] for ours, field in OWN.items()}
     try:
-        asked = intruders.Spec(base=spec.base, families=spec.families, seed=spec.seed, **values)
+        asked = IntruderSpec(base=spec.base, families=spec.families, seed=spec.seed, **values)
     except PalimpsestError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
 
     def run(progress: Any, cancel: Any) -> Any:
-        return intruders.run_study(asked, progress=progress, cancel=cancel)
+        return INTRUDER_STUDY.run(asked, progress=progress, cancel=cancel)
 
     result = result_of(
         form,
@@ -67,7 +68,7 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
         OWN,
         asked,
         run,
-        pricing=intruders.price,
+        pricing=INTRUDER_STUDY.price,
         name="intruders",
         identity=identity,
         waiting="Leading directions that resemble none of the base's: starts with its button.",
@@ -82,7 +83,7 @@ def intruders_view(form: Form[WeightsSpec], spec: WeightsSpec, identity: Hashabl
         return intruder_panels(result)
 
     show_charts(drawn, key="intruders", result=result)
-    show_downloads(result, drawn, lambda: intruders.figures(result), view="intruders")
+    show_downloads(result, drawn, lambda: INTRUDER_STUDY.figures(result), view="intruders")
     for table_name, table in result.tables.items():
         show_table(table, table_name)
     show_method(result, CAVEATS)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -32,14 +32,14 @@ from core.models.loading.memory import borrow_model
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.statistics import interval
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Words
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -228,13 +228,6 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: AttentionSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame) -> str:
     """Where matched heads agree most, beside chance, where best counterparts stand, and the best map of the outputs."""
     if heads.empty:
@@ -293,4 +286,14 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
     return dict(zip(HEAD_COLUMNS[2:], columns, strict=True))
 
 
-Spec, price = AttentionSpec, attention_price
+STUDY = Study(
+    name="align attention",
+    title="Attention",
+    purpose="matched attention heads and mapped attention outputs",
+    Spec=AttentionSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=attention_price,
+)

@@ -29,14 +29,14 @@ from core.models.identity import identity_tasks
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.pairs import Words
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -174,13 +174,6 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: CheckSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def make_headline(table: pd.DataFrame) -> str:
     """Which map undoes the most bent truth of each form best, and where the invertible network stands."""
     if table.empty:
@@ -211,4 +204,14 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     return {f"check-{truth}": check_chart(result, truth, TRUTHS[truth]) for truth in result.spec["truths"]}
 
 
-Spec, price = CheckSpec, check_price
+STUDY = Study(
+    name="align check",
+    title="Bijection check",
+    purpose="whether maps undo known bijections of a model's states",
+    Spec=CheckSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=check_price,
+)

@@ -41,10 +41,10 @@ from core.alignment.seeds.spec import AlignSpec
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -55,9 +55,6 @@ OURS_OF = {  # maps of our study, in the tasks that the page's own study has
     "models": tuple(name for name in DEFAULT_METHODS if name != "kernel"),
     "tuned": ("inn",),
 }
-
-
-Spec, price = ProtocolSpec, protocol_price
 
 
 def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -155,13 +152,6 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
     """Errors by protocol, and which finding holds by which."""
     if result.tables["claims"].empty:
@@ -170,3 +160,16 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
 
 
 assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])
+
+
+STUDY = Study(
+    name="align protocol",
+    title="Published protocol",
+    purpose="the protocol of the code released with BERT-INN, beside ours",
+    Spec=ProtocolSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=protocol_price,
+)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.alignment.maps.registry import METHODS
-from core.alignment.prices import align_price as price
+from core.alignment.prices import align_price
 from core.alignment.seeds.charts import figures
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
@@ -23,13 +23,11 @@ from core.alignment.seeds.text import make_headline, make_methods
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
-Spec = AlignSpec
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
 METHOD_NOTE = (
     "The code that was released with the paper pairs unrelated sentences, keeps dropout on, averages over padding, "
@@ -120,19 +118,6 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: AlignSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect.
-
-    Args:
-        spec: The study.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
-    """
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:
     """What a reader of the numbers must see: rows left out, too few rows, refused methods, unfinished networks."""
     notices: list[str] = []
@@ -159,3 +144,16 @@ def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:
                     f"{METHODS[method].label} had not converged when their training ended."
                 )
     return notices
+
+
+STUDY = Study(
+    name="align",
+    title="Seed alignment",
+    purpose="whether two models learn the same space: maps judged on unseen words",
+    Spec=AlignSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=align_price,
+)

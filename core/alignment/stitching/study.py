@@ -30,15 +30,15 @@ from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.statistics import interval, sentence_counts
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.labelled import Labelled, read_labelled
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Words
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -199,13 +199,6 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: StitchSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
     """Accuracy stitched at the middle layer by the best map, beside whole models, no map and the lookup."""
     across = table[table["source"] != table["target"]]
@@ -242,4 +235,14 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"accuracy": correct.mean(1), "low": low, "high": high})
 
 
-Spec, price = StitchSpec, stitching_price
+STUDY = Study(
+    name="align stitch",
+    title="Stitching",
+    purpose="lower layers of one model, upper layers and head of another",
+    Spec=StitchSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=stitching_price,
+)

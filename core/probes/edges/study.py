@@ -26,25 +26,23 @@ from core.probes.edges.spec import EdgeSpec
 from core.probes.edges.tables import CONTROL, REAL, Groups
 from core.probes.edges.tasks import probe_edges, score_rivals
 from core.probes.edges.text import CITATIONS, make_headline, make_methods, make_notices
-from core.probes.prices import edges_price as price
+from core.probes.prices import edges_price
 from core.probes.trees.data import PARTS, Tree, Treebank
 from core.probes.trees.planning import TREEBANK, as_arguments, chosen_layers
 from core.probes.trees.planning import prepare as prepare_probes
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
+from core.study import Study
 from core.text.reading import Text
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.runs.store import Value
 
-Spec = EdgeSpec
 RIVALS = "rivals"
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 
 def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -115,13 +113,6 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: EdgeSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def _add_target(
     spec: EdgeSpec, target: str, own: Mapping[str, Value], rivals: Value | None, frames: dict[str, list[pd.DataFrame]]
 ) -> None:
@@ -176,3 +167,16 @@ def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any
         **as_arguments(every), "target": target, "sizes": sizes,
         "tags": tuple(tags[tree.words, tree.heads] for tree in every),
     }  # fmt: skip
+
+
+STUDY = Study(
+    name="probe edges",
+    title="Tags and labels",
+    purpose="tags, labels and heads by layer: accuracy, code length, control labels",
+    Spec=EdgeSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=edges_price,
+)

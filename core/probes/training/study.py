@@ -14,14 +14,14 @@ Deviations: structural probes where Liu et al. have classifiers; the loss is the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.models import parse_ref
 from core.models.identity import identities, identity_tasks
 from core.models.steps import progress_of
-from core.probes.prices import training_price as price
+from core.probes.prices import training_price
 from core.probes.training.charts import figures
 from core.probes.training.peaks import find_peaks
 from core.probes.training.spec import ProbeTrainingSpec
@@ -35,14 +35,12 @@ from core.probes.trees.tables import POSITION, Group, draw_sample, probe_groups
 from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result, provenance
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
+from core.study import Study
 from core.text.reading import Text
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["ProbeTrainingSpec", "Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -111,8 +109,14 @@ def untaught(ref: str) -> bool:
     return parse_ref(ref).random or tokens == 0 or steps == 0
 
 
-def run_study(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
+STUDY = Study(
+    name="probe training",
+    title="Through training",
+    purpose="structural probes on the steps of a training run, by tokens seen",
+    Spec=ProbeTrainingSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=training_price,
+)

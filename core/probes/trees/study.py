@@ -20,7 +20,7 @@ import numpy as np
 from core.models import parse_ref
 from core.models.changes import changes_of
 from core.models.identity import identities
-from core.probes.prices import probe_price as price
+from core.probes.prices import probe_price
 from core.probes.trees.charts import figures
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.conllu import extra_files
@@ -58,17 +58,13 @@ from core.probes.trees.text import CITATIONS, make_headline, make_methods, make_
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run, run_stages
-from core.text.reading import Text
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+from core.runs.runner import Outputs, Task, run
+from core.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.runs.store import Value
-
-Spec = ProbeSpec
-__all__ = ["Spec", "collect", "extra_files", "figures", "plan", "prepare", "price", "run_study"]
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
@@ -125,25 +121,6 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         parsed=treebank.parsed,
         pipeline=spec.pipeline,
     )
-
-
-def run_study(spec: ProbeSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> ProbeResult:
-    """Prepare, plan, run and collect; with `sweep`, then sweep the rank at each model's best layer.
-
-    Args:
-        spec: The study.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
-    """
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    result = with_unknown_words(collect(spec, ready, outputs), ready)
-    if not spec.sweep:
-        return result
-    layers = {ref: result.best_layer(ref) for ref in result.probes}
-    swept = run(plan_sweep(spec, layers, ready), **options)
-    table = collect_sweep(spec, ready, swept)
-    return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.failures)
 
 
 def score_table(
@@ -206,3 +183,28 @@ def notes_of(values: Iterable[Value]) -> Iterator[str]:
     for value in values:
         notices = value.get("notices", [])
         yield from (str(note) for note in notices) if isinstance(notices, list) else ()
+
+
+def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any) -> ProbeResult:
+    """The result; with `sweep`, the rank swept at each model's best layer."""
+    if not spec.sweep:
+        return result
+    layers = {ref: result.best_layer(ref) for ref in result.probes}
+    swept = run(plan_sweep(spec, layers, ready), **options)
+    table = collect_sweep(spec, ready, swept)
+    return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.failures)
+
+
+STUDY = Study(
+    name="probe",
+    title="Probe trees",
+    purpose="whether syntax is in the vectors: structural probes by layer, predicted trees",
+    Spec=ProbeSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=probe_price,
+    finish=finish,
+    files=extra_files,
+)

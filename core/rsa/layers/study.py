@@ -32,19 +32,17 @@ from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.tasks import compare_layers, compare_models
 from core.rsa.layers.text import make_headline, make_methods
 from core.rsa.measures.registry import MEASURES
-from core.rsa.prices import rsa_price as price
-from core.runs.runner import Outputs, Task, run_stages
+from core.rsa.prices import rsa_price
+from core.runs.runner import Outputs, Task
 from core.runs.store import Value
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import Kept, Words, sample_words
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Spec = RsaSpec
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 COLUMNS = ("model", "layer", "similarity", "low", "high", "null_low", "null_high")
 CURVES = (*COLUMNS, "relative_change", "apart", "scaled", "runs")
 CITATIONS = ("merchant2020", "kriegeskorte2008")
@@ -166,19 +164,6 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: RsaSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect.
-
-    Args:
-        spec: The study.
-        texts: Texts that came with the request (an upload), by CorpusRef.
-        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
-    """
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def find_references(spec: RsaSpec) -> tuple[str, ...]:
     """References that the base is compared with for scale: another pretraining seed of the box, and random weights.
 
@@ -264,3 +249,16 @@ def _grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
         frames.append(pd.DataFrame({"model": ref, **cells}))
     empty = pd.DataFrame(columns=["model", "base_layer", "layer", "similarity"])
     return pd.concat(frames, ignore_index=True) if frames else empty
+
+
+STUDY = Study(
+    name="rsa",
+    title="RSA",
+    purpose="where models differ, layer by layer: representational similarity",
+    Spec=RsaSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=rsa_price,
+)

@@ -22,20 +22,19 @@ from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.references import cite
 from core.rsa.layers.runs import find_compared
-from core.rsa.prices import swap_price as price
+from core.rsa.prices import swap_price
 from core.rsa.swap.charts import figures
 from core.rsa.swap.examples import PARSE, Examples, chance, read_examples
 from core.rsa.swap.scores import exchange_rows, own_row
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.text import make_headline, make_notices
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
+from core.study import Study
 from core.text.reading import Text
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "SwapSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 CITATIONS = ("merchant2020", "lenc2015")
 
 
@@ -164,13 +163,6 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: SwapSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 _SCORE = ("score", "low", "high", "sentences")
 
 
@@ -196,3 +188,16 @@ def _methods(spec: SwapSpec, examples: Examples, models: tuple[str, ...]) -> str
         "as donor, the whole base as donor, and layers that did not change."
     )
     return " ".join(parts)
+
+
+STUDY = Study(
+    name="swap",
+    title="Layer swap",
+    purpose="whether a task needs a layer: each layer of a fine-tune reverted to the base's",
+    Spec=SwapSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=swap_price,
+)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.results.references import cite
 from core.rsa.measures.preparing import centred
-from core.rsa.prices import tokens_price as price
+from core.rsa.prices import tokens_price
 from core.rsa.tokens.charts import figures
 from core.rsa.tokens.questions import (
     HIGHLIGHTED,
@@ -41,15 +41,14 @@ from core.rsa.tokens.questions import (
     roles,
 )
 from core.rsa.tokens.spec import TokenMapSpec
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+from core.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TokenMapSpec", "collect", "figures", "plan", "prepare", "price", "project", "run_study"]
 
 MOST_WORDS = 200
 LEAST_WORDS = 3
@@ -252,13 +251,6 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: TokenMapSpec, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options are those of `core.runs.runner.run_stages`."""
-    first = prepare(spec)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def _layer_rows(
     ref: str, layer: int, words: tuple[str, ...], points: NDArray[np.float64], given: list[str]
 ) -> pd.DataFrame:
@@ -329,3 +321,16 @@ def _mean_distance(rows: pd.DataFrame) -> float:
     points = rows[["x", "y"]].to_numpy()
     distances = np.linalg.norm(points[:, None] - points[None], axis=2)
     return float(distances[np.triu_indices(len(points), 1)].mean())
+
+
+STUDY = Study(
+    name="tokens",
+    title="Token map",
+    purpose="the words of a question and its passage through the layers, in two dimensions",
+    Spec=TokenMapSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=tokens_price,
+)

@@ -12,7 +12,7 @@ Deviations: any of eight measures, with bands; the loss is the one that the mode
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,20 +22,19 @@ from core.results.export import Result, provenance
 from core.results.references import cite
 from core.rsa.layers.tasks import compare_models
 from core.rsa.measures.registry import MEASURES
-from core.rsa.prices import training_price as price
+from core.rsa.prices import training_price
 from core.rsa.training.charts import figures
 from core.rsa.training.spec import TrainingSpec
 from core.rsa.training.text import make_headline
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.pairs import sample_words
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TrainingSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 COLUMNS = ("model", "steps", "tokens", "layer", "similarity", "low", "high", "null_low", "null_high")
 PEAK = COLUMNS[:7]  # of the table of peaks
 CITATIONS = ("saphra2019", "sellam2022")
@@ -133,13 +132,6 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*PEAK, "clear"])
 
 
-def run_study(spec: TrainingSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def _methods(spec: TrainingSpec) -> str:
     measure = MEASURES[spec.measure]
     return (
@@ -150,3 +142,16 @@ def _methods(spec: TrainingSpec) -> str:
         "steps in the box are of a second run of seed 0's recipe, which ends near zoo:seed-0 and not at it to "
         f"rounding."
     )
+
+
+STUDY = Study(
+    name="training",
+    title="Through training",
+    purpose="steps of a training run compared with the final model, by layer and tokens seen",
+    Spec=TrainingSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=training_price,
+)

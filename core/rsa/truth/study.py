@@ -24,21 +24,20 @@ from core.models.identity import identities, identity_tasks
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.results.references import cite
-from core.rsa.prices import truth_price as price
+from core.rsa.prices import truth_price
 from core.rsa.truth.charts import figures
 from core.rsa.truth.spec import TruthSpec
 from core.rsa.truth.text import make_headline
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.statistics import average_ranks
+from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Spec", "TruthSpec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 COLUMNS = ("finder", "truth", "reading", "matched", "bits", "auc", "low", "high", "same_depth")
 COUNTS = ("changed", "unchanged", "models")
 CITATIONS = ("ding2021", "merchant2020")
@@ -152,13 +151,6 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: TruthSpec, texts: Mapping[str, Text] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run and collect; options as for `core.runs.runner.run_stages`."""
-    first = prepare(spec, texts)
-    ready, outputs = run_stages(first, lambda ready: plan(spec, ready), between=unknown_word_tasks, **options)
-    return with_unknown_words(collect(spec, ready, outputs), ready)
-
-
 def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any]]:
     """A row for each measure or rival, rounding and reading."""
     rows = []
@@ -232,3 +224,16 @@ def _methods(spec: TruthSpec) -> str:
         "all models, the one at equal depth only pairs of layers with one number; bands are 95 % bootstrap intervals "
         f"over models ({spec.draws:,} draws)."
     )
+
+
+STUDY = Study(
+    name="truth",
+    title="Benchmark with known answers",
+    purpose="which measure finds the layers that were changed on purpose",
+    Spec=TruthSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=truth_price,
+)

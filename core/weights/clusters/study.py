@@ -21,7 +21,8 @@ from core.errors import SpecError, TaskError
 from core.limits import current_limits
 from core.results.export import Result, provenance
 from core.results.references import cite
-from core.runs.runner import Outputs, Task, run, run_stages
+from core.runs.runner import Outputs, Task, run
+from core.study import Study
 from core.weights.clusters import tables
 from core.weights.clusters import text as headline
 from core.weights.clusters.charts.figures import figures
@@ -31,13 +32,11 @@ from core.weights.clusters.members import Member
 from core.weights.clusters.selection import Found, Labels, find_models, read_labels
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.tasks import kept_rank, measure_delta, measure_weights, place_models, unpack_features
-from core.weights.prices import weights_price as price
+from core.weights.prices import weights_price
 from core.weights.vectors import projections as maps
 from core.weights.vectors import ranks as rank_tables
 from core.weights.vectors.registry import VECTORS, Features, relative_size
 
-Spec = WeightsSpec
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "redraw", "run_study"]
 MOST_SHARED = 40  # fine-tunes of one study on a shared instance
 
 
@@ -171,19 +170,6 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def run_study(spec: WeightsSpec, texts: Mapping[str, bytes] | None = None, **options: Any) -> Result:
-    """Prepare, plan, run, collect, and draw the map.
-
-    Args:
-        spec: The study.
-        texts: A label table that came with the request, by the name that `spec.labels` has.
-        options: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
-    """
-    ready, _ = run_stages(prepare(spec, texts), lambda ready: (), **options)
-    outputs = run_condensed(plan(spec, ready), spec.rank, **options)
-    return redraw(collect(spec, ready, outputs), spec.map, **options)
-
-
 def redraw(result: Result, drawing: str, **options: Any) -> Result:
     """The same result on another map, computed as a task: UMAP compiles for a while before its first.
 
@@ -264,3 +250,28 @@ def _provenance(found: Found, members: Sequence[Member]) -> dict[str, Any]:
     """Versions, and what every model is known by: a content hash, or the hub's commit."""
     refs = dict.fromkeys(ref for member in members for ref in (member.base, member.ref))
     return provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}}
+
+
+def perform(spec: WeightsSpec, tasks: Sequence[Task], **options: Any) -> Outputs:
+    """Run what was planned, and keep what is read of it: distances, spectra and norms."""
+    return run_condensed(tasks, spec.rank, **options)
+
+
+def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) -> Result:
+    """The result on the map that was asked for."""
+    return redraw(result, spec.map, **options)
+
+
+STUDY = Study(
+    name="weights",
+    title="Weight clustering",
+    purpose="what a model was fine-tuned on, from its weights alone",
+    Spec=WeightsSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=weights_price,
+    perform=perform,
+    finish=finish,
+)

@@ -22,14 +22,15 @@ from core.results.names import short_names
 from core.results.numbers import probability, text_of
 from core.results.references import cite
 from core.runs.pieces import keep_pieces
-from core.runs.runner import Outputs, Task, run_stages, span, tick
+from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
+from core.study import Study
 from core.weights.clusters.selection import Found, find_models
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.intruders.charts import figures
 from core.weights.intruders.spec import IntruderSpec
-from core.weights.prices import intruders_price as price
+from core.weights.prices import intruders_price
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ VERSION = 1  # raised when what is kept of a matrix changes
 ALL = "all"
 RARE = 0.01  # p-value below which a direction is more than a Gaussian change makes
 CITATIONS = ("shuttleworth2024",)
-
-
-__all__ = ["Spec", "collect", "figures", "plan", "prepare", "price", "run_study"]
 
 
 @pure("weights.intruders")
@@ -259,17 +257,18 @@ def make_methods(spec: IntruderSpec) -> str:
     )
 
 
-def run_study(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None, **more: Any) -> Result:
-    """Prepare, plan, run and collect.
-
-    Args:
-        spec: The experiment.
-        texts: Not used; every study takes them.
-        more: For `core.runs.runner.run_stages`: store, executor, progress, cancel.
-    """
-    ready, outputs = run_stages(prepare(spec, texts), lambda ready: plan(spec, ready), **more)
-    return collect(spec, ready, outputs)
-
-
 def _p(value: float) -> str:
     return f"p = {probability(value)}"
+
+
+STUDY = Study(
+    name="weights intruders",
+    title="Intruders",
+    purpose="intruder dimensions: leading directions of a fine-tune that resemble none of the base's",
+    Spec=IntruderSpec,
+    prepare=prepare,
+    plan=plan,
+    collect=collect,
+    figures=figures,
+    price=intruders_price,
+)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import price
+from core.alignment.seeds.study import STUDY
 from core.commands.pricing import check_price
 from core.commands.study import agree
 from core.errors import SpecError
@@ -76,7 +76,7 @@ def test_a_download_is_what_the_hub_lists_and_nothing_once_it_is_there(seeds: Hu
 
 
 def test_three_hundred_pairs_are_priced_before_anything_is_fetched(seeds: HubServer) -> None:
-    found = price(AlignSpec((ALL_MULTIBERTS,)))
+    found = STUDY.price(AlignSpec((ALL_MULTIBERTS,)))
     assert found.work == "300 pairs of 25 models"
     assert found.download == pytest.approx(25 * 0.44, rel=0.01)
     assert found.asks
@@ -88,7 +88,7 @@ def test_three_hundred_pairs_are_priced_before_anything_is_fetched(seeds: HubSer
 def test_without_a_hub_multiberts_are_known_and_said_to_be(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert size_of("hub:google/multiberts-seed_1") == MULTIBERT
-    found = price(AlignSpec((ALL_MULTIBERTS,)))
+    found = STUDY.price(AlignSpec((ALL_MULTIBERTS,)))
     assert "hours" in found.sentence
     assert "the hub could not be asked" in found.sentence
     assert download_of("hub:google/multiberts-seed_1") == 0
@@ -97,21 +97,21 @@ def test_without_a_hub_multiberts_are_known_and_said_to_be(server: HubServer, mo
 def test_more_pairs_wider_models_more_text_and_more_maps_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.models.costs.size_of", lambda ref: replace(MULTIBERT, d_model=768 if "a" in ref else 128))
     small = AlignSpec(("hub:x", "hub:y"), methods=("ridge", "inn"))
-    cost = price(small).processor
+    cost = STUDY.price(small).processor
     for other in (
         replace(small, models=("hub:a", "hub:y")),
         replace(small, models=("hub:x", "hub:y", "hub:z")),
         replace(small, sentences=1000),
         replace(small, methods=("ridge", "inn", "kernel")),
     ):
-        assert price(other).processor > 1.1 * cost, other
-    assert price(replace(small, layers=(0, 1))).processor < cost
+        assert STUDY.price(other).processor > 1.1 * cost, other
+    assert STUDY.price(replace(small, layers=(0, 1))).processor < cost
 
 
 def test_a_shared_instance_refuses_in_a_sentence(seeds: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MODE, "shared")
     with pytest.raises(SpecError, match=r"would download 11 GB, and this instance keeps 4\.3 GB"):
-        check_price(price, AlignSpec((ALL_MULTIBERTS,)))
+        check_price(STUDY.price, AlignSpec((ALL_MULTIBERTS,)))
     with pytest.raises(SpecError, match=r"would take about .* hours, and this instance allows 30 minutes"):
         Price(40_000.0, 1.0).refuse_where_shared()
     monkeypatch.setenv(MODE, "")

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.catalogue import STUDIES
 from core.commands import answers
 from core.commands.examples import EXAMPLES
-from core.commands.study import STUDIES, study_module
 from core.models import zoo_folder
 from core.results.columns import describe
 from core.runs.answers import FILE, Answers, write_answers
@@ -32,11 +32,11 @@ HEAVY = ("torch", "transformers", "spacy")
 SHOWN = f"""
 import json, sys
 from core.commands.main import main
-from core.commands.study import STUDIES, study_module
+from core.catalogue import STUDIES
 assert main(["rsa", "--out", sys.argv[1]]) == 0
 for command in sys.argv[2:]:  # what a page does: no files, whose pictures take most of a command's seconds
-    study, last = study_module(command), []
-    study.figures(study.run_study(study.Spec(), progress=last.append))
+    study, last = STUDIES[command], []
+    study.figures(study.STUDY.run(study.Spec(), progress=last.append))
     print(last[-1].shipped, last[-1].total)
 print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
 """
@@ -115,7 +115,7 @@ def test_a_key_too_few_and_one_too_many_are_seen(monkeypatch: pytest.MonkeyPatch
 
 
 def tasks_of(command: str) -> list[Task]:
-    study = study_module(command)
+    study = STUDIES[command]
     spec = study.Spec()
     return study.plan(spec, run(study.prepare(spec)))
 
@@ -139,7 +139,7 @@ def test_a_sample_computed_again_is_the_same(command: str, role: Any) -> None:
 @needs_answers
 def test_a_delta_measured_again_is_the_same() -> None:
     tasks = tasks_of("weights")
-    key = condensed_keys(tasks, study_module("weights").Spec().rank)[tasks[0].role]
+    key = condensed_keys(tasks, STUDIES["weights"].Spec().rank)[tasks[0].role]
     assert_same(decode(BOX.get_many([key])[key]), lighten(tasks[0].compute()))
 
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from core.catalogue import STUDIES
 from core.commands import main as cli
 from core.commands import pair
 from core.commands.pair import INTRUDERS, PROBES, SIMILARITY, WEIGHTS, check_pair, run_pair, specs_of
 from core.commands.pair_page import draw, make_figures, make_page, make_sentences
-from core.commands.study import STUDIES
 from core.models import zoo_models
 from core.results.export import Result
 from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from core.catalogue import STUDIES
 from core.commands import study as command
 from core.commands.answers import requests
 from core.commands.pricing import check_price
-from core.commands.study import STUDIES, study_module
 from core.errors import SpecError
 from core.limits import LOCAL, MODE, SHARED
 from core.models import costs, zoo_models
@@ -37,7 +37,7 @@ def test_every_study_has_a_price_and_its_defaults_pass_in_shared_mode(
 ) -> None:
     if not zoo_models():
         pytest.skip("the box has no models yet: make zoo")
-    study = study_module(name)
+    study = STUDIES[name]
     price = check_price(study.price, study.Spec())
     assert 0 < price.seconds <= price.processor
     assert 0 < price.memory < SHARED.max_memory_bytes / 1e9
@@ -51,12 +51,12 @@ def test_everything_that_comes_with_the_box_passes_in_shared_mode(monkeypatch: p
     priced = [request.run.args for request in requests() if request.run.args[0] in STUDIES]
     assert len(priced) > len(STUDIES)
     for name, spec in priced:
-        check_price(study_module(name).price, spec)
+        check_price(STUDIES[name].price, spec)
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = study_module(name)
+    study = STUDIES[name]
     monkeypatch.setattr(costs, "size_of", lambda ref: Size(2_000_000, 6, 128, 0))
     small = study.price(study.Spec())
     monkeypatch.setattr(costs, "size_of", lambda ref: BASE)
@@ -83,7 +83,7 @@ def test_more_costs_more_and_wider_models_too(name: str, monkeypatch: pytest.Mon
 def test_a_shared_instance_refuses_and_names_what_to_lower(
     name: str, values: dict[str, object], what: str, option: str, bert_base: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = study_module(name)
+    study = STUDIES[name]
     spec = study.Spec(**values)
     assert check_price(study.price, spec).asks
     monkeypatch.setenv(MODE, "shared")
@@ -93,7 +93,7 @@ def test_a_shared_instance_refuses_and_names_what_to_lower(
 
 
 def test_a_large_pair_says_its_memory_and_a_fine_tune_its_minutes(bert_base: None) -> None:
-    align, intruders = study_module("align"), study_module("weights intruders")
+    align, intruders = STUDIES["align"], STUDIES["weights intruders"]
     assert 3.0 < align.price(align.Spec(PAIR)).memory < 12.0
     one = intruders.price(intruders.Spec(base=PAIR[0], models=PAIR[1:]))
     assert 250 < one.processor < 700
@@ -101,7 +101,7 @@ def test_a_large_pair_says_its_memory_and_a_fine_tune_its_minutes(bert_base: Non
 
 
 def test_fine_tunes_of_the_hub_are_counted_with_their_download(bert_base: None) -> None:
-    weights = study_module("weights")
+    weights = STUDIES["weights"]
     spec = WeightsSpec(base=PAIR[0], models=PAIR[1:], tree=0)
     assert weights.price(replace(spec, tree=10)).download == pytest.approx(0.88 + 4.4, rel=0.01)
 

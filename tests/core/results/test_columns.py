@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.commands.study import study_module
+from core.catalogue import STUDIES
 from core.results.columns import COLUMNS, describe, meaning
 from tests.core.results.statements import contradictions, false_statements
 
@@ -27,8 +27,8 @@ def undescribed(tables: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("study", BESIDE)
 def test_every_column_that_no_answer_has_is_explained(study: str) -> None:
     """What came with the box is gone through beside its other tests, in core/commands/test_answers.py."""
-    module = study_module(study)
-    result = module.run_study(module.Spec(**BESIDE[study]))
+    module = STUDIES[study]
+    result = module.STUDY.run(module.Spec(**BESIDE[study]))
     assert len(result.table)
     assert undescribed(result.tables) == []
     assert set(describe(result.tables)) == set(result.tables)

@@ -20,10 +20,10 @@ from typing import Any
 from core.alignment.maps.nonlinear import COUPLED, Inn
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import run_study as align
+from core.alignment.seeds.study import STUDY as ALIGNMENT
 from core.models import load_model
 from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.study import run_study as probe
+from core.probes.trees.study import STUDY as PROBING
 from core.results.export import Result, table_csv
 from core.runs import checkpoints
 from core.runs.checkpoints import Checkpoint
@@ -44,8 +44,8 @@ PROBE = ProbeSpec(
 )  # fmt: skip
 SHORT = replace(COUPLED, steps=150)
 STUDIES: dict[str, Callable[[Store], Result]] = {
-    "align": lambda store: align(ALIGN, store=store),
-    "probe": lambda store: probe(PROBE, store=store),
+    "align": lambda store: ALIGNMENT.run(ALIGN, store=store),
+    "probe": lambda store: PROBING.run(PROBE, store=store),
 }
 
 

@@ -697,10 +697,10 @@ def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
 def test_a_run_keeps_everything_where_it_was_told(store: Store, private_store: Path) -> None:
     """Activations, parses and words of a study go into its own store; the default one stays empty."""
     from core.rsa.layers.spec import RsaSpec
-    from core.rsa.layers.study import run_study
+    from core.rsa.layers.study import STUDY
 
     spec = RsaSpec(compare=("zoo:parse-0",), sentences=20, words=40, draws=20, references=False)
-    result = run_study(spec, store=store)
+    result = STUDY.run(spec, store=store)
     assert len(result.table)
     assert store.info().entries > 10
     assert Store(private_store).info().entries == 0

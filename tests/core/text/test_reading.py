@@ -32,7 +32,7 @@ def test_line_caption_and_record_give_one_number(tmp_path: Path, corpus: str, as
     """With few words sampled some sentences hold none of them; they were read all the same."""
     model = f"path:{save_tiny(tmp_path / 'tiny', 'bert', max_position_embeddings=512)}"
     spec = RsaSpec(model, (model,), corpus=corpus, sentences=asked, words=40, draws=20, references=False)
-    result = study.run_study(spec, {"upload:mine.txt": TEXT})
+    result = study.STUDY.run(spec, {"upload:mine.txt": TEXT})
     assert result.sentences_read == result.provenance["corpus"]["sentences"] == read
     assert f"{read} sentences of {corpus}" in result.methods
     assert f"{read} sentences" in summary(spec, result.sentences_read)

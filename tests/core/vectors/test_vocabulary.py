@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.commands.study import STUDIES
+from core.catalogue import STUDIES
 from core.models.identity import Identity
 from core.options import options_of
 from core.probes.sentence.study import SentenceSpec, run_sentences
@@ -18,7 +18,7 @@ from core.results.export import Result
 from core.rsa.layers import study
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.tokens.spec import TokenMapSpec
-from core.rsa.tokens.study import run_study
+from core.rsa.tokens.study import STUDY
 from core.runs.runner import Outputs, run_stages
 from core.runs.store import Store, using
 from core.text.corpora import Corpus, Sentence
@@ -101,7 +101,7 @@ def test_every_study_that_reads_text_asks_for_it(monkeypatch) -> None:
         if not READS_TEXT & {option.name for option in options_of(module.Spec)}:
             continue
         with pytest.raises(Seen):
-            module.run_study(module.Spec())
+            module.STUDY.run(module.Spec())
         assert asked[command] is unknown_word_tasks, command
     assert {"rsa", "tokens", "swap", "probe", "probe edges", "align", "align stitch", "align protocol"} <= set(asked)
 
@@ -111,13 +111,13 @@ def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> Non
     sentences = tuple(Sentence((*words[: 3 + number % 3], words[number % 5])) for number in range(40))
     texts = {"demo": Corpus("demo", sentences)}
     spec = RsaSpec(lacking, (models["bert"],), references=False, words=100, draws=20)
-    result = study.run_study(spec, texts)
+    result = study.STUDY.run(spec, texts)
     share = unknown_share(lacking, [sentence.words for sentence in sentences])
     assert share > MOSTLY
     assert result.headline.startswith(result.caution)
     assert f"lacking cannot read {100 * share:.0f} % of the words" in result.caution
     assert sum("vocabulary of lacking" in notice for notice in result.notices) == 1
-    assert study.run_study(replace_base(spec, models["bert"]), texts).caution == ""
+    assert study.STUDY.run(replace_base(spec, models["bert"]), texts).caution == ""
 
 
 def replace_base(spec: RsaSpec, base: str) -> RsaSpec:
@@ -125,7 +125,7 @@ def replace_base(spec: RsaSpec, base: str) -> RsaSpec:
 
 
 def test_passages_and_typed_sentences_too(lacking) -> None:
-    drawn = run_study(TokenMapSpec((lacking,), passage="the man went out to his old dog", question="", answer=""))
+    drawn = STUDY.run(TokenMapSpec((lacking,), passage="the man went out to his old dog", question="", answer=""))
     assert drawn.headline.startswith("lacking cannot read 100 % of the words of this passage")
     read = run_sentences(SentenceSpec(lacking, (0,), words=READ, heads=(2, 3, 0, 5, 3), keep=(True,) * 5))
     assert read.caution.startswith("lacking cannot read 80 % of the words of this sentence")
@@ -136,7 +136,7 @@ def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path
     spec = RsaSpec(models["bert"], (models["bert"],), references=False, words=100, draws=20)
     texts = {"demo": Corpus("demo", (Sentence(READ), Sentence(STRANGE)) * 8)}
     with using(Store(tmp_path)):
-        study.run_study(spec, texts)
+        study.STUDY.run(spec, texts)
         first = study.prepare(spec, texts)
         ready, outputs = run_stages(first, lambda ready: study.plan(spec, ready), between=unknown_word_tasks)
     assert outputs.stored == len(study.plan(spec, ready)) == 1

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from vl_convert import vegalite_to_svg
 
-from core.commands.study import study_module
+from core.catalogue import STUDIES
 from core.options import options_of
 from core.results.export import Result
 from ui.frame.shell import PAGES
@@ -27,7 +27,7 @@ def test_a_lesson_is_whole_and_opens_studies_that_there_are(lesson: Any) -> None
     assert lesson.guess.low < lesson.guess.high
     assert lesson.guess.low <= lesson.guess.start <= lesson.guess.high
     assert lesson.path in {entry.path for entry in PAGES}
-    study = {option.name: option for option in options_of(study_module(ROOMS[lesson.page]).Spec)}
+    study = {option.name: option for option in options_of(STUDIES[ROOMS[lesson.page]].Spec)}
     for options in (lesson.options, *(one.options for one in lesson.tries)):
         for name, value in options.items():
             if name != "view":

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.commands.study import STUDIES, study_module
+from core.catalogue import STUDIES
 from core.options import Option, options_of
 from tests.core.test_options import another
 
-SHOWN = [
-    (study, option) for study in STUDIES for option in options_of(study_module(study).Spec) if option.kind != "corpus"
-]
+SHOWN = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec) if option.kind != "corpus"]
 
 
 @pytest.fixture
@@ -30,11 +28,11 @@ def small_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def page() -> None:
     import streamlit as st
 
-    from core.commands.study import study_module
+    from core.catalogue import STUDIES
     from ui.study.forms import Form
 
     study = st.session_state.get("study", "rsa")
-    form = Form(study.replace(" ", "_"), study_module(study).Spec)
+    form = Form(study.replace(" ", "_"), STUDIES[study].Spec)
     with form.body():
         if "corpus" in form.address.options and "genres" in form.address.options:
             form.text()
@@ -71,7 +69,7 @@ def press_run(app: AppTest) -> AppTest:
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_form_begins_with_the_defaults_and_an_empty_address(study: str) -> None:
     app = opened(study)
-    assert got(app) == study_module(study).Spec()
+    assert got(app) == STUDIES[study].Spec()
     assert dict(app.query_params) == {}
 
 

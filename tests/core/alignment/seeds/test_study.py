@@ -15,7 +15,7 @@ from core.alignment.check import study as check
 from core.alignment.maps import kernel
 from core.alignment.seeds.charts import curve_chart, figures, layer_chart, pair_chart, space_chart
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import run_study
+from core.alignment.seeds.study import STUDY
 from core.alignment.seeds.tables import COLUMNS
 from core.alignment.seeds.text import make_headline
 from core.alignment.stitching import study as stitching
@@ -49,7 +49,7 @@ def spec(models, text) -> AlignSpec:
 
 
 def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: AlignSpec) -> None:
-    result = run_study(spec)
+    result = STUDY.run(spec)
     assert tuple(result.table.columns) == COLUMNS
     assert not result.failures
     test = result.table.query("split == 'test'")
@@ -73,15 +73,15 @@ def test_the_table_holds_every_pair_layer_method_split_and_kind_of_word(spec: Al
 def test_both_directions_are_those_of_each_alone(spec: AlignSpec, models) -> None:
     """Fitted side by side, in whichever order the models are named."""
     columns = ["source", "target", "layer", "method", "split", "words"]
-    one = run_study(spec).table.set_index(columns).sort_index()
-    other = run_study(AlignSpec(models[::-1], methods=METHODS, corpus=spec.corpus, sentences=80, split="sentence"))
+    one = STUDY.run(spec).table.set_index(columns).sort_index()
+    other = STUDY.run(AlignSpec(models[::-1], methods=METHODS, corpus=spec.corpus, sentences=80, split="sentence"))
     pd.testing.assert_frame_equal(one, other.table.set_index(columns).sort_index(), rtol=1e-5, atol=1e-8)
     assert one.query("method == 'ols' and split == 'test'")["nmse"].nunique() == 6  # two directions, three layers
 
 
 def test_split_by_word_every_test_word_is_new_and_the_lookup_knows_nothing(models, many_words) -> None:
     methods = ("lookup", "ols", "ridge", "kernel")
-    result = run_study(AlignSpec(models, methods=methods, corpus=many_words, sentences=80))
+    result = STUDY.run(AlignSpec(models, methods=methods, corpus=many_words, sentences=80))
     test = result.table.query("split == 'test'")
     assert set(test["words"]) == {"all", "unseen"}
     assert set(result.table.query("split == 'train'")["words"]) == {"all", "seen"}
@@ -91,7 +91,7 @@ def test_split_by_word_every_test_word_is_new_and_the_lookup_knows_nothing(model
 
 
 def test_networks_are_trained_until_they_have_converged_with_their_curve(models, many_words) -> None:
-    result = run_study(
+    result = STUDY.run(
         AlignSpec(models, methods=("ridge", "mlp"), corpus=many_words, sentences=80, layers=(1,), grid="")
     )
     curves = result.tables["curves"]
@@ -105,19 +105,19 @@ def test_networks_are_trained_until_they_have_converged_with_their_curve(models,
 def test_a_kernel_of_fewer_rows_says_so(models, many_words, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path))
     monkeypatch.setattr(kernel, "MOST_ROWS", 100)
-    result = run_study(AlignSpec(models, methods=("kernel",), corpus=many_words, sentences=80, layers=(1,), grid=""))
+    result = STUDY.run(AlignSpec(models, methods=("kernel",), corpus=many_words, sentences=80, layers=(1,), grid=""))
     assert any("kernel ridge was fitted on 100 of" in notice for notice in result.notices)
 
 
 def test_another_seed_is_another_split(spec: AlignSpec, models) -> None:
     other = AlignSpec(models, methods=METHODS, corpus=spec.corpus, sentences=80, split="sentence", seed=1)
-    one, two = (run_study(each).table.query("method == 'ridge' and split == 'test'") for each in (spec, other))
+    one, two = (STUDY.run(each).table.query("method == 'ridge' and split == 'test'") for each in (spec, other))
     assert not np.allclose(one["nmse"], two["nmse"])
 
 
 def test_a_model_that_fails_is_named_and_the_rest_kept(models, text, tmp_path: Path) -> None:
     broken = f"path:{tmp_path / 'nowhere'}"
-    result = run_study(AlignSpec((*models, broken), methods=("ols",), corpus=text, sentences=80, split="sentence"))
+    result = STUDY.run(AlignSpec((*models, broken), methods=("ols",), corpus=text, sentences=80, split="sentence"))
     assert len(result.failures) == 1
     assert all("nowhere" in sentence for sentence in result.failures.values())
     assert set(result.table["source"]) == set(models)
@@ -125,7 +125,7 @@ def test_a_model_that_fails_is_named_and_the_rest_kept(models, text, tmp_path: P
 
 def test_two_groups_are_compared(models, text) -> None:
     spec = AlignSpec(models, against=models, methods=("ridge",), corpus=text, sentences=80, split="sentence")
-    result = run_study(spec)
+    result = STUDY.run(spec)
     row = result.tables["differences"].query("group == 'against'").iloc[0]
     assert row["difference"] == pytest.approx(0, abs=1e-9)
     assert "equally well" in result.headline
@@ -138,7 +138,7 @@ def test_rows_of_whole_sentences_have_no_words(models, tmp_path: Path) -> None:
     asked = AlignSpec(
         models, methods=("lookup", "ols"), corpus=str(long), sentences=300, items="mean", split="sentence"
     )
-    result = run_study(asked)
+    result = STUDY.run(asked)
     assert set(result.table["method"]) == {"ols"}
     assert any("lookup by word needs rows" in notice for notice in result.notices)
 
@@ -235,7 +235,7 @@ def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None
         (stitching, stitching.Spec(models, labelled=str(labelled), draws=20, **common)),
         (attention, attention.Spec(models, **common)),
     ):
-        result = experiment.run_study(asked)
+        result = experiment.STUDY.run(asked)
         assert len(result.table)
         assert not result.failures
         assert result.headline.endswith(".")

@@ -23,7 +23,7 @@ from core.models.weights.tensors import INDEX
 from core.runs.runner import Outputs, run_stages
 from core.runs.store import Store, default_store
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import collect, plan, prepare, run_study
+from core.weights.clusters.study import STUDY, collect, plan, prepare
 from core.weights.clusters.tasks import measure_delta
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_model
 from tests.core.tree_server import TreeServer, as_files
@@ -147,7 +147,7 @@ def test_one_family_costs_hardly_more_than_its_bytes(server: TreeServer) -> None
 def test_a_study_over_the_tree_keeps_what_works(server: TreeServer) -> None:
     add_tree(server)
     refs = tuple(model.ref for model in list_fine_tunes(BASE))
-    result = run_study(replace(SPEC, models=refs))
+    result = STUDY.run(replace(SPEC, models=refs))
     assert len(result.table) == 7
     assert set(result.failures) == {"hub:org/gated", "hub:org/pickled"}
     assert "gated: accept its terms" in result.failures["hub:org/gated"]
@@ -333,7 +333,7 @@ def test_a_private_store_takes_the_matrices_too(server: TreeServer, tmp_path: Pa
     add_tree(server)
     before, mine = default_store().info().entries, Store(tmp_path / "mine")
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
-    run_study(spec, store=mine)
+    STUDY.run(spec, store=mine)
     assert mine.info().entries == 3 * (2 + 18) + 1  # each delta whole and without vectors; the distances
     assert default_store().info().entries == before
 
@@ -354,7 +354,7 @@ def test_an_adapter_of_the_hub_is_a_fine_tune_and_is_never_merged(server: TreeSe
     server.add_fine_tune(
         "org/dora", BASE, {**files, "adapter_config.json": json.dumps(config | {"use_dora": True}).encode()}
     )
-    result = run_study(replace(SPEC, models=("hub:org/mnli-0", "hub:org/lora", "hub:org/dora")))
+    result = STUDY.run(replace(SPEC, models=("hub:org/mnli-0", "hub:org/lora", "hub:org/dora")))
     assert list(result.table["model"]) == ["hub:org/mnli-0", "hub:org/lora"]
     assert "hub:org/dora is DoRA" in result.failures["hub:org/dora"]
     ranks = result.tables["ranks"].query("model == 'hub:org/lora' and threshold == .99")
@@ -374,7 +374,7 @@ def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) 
     assert by_name["hub:org/mnli-0"].label_from == "card"
     chosen = choose_listed(list(by_name.values()), first=9, labelled=True)
     assert "hub:org/tiny-imdb" in [model.ref for model in chosen]
-    result = run_study(replace(SPEC, models=("hub:org/mnli-0", "hub:org/tiny-imdb")))
+    result = STUDY.run(replace(SPEC, models=("hub:org/mnli-0", "hub:org/tiny-imdb")))
     assert result.table["data_from"].tolist() == ["card", "name"]
     assert "it was read from their names: hub:org/tiny-imdb (imdb)" in " ".join(result.notices)
 

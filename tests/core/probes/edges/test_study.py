@@ -19,7 +19,7 @@ from core.probes.edges.classifier import standardised
 from core.probes.edges.codelength import block_ends
 from core.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.probes.edges.rivals import place_features
-from core.probes.edges.study import Spec, plan, prepare, run_study
+from core.probes.edges.study import STUDY, Spec, plan, prepare
 from core.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.edges.text import best_rows
@@ -72,7 +72,7 @@ def spec(box: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Spec:
 @pytest.fixture
 def result(spec: Spec) -> Result:
     """The study, computed by the first test that asks and read from its store by the others."""
-    return run_study(spec)
+    return STUDY.run(spec)
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ def test_the_command_writes_what_the_study_finds(spec: Spec, box: dict[str, str]
 def test_in_the_box_head_distance_is_read_off_contexts() -> None:
     """The real models where it matters: layer 0 knows no context, so what edges need is not in it."""
     spec = Spec(models=("zoo:seed-0",), targets=("distance",), sentences=200, layers=(0, 3), controls=0, draws=50)
-    result = run_study(spec)
+    result = STUDY.run(spec)
     assert not result.failures
     rows = rows_of(result, model="zoo:seed-0", metric=ACCURACY, labels=REAL).set_index("layer")["value"]
     assert rows[3] > rows[0] + 3

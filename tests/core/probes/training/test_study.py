@@ -11,7 +11,7 @@ from core.errors import SpecError
 from core.probes.training.charts import BEST, UNREAL
 from core.probes.training.peaks import find_peaks, lead
 from core.probes.training.spec import ProbeTrainingSpec
-from core.probes.training.study import figures, run_study, untaught
+from core.probes.training.study import STUDY, figures, untaught
 from core.probes.training.text import make_headline, view_sentence
 from core.probes.trees.tables import CHAIN, CONTROL, POSITION, Group, draw_sample
 
@@ -37,7 +37,7 @@ def result() -> Result:
     spec = ProbeTrainingSpec(
         steps=("zoo:seed-0@step-0", "zoo:seed-0@step-800"), sentences=140, epochs=2, draws=50, seeds=2, controls=1
     )
-    return run_study(spec)
+    return STUDY.run(spec)
 
 
 def test_a_lead_is_paired_by_sentences_and_each_layer_has_probes_of_its_own() -> None:
@@ -152,4 +152,4 @@ def test_only_step_0_and_random_weights_have_seen_nothing() -> None:
 
 def test_a_run_without_steps_is_refused() -> None:
     with pytest.raises(SpecError, match="No model matches"):
-        run_study(ProbeTrainingSpec(steps=("zoo:nothing@step-*",)))
+        STUDY.run(ProbeTrainingSpec(steps=("zoo:nothing@step-*",)))

@@ -29,7 +29,7 @@ from core.probes.trees import charts, rival_tasks, tasks
 from core.probes.trees.data import FEWEST, Tree, part_of, read_treebank
 from core.probes.trees.result import ProbeResult, best_row
 from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.study import plan, prepare, run_study
+from core.probes.trees.study import STUDY, plan, prepare
 from core.probes.trees.sweep import run_sweep, sweep_ranks
 from core.probes.trees.tables import CHAIN, COLUMNS, POSITION, RANDOM, SELECTIVITY
 from core.probes.trees.text import make_headline, make_notices
@@ -81,7 +81,7 @@ def spec(box: dict[str, str]) -> ProbeSpec:
 def result(box: dict[str, str], spec: ProbeSpec, monkeypatch: pytest.MonkeyPatch) -> ProbeResult:
     """The study, computed by the first test that asks and read from its store by the others."""
     monkeypatch.setenv("PALIMPSEST_STORE", box["store"])
-    return run_study(spec)
+    return STUDY.run(spec)
 
 
 def planned(spec: ProbeSpec) -> list[Task]:
@@ -172,7 +172,7 @@ def test_a_second_run_trains_nothing(
 ) -> None:
     for module in (tasks, rival_tasks):
         monkeypatch.setattr(module, "train_and_score", None)
-    again = run_study(spec)
+    again = STUDY.run(spec)
     pd.testing.assert_frame_equal(result.table, again.table)
     assert result.headline == again.headline
 
@@ -198,7 +198,7 @@ def test_positions_stand_beside_vectors_that_have_none(
     for position, coded in (("auto", {rotary}), ("on", {box["bert"], rotary}), ("off", set())):
         tasks = {task.role: dict(task.arguments) for task in planned(replace(small, position=position))}
         assert {model for model in small.models if tasks["model", model]["position"]} == coded
-    result = run_study(small)
+    result = STUDY.run(small)
     for model, width in ((box["bert"], 32), (rotary, 32 + SIZE)):
         maps = result.probes[model].distance_maps
         assert maps is not None
@@ -285,7 +285,7 @@ def test_test_sentences_without_an_edge_are_refused_before_training(
     short.write_text("\n".join([*rows, "", ""]) * FEWEST["test"], encoding="utf8")
     given = replace(spec, train=box["trees"], dev=box["trees"], test=str(short))
     with pytest.raises(CorpusError, match=r"No test sentence of .* has two words that are not punctuation"):
-        run_study(given)
+        STUDY.run(given)
 
 
 def test_texts_that_overlap_and_other_head_rules_are_remarked(
@@ -334,17 +334,17 @@ def test_specs_are_canonical() -> None:
 
 
 def test_a_missing_model_fails_alone_and_missing_layers_are_said(spec: ProbeSpec, result: ProbeResult) -> None:
-    partial = run_study(replace(spec, models=(*spec.models, "path:/nowhere")))
+    partial = STUDY.run(replace(spec, models=(*spec.models, "path:/nowhere")))
     assert list(partial.failures) == ["path:/nowhere"]
     assert set(result.probes) == set(partial.probes)
     with pytest.raises(SpecError, match="has layers 0 to 3; layer 9 is not there"):
         planned(replace(spec, layers=(3, 9)))
-    nothing = run_study(replace(spec, models=("path:/nowhere",), untrained=False))
+    nothing = STUDY.run(replace(spec, models=("path:/nowhere",), untrained=False))
     assert nothing.headline == "No model could be probed; the reasons are below."
 
 
 def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: ProbeResult) -> None:
-    small = run_study(replace(spec, layers=(2,), probes=("depth",), rank=64, controls=0, untrained=False))
+    small = STUDY.run(replace(spec, layers=(2,), probes=("depth",), rank=64, controls=0, untrained=False))
     assert set(small.table["layer"].dropna()) == {2}
     assert set(small.table["metric"]) - {"uas", "uuas", "dspr"} == {"root", "nspr"}
     assert any("rank 32" in notice for notice in small.notices)
@@ -403,7 +403,7 @@ def test_ranks_are_swept_together_and_meet_the_table(box: dict[str, str], spec: 
     table = result.table[(result.table["model"] == box["bert"]) & (result.table["layer"] == 1)]
     there = table[(table["metric"] == "uuas") & (table["probe"] == "distance")].iloc[0]
     assert rows.loc[8, "value"] == pytest.approx(there["value"], abs=0.05)  # one probe, one number
-    one = run_study(replace(spec, layers=(1,), models=(box["bert"],), controls=0, untrained=False)).table
+    one = STUDY.run(replace(spec, layers=(1,), models=(box["bert"],), controls=0, untrained=False)).table
     same = one[(one["metric"] == "uuas") & (one["probe"] == "distance") & (one["layer"] == 1)].iloc[0]
     assert same["value"] == pytest.approx(there["value"], abs=0.05)
     assert "of 32 (layer 1)" in sweep.headline

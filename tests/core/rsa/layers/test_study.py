@@ -81,7 +81,7 @@ def _in_the_box(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _run(**changes: object) -> Result:
     settings = {"base": "zoo:seed-0", "compare": ("zoo:tuned-0",), "words": 200, "draws": 50, **changes}
-    return study.run_study(RsaSpec(**settings), CORPORA)  # type: ignore[arg-type]
+    return study.STUDY.run(RsaSpec(**settings), CORPORA)  # type: ignore[arg-type]
 
 
 def test_a_model_that_was_not_trained_from_the_base_changes_nothing_of_it() -> None:
@@ -154,7 +154,7 @@ def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
 
 def test_one_sentence_has_no_band() -> None:
     long = {"demo": Corpus("demo", (Sentence(PLACES + VERBS),))}
-    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), long)
+    result = study.STUDY.run(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), long)
     assert result.table["low"].isna().all()
     assert any("only one sentence" in notice for notice in result.notices)
 
@@ -209,7 +209,7 @@ def test_the_null_is_a_band_and_two_lines() -> None:
 
 def test_too_few_items_fail_in_a_sentence() -> None:
     short = {"demo": Corpus("demo", (Sentence(("the", "dog")),) * 3)}
-    result = study.run_study(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), short)
+    result = study.STUDY.run(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), short)
     assert "Only 6 items are left" in result.failures["zoo:tuned-0"]
     assert result.headline.startswith("No model could be compared")
     assert list(result.table.columns) == CURVES

@@ -21,7 +21,7 @@ from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.rsa.swap.pairs import turned
 from core.rsa.swap.scores import exchange_rows
 from core.rsa.swap.spec import SwapSpec
-from core.rsa.swap.study import figures, frozen_siblings, run_study
+from core.rsa.swap.study import STUDY, figures, frozen_siblings
 from core.rsa.swap.tasks import swap_layers
 from tests.core.alignment.conftest import WORDS, save_classifier
 from tests.core.tiny_models import plain_tokenizer
@@ -177,12 +177,12 @@ def test_where_nothing_can_be_scored_the_study_fails_and_says_why(tmp_path: Path
     assert command(arguments) != 0
     assert not (tmp_path / "out").exists()
     with pytest.raises(TaskError, match=r"(?s)no head that labels.*it knows contradiction"):
-        run_study(SwapSpec(compare=("zoo:seed-1", "zoo:nli-0")))
+        STUDY.run(SwapSpec(compare=("zoo:seed-1", "zoo:nli-0")))
 
 
 def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> None:
     spec = SwapSpec(compare=("zoo:parse-frozen-4",), corpus="demo-gold", sentences=20, noises=2, draws=20)
-    result = run_study(spec)
+    result = STUDY.run(spec)
     assert not result.failures
     table = result.table.set_index(["way", "layer"])
     own = result.tables["own"].iloc[0]

@@ -160,7 +160,7 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
         hub.add("someone/spans", box["spans"])
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         spec = TokenMapSpec(("hub:someone/spans", f"path:{box['plain']}"), **SPEC)
-        result = tokens.run_study(spec)
+        result = tokens.STUDY.run(spec)
     assert not result.failures
     table, spans = result.table, result.tables["spans"]
     assert set(table["role"]) == {QUESTION, ANSWER, SUPPORTING, OTHER}
@@ -181,7 +181,7 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
 
 
 def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:
-    result = tokens.run_study(TokenMapSpec(("zoo:seed-0",)))
+    result = tokens.STUDY.run(TokenMapSpec(("zoo:seed-0",)))
     assert not result.failures
     answer = result.table[(result.table["layer"] == 0) & (result.table["role"] == ANSWER)]["word"]
     assert " ".join(answer) == tokens.ANSWER

@@ -57,7 +57,7 @@ def test_projection_leaves_a_planar_cloud_alone() -> None:
 
 
 def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
-    result = tokens.run_study(TokenMapSpec(refs[:2], TEXT, ("Door", "man", "absent")))
+    result = tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("Door", "man", "absent")))
     table = result.table
     assert list(table.columns) == ["model", "layer", "word", "position", "role", "highlighted", "predicted", "x", "y"]
     assert len(table) == 2 * (LAYERS + 1) * 8
@@ -65,7 +65,7 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
     assert result.notices == ("Not among the words: absent.",)
     assert result.headline.startswith("The two axes hold ")
     assert "closest together at layer" in result.headline
-    assert "closest" not in tokens.run_study(TokenMapSpec(refs[:2], TEXT, ("door",))).headline
+    assert "closest" not in tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("door",))).headline
     drawn = charts.figures(result)
     assert next(iter(drawn)) == f"tokens-layer-{LAYERS}"
     for chart in (*drawn.values(), charts.token_chart(result, 1, refs[0])):
@@ -78,7 +78,7 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
 
 def test_the_report_says_how_to_draw_it_again(refs: tuple[str, str, str]) -> None:
     spec = TokenMapSpec(refs[:1], "-x opened the door", ("door",))
-    result = tokens.run_study(spec)
+    result = tokens.STUDY.run(spec)
     words = shlex.split(command_line(result.study, spec))
     parser = argparse.ArgumentParser()
     add_arguments(parser, result.study)
@@ -92,13 +92,13 @@ def test_refusals(refs: tuple[str, str, str], tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="Write a sentence"):
         TokenMapSpec(refs[:1], "  \n ")
     with pytest.raises(CorpusError, match="3 to 200 words"):
-        tokens.run_study(TokenMapSpec(refs[:1], "two words"))
+        tokens.STUDY.run(TokenMapSpec(refs[:1], "two words"))
     with pytest.raises(SpecError, match="same layers and d_model"):
-        tokens.run_study(TokenMapSpec((refs[0], refs[2]), TEXT))
-    long = tokens.run_study(TokenMapSpec(refs[:1], "dog " * 100))
+        tokens.STUDY.run(TokenMapSpec((refs[0], refs[2]), TEXT))
+    long = tokens.STUDY.run(TokenMapSpec(refs[:1], "dog " * 100))
     assert "too long" in long.failures[refs[0]]
     assert long.headline.startswith("No model could read")
     assert charts.figures(long) == {}
-    gone = tokens.run_study(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
+    gone = tokens.STUDY.run(TokenMapSpec((refs[0], f"path:{tmp_path / 'gone'}"), TEXT))
     assert "not a folder" in "".join(gone.failures.values())
     assert len(gone.table) == (LAYERS + 1) * 8

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from core.rsa.training.spec import TrainingSpec
-from core.rsa.training.study import figures, find_peaks, run_study
+from core.rsa.training.study import STUDY, figures, find_peaks
 
 
 def test_a_peak_is_clear_only_above_every_other_band() -> None:
@@ -22,7 +22,7 @@ def test_a_peak_is_clear_only_above_every_other_band() -> None:
 
 def test_a_run_comes_nearer_to_its_own_end() -> None:
     spec = TrainingSpec(steps=("zoo:seed-0@step-0", "zoo:seed-0@step-3200"), sentences=20, words=100, draws=20)
-    result = run_study(spec)
+    result = STUDY.run(spec)
     assert not result.failures
     first, last = (result.table[result.table["steps"] == steps].set_index("layer") for steps in (0, 3200))
     other = result.tables["others"].set_index("layer")

@@ -8,7 +8,7 @@ import torch
 
 from core.rsa.truth import tasks as truth_tasks
 from core.rsa.truth.spec import TruthSpec
-from core.rsa.truth.study import DEPTH, WEIGHTS, area, area_at_equal_depth, figures, run_study
+from core.rsa.truth.study import DEPTH, STUDY, WEIGHTS, area, area_at_equal_depth, figures
 
 SMALL = TruthSpec(
     compare=("zoo:parse-frozen-2", "zoo:parse-frozen-4"), planted=("zoo:parse-0",), plants=2,
@@ -18,7 +18,7 @@ SMALL = TruthSpec(
 
 @pytest.fixture(scope="module")
 def result():
-    return run_study(SMALL)
+    return STUDY.run(SMALL)
 
 
 def test_the_area_is_the_share_of_pairs_in_the_right_order() -> None:

@@ -9,7 +9,7 @@ import pytest
 from core.models import zoo_models
 from core.weights.clusters.members import fine_tunes
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import run_study
+from core.weights.clusters.study import STUDY
 from core.weights.vectors.registry import VECTORS
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ def alike(entry: dict[str, Any]) -> bool:
 
 @pytest.mark.skipif(not zoo_models(), reason="the box has no models yet: make zoo")
 def test_neighbours_in_the_box_share_their_task() -> None:
-    result = run_study(WeightsSpec())
+    result = STUDY.run(WeightsSpec())
     tuned = [entry for entry in fine_tunes() if entry["base"] == "zoo:seed-0" and alike(entry)]
     assert not result.failures
     assert len(result.table) == len(tuned) >= 18

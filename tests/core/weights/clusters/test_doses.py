@@ -12,7 +12,7 @@ import pytest
 from core.weights.clusters.doses import compare_doses, find_same_dose, lies_with
 from core.weights.clusters.members import Member
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import run_study
+from core.weights.clusters.study import STUDY
 
 SPEC = WeightsSpec(rank=3, permutations=200)
 ALIKE = [f"zoo:{task}-{run}" for task in ("nli", "pos", "parse") for run in range(3)]
@@ -36,7 +36,7 @@ def test_of_three_against_three_one_order_in_ten_gives_a_verdict() -> None:
 
 
 def test_planted_models_lie_with_their_task_by_direction_and_with_their_dose_by_size(variants: Path) -> None:
-    result = run_study(replace(SPEC, models=("zoo:*-*", "zoo:nli-fast", "zoo:parse-slow")))
+    result = STUDY.run(replace(SPEC, models=("zoo:*-*", "zoo:nli-fast", "zoo:parse-slow")))
     doses = result.tables["doses"].set_index(["model", "vector"])
     for model in ("zoo:nli-fast", "zoo:parse-slow"):
         assert doses.loc[(model, "projector"), "lies_with"] == "task"
@@ -49,11 +49,11 @@ def test_planted_models_lie_with_their_task_by_direction_and_with_their_dose_by_
 
 
 def test_the_share_is_that_of_the_models_trained_alike(variants: Path) -> None:
-    alone = run_study(SPEC)
+    alone = STUDY.run(SPEC)
     assert list(alone.table["model"]) == ALIKE
     assert alone.tables["doses"].empty
     assert any("trained otherwise; name them" in notice for notice in alone.notices)
-    more = run_study(replace(SPEC, models=("zoo:*-*", "zoo:nli-fast", "zoo:parse-frozen-2")))
+    more = STUDY.run(replace(SPEC, models=("zoo:*-*", "zoo:nli-fast", "zoo:parse-frozen-2")))
     assert list(more.table["model"]) == [*ALIKE, "zoo:nli-fast", "zoo:parse-frozen-2"]
     assert more.tables["neighbours"].equals(alone.tables["neighbours"])
     assert any("in no score: zoo:nli-fast, zoo:parse-frozen-2" in notice for notice in more.notices)

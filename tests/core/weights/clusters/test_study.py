@@ -16,7 +16,7 @@ from core.runs.runner import Outputs, Progress, run, run_stages
 from core.runs.store import Store
 from core.weights.clusters import study
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import plan, prepare, redraw, run_study
+from core.weights.clusters.study import STUDY, plan, prepare, redraw
 from core.weights.clusters.tasks import kept_rank
 from core.weights.vectors.ranks import RANK_COLUMNS
 from core.weights.vectors.registry import VECTORS
@@ -35,7 +35,7 @@ def result(zoo_on_disk: Path, tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
         patch.setenv("PALIMPSEST_STORE", str(tmp_path_factory.mktemp("store")))
-        return run_study(replace(SPEC, of="both"))
+        return STUDY.run(replace(SPEC, of="both"))
 
 
 def test_planted_tasks_are_found(result) -> None:
@@ -72,12 +72,12 @@ def test_every_column_is_explained(result) -> None:
 
 def test_norms_that_name_the_task_are_said_to_be_enough(variants: Path) -> None:
     """Planted: each task moved to a size of its own, by one rate and as many steps."""
-    result = run_study(SPEC)
+    result = STUDY.run(SPEC)
     assert "Norms alone reach 100 % (p = .005): how far each matrix moved, without any direction, is enough" in (
         result.headline
     )
     assert "though all were trained alike (rate 0.001, 100 steps)" in result.headline
-    chosen = run_study(replace(SPEC, vector="norms"))
+    chosen = STUDY.run(replace(SPEC, vector="norms"))
     assert "That is how far each matrix moved and no direction" in chosen.headline
     assert "projectors 100 %" in chosen.headline
 
@@ -85,7 +85,7 @@ def test_norms_that_name_the_task_are_said_to_be_enough(variants: Path) -> None:
 def test_too_few_models_are_said_to_be_too_few(zoo: Path) -> None:
     """Two pairs: perfect neighbours have p = 1/3. Nobody may read that as absence."""
     models = ("zoo:nli-0", "zoo:nli-1", "zoo:pos-0", "zoo:pos-1")
-    result = run_study(replace(SPEC, models=models))
+    result = STUDY.run(replace(SPEC, models=models))
     assert result.headline.startswith("Too few to tell whether neighbours share a task: 100 % of each model's nearest")
     assert "with 4 models the smallest p = .33" in result.headline
     assert "do not share" not in result.headline
@@ -100,12 +100,12 @@ def test_more_neighbours_or_clusters_than_there_are_are_refused(zoo: Path) -> No
     ):
         with pytest.raises(SpecError, match=reason):
             measured(replace(SPEC, **changes))
-    result = run_study(replace(SPEC, neighbours=8, clusters=9))
+    result = STUDY.run(replace(SPEC, neighbours=8, clusters=9))
     assert "each model's 8 nearest" in result.headline
 
 
 def test_frozen_layers_are_said_and_counted_and_break_nothing(variants: Path) -> None:
-    result = run_study(replace(SPEC, models=("zoo:*-*", "zoo:parse-frozen-2")))
+    result = STUDY.run(replace(SPEC, models=("zoo:*-*", "zoo:parse-frozen-2")))
     assert not result.failures
     row = result.table.set_index("model").loc["zoo:parse-frozen-2"]
     assert (row["unchanged"], row["frozen"], row["nearest"][:10]) == (12, 2, "zoo:parse-")
@@ -121,7 +121,7 @@ def test_frozen_layers_are_said_and_counted_and_break_nothing(variants: Path) ->
     assert (ranks.loc[ranks["layer"] == 3, "rank"] > 0).all()
     for vector in VECTORS:
         assert np.isfinite(result.arrays[f"distances {vector}"]).all()
-    alone = run_study(replace(SPEC, models=("zoo:parse-frozen-2", "zoo:parse-slow")))
+    alone = STUDY.run(replace(SPEC, models=("zoo:parse-frozen-2", "zoo:parse-slow")))
     assert len(alone.tables["distances"]) == 1
 
 
@@ -188,7 +188,7 @@ def test_a_second_run_computes_nothing_and_a_smaller_rank_needs_no_new_one(zoo: 
 
 
 def test_a_store_gives_the_same_numbers_as_a_computation(zoo: Path) -> None:
-    cold, warm = run_study(SPEC), run_study(SPEC)
+    cold, warm = STUDY.run(SPEC), STUDY.run(SPEC)
     for vector in VECTORS:
         np.testing.assert_array_equal(cold.arrays[f"distances {vector}"], warm.arrays[f"distances {vector}"])
 
@@ -196,7 +196,7 @@ def test_a_store_gives_the_same_numbers_as_a_computation(zoo: Path) -> None:
 def test_a_model_that_fails_leaves_the_rest(zoo: Path, tmp_path: Path) -> None:
     write_model(tmp_path / "other-0", base_tensors(9))
     write_model(tmp_path / "same-0", base_tensors(0))
-    result = run_study(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/*-0", "zoo:missing-0")))
+    result = STUDY.run(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/*-0", "zoo:missing-0")))
     assert len(result.table) == 9
     assert len(result.failures) == 3
     reasons = " ".join(result.failures.values())
@@ -207,11 +207,11 @@ def test_a_model_that_fails_leaves_the_rest(zoo: Path, tmp_path: Path) -> None:
 
 def test_nothing_at_all_is_an_error_that_says_why(zoo: Path) -> None:
     with pytest.raises(TaskError, match=r"No model could be compared.*no model 'missing-0'"):
-        run_study(replace(SPEC, models=("zoo:missing-0",)))
+        STUDY.run(replace(SPEC, models=("zoo:missing-0",)))
 
 
 def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
-    result = run_study(replace(SPEC, models=("zoo:nli-0",)))
+    result = STUDY.run(replace(SPEC, models=("zoo:nli-0",)))
     assert result.tables["neighbours"].empty
     assert result.tables["distances"].empty
     assert len(result.tables["ranks"])
@@ -220,7 +220,7 @@ def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
 
 
 def test_weights_alone_of_one_model(zoo: Path) -> None:
-    result = run_study(replace(SPEC, models=("zoo:nli-0",), of="weights"))
+    result = STUDY.run(replace(SPEC, models=("zoo:nli-0",), of="weights"))
     assert set(result.tables["matrices"]["of"]) == {"delta", "weights"}
     assert "median weight matrix" in result.headline
 
@@ -233,7 +233,7 @@ def test_a_shared_instance_has_its_limit(zoo: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_two_models_have_a_distance_and_no_score(zoo: Path) -> None:
-    result = run_study(replace(SPEC, models=("zoo:nli-0", "zoo:pos-0"), map="umap"))
+    result = STUDY.run(replace(SPEC, models=("zoo:nli-0", "zoo:pos-0"), map="umap"))
     assert len(result.tables["distances"]) == 1
     assert result.tables["vectors"].empty
 
@@ -245,7 +245,7 @@ def label_table(rows: list[tuple[str, str]]) -> dict[str, bytes]:
 
 def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> None:
     table = label_table([(f"{task}-{run}", task) for task in ("nli", "pos") for run in range(3)])
-    result = run_study(replace(SPEC, label="table", labels="upload:mine.csv"), table)
+    result = STUDY.run(replace(SPEC, label="table", labels="upload:mine.csv"), table)
     assert len(result.table) == 9
     assert len(result.tables["predictions"]) == 6
     assert any("3 of 9 models have no label" in notice for notice in result.notices)
@@ -253,12 +253,12 @@ def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> Non
 
 def test_labels_that_nobody_shares_cannot_be_scored(zoo: Path) -> None:
     table = label_table([(f"{task}-{run}", f"{task} {run}") for task in ("nli", "pos") for run in range(3)])
-    result = run_study(replace(SPEC, labels="upload:mine.csv"), table)
+    result = STUDY.run(replace(SPEC, labels="upload:mine.csv"), table)
     assert any("no two models share a label" in notice for notice in result.notices)
 
 
 def test_another_base_takes_part_with_its_own(zoo: Path) -> None:
-    result = run_study(replace(SPEC, own_bases=True, label="base"))
+    result = STUDY.run(replace(SPEC, own_bases=True, label="base"))
     assert set(result.table["label"]) == {"zoo:seed-0", "zoo:seed-1"}
     assert result.table["relative_delta"].max() < 0.2
     assert "share a base" in result.headline
@@ -272,20 +272,20 @@ def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: 
     write_model(box / "models" / "nli-0-from-seed-1", tuned_tensors(narrow, 0, 9))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PALIMPSEST_ZOO", str(box))
-        result = run_study(replace(SPEC, own_bases=True))
+        result = STUDY.run(replace(SPEC, own_bases=True))
     assert len(result.table) == 9
     assert any("nli-0-from-seed-1 is left out: its matrices" in notice for notice in result.notices)
 
 
 def test_families_can_be_chosen(zoo: Path) -> None:
-    result = run_study(replace(SPEC, families=("query", "key")))
+    result = STUDY.run(replace(SPEC, families=("query", "key")))
     assert set(result.tables["ranks"]["family"]) == {"query", "key"}
 
 
 def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> None:
     rounded = {name: value.astype(np.float16) for name, value in base_tensors(0).items()}
     write_model(tmp_path / "half-0", rounded)
-    result = run_study(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/half-0")))
+    result = STUDY.run(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/half-0")))
     assert any("rounding of its file" in notice for notice in result.notices)
 
 
@@ -327,13 +327,13 @@ def test_a_spec_that_makes_no_sense_is_refused(changes: dict, reason: str) -> No
 )
 def test_a_label_table_that_cannot_be_used_stops_the_study(zoo: Path, ref: str, column: str, reason: str) -> None:
     with pytest.raises(SpecError, match=reason):
-        run_study(replace(SPEC, labels=ref, column=column), label_table([("nli-0", "a")]))
+        STUDY.run(replace(SPEC, labels=ref, column=column), label_table([("nli-0", "a")]))
 
 
 def test_a_shared_instance_reads_no_file_of_its_own(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     with pytest.raises(SpecError, match="shared instance"):
-        run_study(replace(SPEC, labels="/etc/passwd"))
+        STUDY.run(replace(SPEC, labels="/etc/passwd"))
 
 
 def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,13 +347,13 @@ def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(opening, "identify", identify)
     with pytest.raises(CancelledError):
-        run_study(SPEC, cancel=cancel)
+        STUDY.run(SPEC, cancel=cancel)
     assert len(asked) == 1
 
 
 def test_one_store_takes_everything(zoo: Path, tmp_path: Path) -> None:
     mine = Store(tmp_path / "mine")
-    run_study(replace(SPEC, map="tsne"), store=mine)
+    STUDY.run(replace(SPEC, map="tsne"), store=mine)
     again = run_stages(prepare(SPEC), lambda ready: plan(SPEC, ready))[1]
     assert again.stored == 0
     assert run(plan(SPEC, run(prepare(SPEC))), store=mine).stored == 9

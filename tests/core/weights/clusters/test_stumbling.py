@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from core.catalogue import STUDIES
 from core.commands.pair import check_pair
-from core.commands.study import STUDIES
 from core.errors import ModelError, PalimpsestError
 from core.models.hub import asking as hub_asking
 from core.models.hub import client as hub
@@ -27,7 +27,7 @@ from core.runs.encoding import identified
 from core.runs.runner import Task, run
 from core.runs.store import Store, using
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import run_study
+from core.weights.clusters.study import STUDY
 from core.weights.clusters.tasks import measure_delta, open_pair
 from core.weights.intruders import study as intruders
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors
@@ -79,8 +79,8 @@ def same(one: Result, other: Result) -> None:
 
 
 STUDIES_OF_WEIGHTS: list[Callable[[Store], Result]] = [
-    lambda store: run_study(SPEC, store=store),
-    lambda store: intruders.run_study(INTRUDERS, store=store),
+    lambda store: STUDY.run(SPEC, store=store),
+    lambda store: intruders.STUDY.run(INTRUDERS, store=store),
 ]
 
 

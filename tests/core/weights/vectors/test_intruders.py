@@ -12,7 +12,7 @@ from core.errors import ShapeError
 from core.results.columns import meaning
 from core.runs.runner import run_stages
 from core.weights.intruders.spec import IntruderSpec
-from core.weights.intruders.study import collect, figures, plan, prepare, run_study
+from core.weights.intruders.study import STUDY, collect, figures, plan, prepare
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 from tests.core.small_zoo import base_tensors, write_model
 
@@ -135,7 +135,7 @@ def spec(folders: tuple[str, str, str]) -> IntruderSpec:
 
 
 def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> None:
-    result = run_study(spec)
+    result = STUDY.run(spec)
     assert not result.failures
     rows = result.tables["intruders"].query("intruders > 0 and p_value < .01")
     assert rows[["model", "family", "layer", "intruders"]].to_numpy().tolist() == [[spec.models[0], "ff1", 2, 1]]
@@ -159,7 +159,7 @@ def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
 
 
 def test_noise_alone_is_called_noise(spec: IntruderSpec, tmp_path: Path) -> None:
-    result = run_study(replace(spec, models=spec.models[1:]))
+    result = STUDY.run(replace(spec, models=spec.models[1:]))
     assert result.headline.startswith("No more new directions than noise of the same size would make")
 
 

@@ -13,7 +13,7 @@ from core.weights.clusters.charts.distances import distances_chart
 from core.weights.clusters.charts.figures import figures, map_chart, neighbours_chart
 from core.weights.clusters.charts.ranks import MEASURES, depth_chart, families_of, spectrum_chart
 from core.weights.clusters.spec import WeightsSpec
-from core.weights.clusters.study import redraw, run_study
+from core.weights.clusters.study import STUDY, redraw
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def result(zoo_on_disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Resul
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PALIMPSEST_ZOO", str(zoo_on_disk))
         patch.setenv("PALIMPSEST_STORE", str(tmp_path_factory.mktemp("store")))
-        return run_study(WeightsSpec(rank=3, permutations=100))
+        return STUDY.run(WeightsSpec(rank=3, permutations=100))
 
 
 def test_every_figure_renders(result: Result) -> None:
@@ -65,7 +65,7 @@ def test_what_is_not_there_is_refused(result: Result, zoo: Path) -> None:
         depth_chart(result, "query", measure="colour")
     with pytest.raises(SpecError, match="holds no delta"):
         spectrum_chart(result, "zoo:nobody", "query")
-    alone = run_study(WeightsSpec(models=("zoo:nli-0",)))
+    alone = STUDY.run(WeightsSpec(models=("zoo:nli-0",)))
     with pytest.raises(SpecError, match="labels are needed"):
         neighbours_chart(alone)
     with pytest.raises(SpecError, match="two models"):
