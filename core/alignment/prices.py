@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
+from core.alignment.published.spec import OURS_OF
 from core.models import costs
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
@@ -111,8 +112,6 @@ def check_price(spec: CheckSpec) -> Price:
 
 def protocol_price(spec: ProtocolSpec) -> Price:
     """The price of the published protocol: its fits of both pairs, and our maps of the same pairs."""
-    from core.alignment.published.study import OURS_OF
-
     sizes, sentences = costs.sizes_of(ref for pair in spec.groups.values() for ref in pair), costs.sentences_of(spec)
     rows, tasks, memory = sentences * costs.WORDS, [costs.STARTING], 0.0
     for group, refs in spec.groups.items():

@@ -5,10 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from core import __version__
-from core.errors import PalimpsestError
 
 VENUE = {"inproceedings": "booktitle", "article": "journal", "book": "publisher", "misc": "howpublished"}
 MOST_NAMED = 4  # authors that a line names; of more it names the first
@@ -85,27 +83,6 @@ PALIMPSEST = Reference(
     "palimpsest", 2026, "misc", ("the Palimpsest authors",),
     "Palimpsest: what fine-tuning and pretraining seeds do to a Transformer", version=__version__,
 )  # fmt: skip
-
-
-@cache
-def registry() -> dict[str, Reference]:
-    """Every reference by its key."""
-    from core.results.bibliography import PAPERS
-
-    return {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
-
-
-def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
-    """The references of these keys, each once, in the order in which they are first named.
-
-    Raises:
-        PalimpsestError: If a key is not in the registry; names it.
-    """
-    named = tuple(dict.fromkeys(keys))
-    absent = [key for key in named if key not in registry()]
-    if absent:
-        raise PalimpsestError(f"No reference is called {absent[0]!r}: add it to core/results/bibliography.py.")
-    return tuple(registry()[key] for key in named)
 
 
 def bibtex(references: Iterable[Reference], study: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.models import costs
 from core.models.sizes import Size
-from core.rsa.layers.runs import find_compared
+from core.rsa.layers.runs import find_compared, find_references
 from core.rsa.measures.registry import JACKKNIFE_GROUPS, Options, get_measure, null_draws
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
 from core.runs.price import Price
@@ -76,8 +76,6 @@ def _whole(kernel: str, comparison: str) -> str:
 
 def rsa_price(spec: RsaSpec) -> Price:
     """The price of the main study."""
-    from core.rsa.layers.study import find_references
-
     compared, references = find_compared(spec.base, spec.compare).refs, find_references(spec)
     sizes = costs.sizes_of((spec.base, *compared, *references))
     sentences = costs.sentences_of(spec)

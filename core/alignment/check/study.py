@@ -26,9 +26,9 @@ from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
 from core.errors import ShapeError
 from core.models.identity import identity_tasks
+from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
-from core.results.references import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import options
+from core.alignment.maps.registry import DEFAULT_METHODS
 from core.errors import SpecError
+
+OURS_OF = {  # maps of our study, in the tasks that the page's own study has
+    "models": tuple(name for name in DEFAULT_METHODS if name != "kernel"),
+    "tuned": ("inn",),
+}
 
 
 @dataclass(frozen=True)

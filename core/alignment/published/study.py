@@ -19,12 +19,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from core.alignment.maps.registry import DEFAULT_METHODS
 from core.alignment.prices import protocol_price
 from core.alignment.published.charts import claim_chart, protocol_chart
 from core.alignment.published.maps import FITTED, published_pair
 from core.alignment.published.rows import RATE
-from core.alignment.published.spec import ProtocolSpec
+from core.alignment.published.spec import OURS_OF, ProtocolSpec
 from core.alignment.published.text import (
     OUR_METHODS,
     OURS,
@@ -39,8 +38,8 @@ from core.alignment.published.text import (
 from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
 from core.models.identity import identities, identity_tasks
+from core.results.citing import cite
 from core.results.export import Result, provenance
-from core.results.references import cite
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus
@@ -51,10 +50,6 @@ if TYPE_CHECKING:
 
 THEIR_WIDTH = 768
 TUNED = ("published", "training", "all")  # fits of the fine-tuned pair: those that its one finding needs
-OURS_OF = {  # maps of our study, in the tasks that the page's own study has
-    "models": tuple(name for name in DEFAULT_METHODS if name != "kernel"),
-    "tuned": ("inn",),
-}
 
 
 def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:

@@ -18,9 +18,9 @@ from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import draw_sample, probe_groups, summary
 from core.probes.trees.tasks import train_probes
 from core.probes.trees.text import CITATIONS, make_methods
+from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_name
-from core.results.references import cite
 from core.runs.runner import Outputs, Task, run_stages
 from core.text.reading import Text
 from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words

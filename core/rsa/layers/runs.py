@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
-from core.models import zoo_models
+from core.models import parse_ref, zoo_folder, zoo_models
 from core.models.patterns import matching_refs
 from core.models.references import PATTERN
 from core.statistics import t_interval
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from core.rsa.layers.spec import RsaSpec
 
 NUMBERED = re.compile(r"[-_]\d+$")
 SENTENCE_DEGREES = 30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
@@ -134,3 +136,27 @@ def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
 def _trained_otherwise(entry: Mapping[str, Any]) -> bool:
     """Whether the box's manifest says another dose, or layers that did not train."""
     return float(entry.get("dose") or 1.0) != 1.0 or bool(entry.get("frozen"))
+
+
+def find_references(spec: RsaSpec) -> tuple[str, ...]:
+    """References that the base is compared with for scale: another pretraining seed of the box, and random weights.
+
+    The other seed is there when the base is `zoo:seed-N`: the lowest-numbered other one that is not compared anyway.
+    """
+    if not spec.references:
+        return ()
+    ref = parse_ref(spec.base)
+    found: list[str] = []
+    if ref.kind == "zoo" and not ref.random and _seed_number(ref.name) is not None:
+        names = [str(entry.get("name", "")) for entry in zoo_models()]
+        names = names or [path.name for path in (zoo_folder() / "models").glob("seed-*")]
+        others = {seed: name for name in names if (seed := _seed_number(name)) is not None and name != ref.name}
+        found += [f"zoo:{others[min(others)]}"] if others else []
+    if not ref.random:
+        found.append(f"random:{spec.base}")
+    return tuple(found)
+
+
+def _seed_number(name: str) -> int | None:
+    match = re.fullmatch(r"seed-(\d+)", name)
+    return int(match[1]) if match else None

@@ -11,23 +11,21 @@ Deviations: any of eight measures; bands, nulls and references are added.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.errors import SpecError
-from core.models import parse_ref, zoo_folder, zoo_models
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import identities, identity_tasks
+from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
 from core.results.notices import start_notices
-from core.results.references import cite
 from core.rsa.layers.charts import figures
 from core.rsa.layers.notices import measure_notices, size_notices
-from core.rsa.layers.runs import find_compared, pool_rows, runs_of
+from core.rsa.layers.runs import find_compared, find_references, pool_rows, runs_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.tasks import compare_layers, compare_models
 from core.rsa.layers.text import make_headline, make_methods
@@ -162,30 +160,6 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         methods=make_methods(spec, tuple(models), items, len(corpus.sentences)) + f" {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
-
-
-def find_references(spec: RsaSpec) -> tuple[str, ...]:
-    """References that the base is compared with for scale: another pretraining seed of the box, and random weights.
-
-    The other seed is there when the base is `zoo:seed-N`: the lowest-numbered other one that is not compared anyway.
-    """
-    if not spec.references:
-        return ()
-    ref = parse_ref(spec.base)
-    found: list[str] = []
-    if ref.kind == "zoo" and not ref.random and _seed_number(ref.name) is not None:
-        names = [str(entry.get("name", "")) for entry in zoo_models()]
-        names = names or [path.name for path in (zoo_folder() / "models").glob("seed-*")]
-        others = {seed: name for name in names if (seed := _seed_number(name)) is not None and name != ref.name}
-        found += [f"zoo:{others[min(others)]}"] if others else []
-    if not ref.random:
-        found.append(f"random:{spec.base}")
-    return tuple(found)
-
-
-def _seed_number(name: str) -> int | None:
-    match = re.fullmatch(r"seed-(\d+)", name)
-    return int(match[1]) if match else None
 
 
 def _choose_items(spec: RsaSpec, corpus: Corpus) -> tuple[Words, Kept]:

@@ -19,8 +19,8 @@ import numpy as np
 from core.errors import TaskError
 from core.models import zoo_models
 from core.models.identity import identities, identity_tasks
+from core.results.citing import cite
 from core.results.export import Result, provenance
-from core.results.references import cite
 from core.rsa.layers.runs import find_compared
 from core.rsa.prices import swap_price
 from core.rsa.swap.charts import figures

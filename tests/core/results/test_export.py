@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.results.citing import cite
 from core.results.export import (
     ExportError,
     Result,
@@ -24,7 +25,6 @@ from core.results.export import (
     table_parquet,
     write_result,
 )
-from core.results.references import cite
 from core.results.report import report_html
 
 

@@ -10,7 +10,8 @@ import pytest
 from core import __version__
 from core.errors import PalimpsestError
 from core.results.bibliography import PAPERS
-from core.results.references import PALIMPSEST, VENUE, Reference, bibtex, cite, registry
+from core.results.citing import cite, registry
+from core.results.references import PALIMPSEST, VENUE, Reference, bibtex
 from tests import ROOT
 
 SOURCES = {

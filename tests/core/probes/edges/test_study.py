@@ -19,7 +19,8 @@ from core.probes.edges.classifier import standardised
 from core.probes.edges.codelength import block_ends
 from core.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.probes.edges.rivals import place_features
-from core.probes.edges.study import STUDY, Spec, plan, prepare
+from core.probes.edges.spec import EdgeSpec as Spec
+from core.probes.edges.study import STUDY, plan, prepare
 from core.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.edges.text import best_rows

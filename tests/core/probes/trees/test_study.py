@@ -16,9 +16,7 @@ from core.probes.sentence import charts as sentence_charts
 from core.probes.sentence import word_charts
 from core.probes.sentence.study import (
     SentenceSpec,
-    conllu_block,
     draw_sentence,
-    predicted_conllu,
     ranked_sentences,
     read_text,
     run_sentences,
@@ -26,6 +24,7 @@ from core.probes.sentence.study import (
 from core.probes.structural.positions import SIZE
 from core.probes.structural.predict import SentenceView
 from core.probes.trees import charts, rival_tasks, tasks
+from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.data import FEWEST, Tree, part_of, read_treebank
 from core.probes.trees.result import ProbeResult, best_row
 from core.probes.trees.spec import ProbeSpec

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.results.citing import cite
 from core.results.drawing import files as drawn
 from core.results.drawing.axes import Plane, layer_plane
 from core.results.drawing.context import Hand, drawing
@@ -21,7 +22,6 @@ from core.results.drawing.panels import Panels, legend_strip
 from core.results.drawing.paper import Paper, caption, paper_file
 from core.results.export import Result
 from core.results.numbers import Kind, Tip, text_of, told
-from core.results.references import cite
 from core.results.report import report_html
 
 LAYERS = [0, 1, 2]

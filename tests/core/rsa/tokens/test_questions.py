@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.models import load_model, load_tokenizer, load_with_head
-from core.rsa.layers import charts
+from core.rsa.tokens import charts
 from core.rsa.tokens import study as tokens
 from core.rsa.tokens.questions import (
     ANSWER,

@@ -12,7 +12,7 @@ import pytest
 
 from core.commands.study import add_arguments, command_line, spec_of
 from core.errors import CorpusError, ShapeError, SpecError
-from core.rsa.layers import charts
+from core.rsa.tokens import charts
 from core.rsa.tokens import study as tokens
 from core.rsa.tokens.spec import TokenMapSpec as AnyMapSpec
 from core.rsa.tokens.study import project

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,8 @@ from core.runs.store import Store, using
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY
 from core.weights.clusters.tasks import measure_delta, open_pair
-from core.weights.intruders import study as intruders
+from core.weights.intruders.spec import IntruderSpec
+from core.weights.intruders.study import STUDY as INTRUDER_STUDY
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors
 from tests.core.tiny_models import save_tiny
 from tests.core.tree_server import TreeServer, as_files
@@ -37,7 +37,7 @@ from tests.core.tree_server import TreeServer, as_files
 BASE = "org/base"
 NAMES = ("org/b", "org/c", "org/d")
 SPEC = WeightsSpec(base=f"hub:{BASE}", models=tuple(f"hub:{name}" for name in NAMES), rank=3, permutations=100)
-INTRUDERS = intruders.Spec(base=SPEC.base, models=SPEC.models, leading=3, draws=19)
+INTRUDERS = IntruderSpec(base=SPEC.base, models=SPEC.models, leading=3, draws=19)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def same(one: Result, other: Result) -> None:
 
 STUDIES_OF_WEIGHTS: list[Callable[[Store], Result]] = [
     lambda store: STUDY.run(SPEC, store=store),
-    lambda store: intruders.STUDY.run(INTRUDERS, store=store),
+    lambda store: INTRUDER_STUDY.run(INTRUDERS, store=store),
 ]
 
 
@@ -161,7 +161,7 @@ def test_no_key_of_any_study_holds_an_empty_identity(
 ) -> None:
     for number in range(3):
         server.add(f"org/tiny-{number}", save_tiny(tmp_path / f"tiny-{number}", head=True, seed=number))
-    study = import_module(STUDIES[command][0])
+    study = STUDIES[command]
     default = study.Spec()
     spec = replace(default, **hub_refs(default))
     stumble(server, stumbles)
