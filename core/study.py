@@ -57,7 +57,7 @@ class Study:
     title: str
     purpose: str
     Spec: type[Any]
-    prepare: Callable[..., Sequence[Task]]
+    prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]]
     plan: Callable[[Any, Outputs], Sequence[Task]]
     collect: Callable[[Any, Outputs, Outputs], Any]
     figures: Callable[[Any], dict[str, Any]]

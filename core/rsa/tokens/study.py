@@ -49,6 +49,8 @@ from core.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.text.reading import Text
+
 
 MOST_WORDS = 200
 LEAST_WORDS = 3
@@ -152,8 +154,8 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
     return Asked(Passage(asked, words, number), replied, held)
 
 
-def prepare(spec: TokenMapSpec) -> list[Task]:
-    """The first stage: cut the passage into words, ask what the models are."""
+def prepare(spec: TokenMapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
+    """The first stage: cut the passage into words, ask what the models are; no text comes with the request."""
     passage = Task.of(
         "passage", read_passage, fleeting=True, passage=spec.passage, question=spec.question, answer=spec.answer,
         supporting=spec.supporting,
