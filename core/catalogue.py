@@ -1,30 +1,76 @@
-"""All studies. Whatever goes over the studies goes over this: commands, pages, prices, precomputed results, tests."""
+"""All studies. Whatever goes over the studies goes over this: commands, pages, prices, precomputed results, tests.
+
+A study's folder says in a line what it is for; the study itself is imported when it is asked for, so that a list of
+the commands takes no time.
+"""
 
 from __future__ import annotations
 
-from core.alignment.attention.study import STUDY as ATTENTION
-from core.alignment.check.study import STUDY as CHECK
-from core.alignment.published.study import STUDY as PROTOCOL
-from core.alignment.seeds.study import STUDY as ALIGN
-from core.alignment.stitching.study import STUDY as STITCH
-from core.probes.edges.study import STUDY as EDGES
-from core.probes.training.study import STUDY as PROBE_TRAINING
-from core.probes.trees.study import STUDY as PROBE
-from core.rsa.layers.study import STUDY as RSA
-from core.rsa.swap.study import STUDY as SWAP
-from core.rsa.tokens.study import STUDY as TOKENS
-from core.rsa.training.study import STUDY as TRAINING
-from core.rsa.truth.study import STUDY as TRUTH
-from core.study import Study
-from core.weights.clusters.study import STUDY as WEIGHTS
-from core.weights.intruders.study import STUDY as INTRUDERS
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (
-        *(RSA, TOKENS, SWAP, TRUTH, TRAINING),
-        *(PROBE, EDGES, PROBE_TRAINING),
-        *(WEIGHTS, INTRUDERS),
-        *(ALIGN, CHECK, STITCH, PROTOCOL, ATTENTION),
-    )
-}
+from core.alignment import attention, check, published, seeds, stitching
+from core.probes import edges, trees
+from core.probes import training as probe_training
+from core.rsa import layers, swap, tokens, training, truth
+
+if TYPE_CHECKING:
+    from core.study import Study
+from core.weights import clusters, intruders
+
+
+class Catalogue(MutableMapping[str, "Study"]):
+    """Studies by name; each is imported at its first use."""
+
+    def __init__(self, folders: Mapping[str, ModuleType]) -> None:
+        """`folders`: the study's folder by its name."""
+        self._folders = dict(folders)
+        self._studies: dict[str, Study] = {}
+
+    def __getitem__(self, name: str) -> Study:
+        if name not in self._studies:
+            study: Study = import_module(f"{self._folders[name].__name__}.study").STUDY
+            self._studies[name] = study
+        return self._studies[name]
+
+    def __setitem__(self, name: str, study: Study) -> None:
+        self._studies[name] = study
+
+    def __delitem__(self, name: str) -> None:
+        del self._studies[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._folders, *self._studies)))
+
+    def __len__(self) -> int:
+        return len({*self._folders, *self._studies})
+
+    def purposes(self) -> dict[str, str]:
+        """What each study is for, without importing any."""
+        return {
+            name: self._studies[name].purpose if name in self._studies else str(self._folders[name].PURPOSE)
+            for name in self
+        }
+
+
+STUDIES = Catalogue(
+    {
+        "rsa": layers,
+        "tokens": tokens,
+        "swap": swap,
+        "truth": truth,
+        "training": training,
+        "probe": trees,
+        "probe edges": edges,
+        "probe training": probe_training,
+        "weights": clusters,
+        "weights intruders": intruders,
+        "align": seeds,
+        "align check": check,
+        "align stitch": stitching,
+        "align protocol": published,
+        "align attention": attention,
+    }
+)

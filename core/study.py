@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from core.runs.price import Price
 
 
+def read_first(tasks: Sequence[Task], **options: Any) -> Outputs:
+    """Run a study's first stage, and ask which words of its texts the models' tokenizers do not have."""
+    ready = run_here(tasks, **options)
+    return ready.with_more(run_here(unknown_word_tasks(ready), **options))
+
+
 def run_tasks(spec: Any, tasks: Sequence[Task], **options: Any) -> Outputs:
     """Run what was planned, as most studies do."""
     return run(tasks, **options)
@@ -81,8 +87,7 @@ class Study:
             PalimpsestError: If the study cannot go on: its base is not to be had, a text cannot be read.
             CancelledError: If it was cancelled; what was computed until then is kept.
         """
-        ready = run_here(self.prepare(spec, texts), **options)
-        ready = ready.with_more(run_here(unknown_word_tasks(ready), **options))
+        ready = read_first(self.prepare(spec, texts), **options)
         outputs = self.perform(spec, self.plan(spec, ready), **options)
         result = with_unknown_words(self.collect(spec, ready, outputs), ready)
         return self.finish(spec, ready, result, **options)

@@ -48,8 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def all_commands() -> dict[str, str]:
     """Every command with its line of help, studies first."""
-    studies = {name: each.purpose for name, each in STUDIES.items()}
-    return studies | {name: line for name, (_, line) in COMMANDS.items()}
+    return STUDIES.purposes() | {name: line for name, (_, line) in COMMANDS.items()}
 
 
 def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:

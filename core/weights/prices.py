@@ -12,7 +12,7 @@ from core.models.references import PATTERN
 from core.models.sizes import Size
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
-from core.weights.clusters.members import find_members
+from core.weights.clusters.members import EVERY, find_members
 from core.weights.vectors.intruders import SMALL
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ KEPT = 2**14 + 4_000  # numbers that are kept of a matrix
 
 def weights_price(spec: WeightsSpec) -> Price:
     """The price of the main study: every matrix of every fine-tune is factored once."""
-    refs = members_of(spec.base, spec.models, spec.own_bases)
+    named = [pattern for pattern in spec.models if not (spec.tree and pattern == EVERY)]
+    refs = members_of(spec.base, named, spec.own_bases)
     sizes = costs.sizes_of((spec.base, *refs))
     here = [sizes[ref] for ref in refs if ref in sizes]
     here += [sizes[spec.base]] * spec.tree if spec.base in sizes else []

@@ -39,7 +39,7 @@ def test_weights_that_are_no_numbers_are_a_failure_with_its_reason(command: str,
         name: tuple(model if part == "{model}" else part for part in value) if isinstance(value, tuple) else value
         for name, value in SMALL[command].items()
     }
-    result = study.STUDY.run(study.Spec(**given))
+    result = study.run(study.Spec(**given))
     assert any(model in name or model in sentence for name, sentence in result.failures.items())
     assert any("not finite" in sentence or "NaN" in sentence for sentence in result.failures.values())
     assert "model" not in result.table or model not in set(result.table["model"])

@@ -9,8 +9,10 @@ from importlib import import_module
 
 HEAVY = ("altair", "datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
 FIRST = ("pandas", "altair")  # what any figure needs
-FIGURES = tuple(
-    f"core.{room}.{part}" for room in ("rsa", "probes", "weights", "alignment") for part in ("study", "charts")
+FIGURES = (
+    *("core.rsa.layers.study", "core.rsa.layers.charts", "core.probes.trees.study", "core.probes.trees.charts"),
+    *("core.weights.clusters.study", "core.weights.clusters.charts.figures"),
+    *("core.alignment.seeds.study", "core.alignment.seeds.charts"),
 )
 _frozen: set[str] = set()
 

@@ -1,1 +1,3 @@
 """Matched attention heads and mapped attention outputs."""
+
+PURPOSE = "matched attention heads and mapped attention outputs"

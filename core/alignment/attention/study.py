@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from core.alignment.attention import PURPOSE
 from core.alignment.attention.spec import AttentionSpec
 from core.alignment.check.drawings import head_chart, matrix_chart, output_chart
 from core.alignment.maps.registry import METHODS
@@ -289,7 +290,7 @@ def _head_columns(value: Value) -> dict[str, np.ndarray]:
 STUDY = Study(
     name="align attention",
     title="Attention",
-    purpose="matched attention heads and mapped attention outputs",
+    purpose=PURPOSE,
     Spec=AttentionSpec,
     prepare=prepare,
     plan=plan,

@@ -1,1 +1,3 @@
 """Whether maps undo known bijections of a model's states."""
+
+PURPOSE = "whether maps undo known bijections of a model's states"

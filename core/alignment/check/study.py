@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.alignment.check import PURPOSE
 from core.alignment.check.drawings import check_chart
 from core.alignment.check.spec import TRUTHS, CheckSpec
 from core.alignment.maps.bijections import FORMS, plant
@@ -207,7 +208,7 @@ def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
 STUDY = Study(
     name="align check",
     title="Bijection check",
-    purpose="whether maps undo known bijections of a model's states",
+    purpose=PURPOSE,
     Spec=CheckSpec,
     prepare=prepare,
     plan=plan,

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from core.alignment.prices import protocol_price
+from core.alignment.published import PURPOSE
 from core.alignment.published.charts import claim_chart, protocol_chart
 from core.alignment.published.maps import FITTED, published_pair
 from core.alignment.published.rows import RATE
@@ -160,7 +161,7 @@ assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])
 STUDY = Study(
     name="align protocol",
     title="Published protocol",
-    purpose="the protocol of the code released with BERT-INN, beside ours",
+    purpose=PURPOSE,
     Spec=ProtocolSpec,
     prepare=prepare,
     plan=plan,

@@ -15,6 +15,7 @@ from typing import Any
 
 from core.alignment.maps.registry import METHODS
 from core.alignment.prices import align_price
+from core.alignment.seeds import PURPOSE
 from core.alignment.seeds.charts import figures
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
@@ -149,7 +150,7 @@ def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:
 STUDY = Study(
     name="align",
     title="Seed alignment",
-    purpose="whether two models learn the same space: maps judged on unseen words",
+    purpose=PURPOSE,
     Spec=AlignSpec,
     prepare=prepare,
     plan=plan,

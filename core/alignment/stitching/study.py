@@ -24,6 +24,7 @@ from core.alignment.prices import stitching_price
 from core.alignment.seeds.protocol import part_of, parts_from
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
+from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
@@ -238,7 +239,7 @@ def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
 STUDY = Study(
     name="align stitch",
     title="Stitching",
-    purpose="lower layers of one model, upper layers and head of another",
+    purpose=PURPOSE,
     Spec=StitchSpec,
     prepare=prepare,
     plan=plan,

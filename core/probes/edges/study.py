@@ -19,7 +19,7 @@ from core.errors import CorpusError
 from core.models import parse_ref
 from core.models.changes import changes_of
 from core.models.identity import identities
-from core.probes.edges import tables
+from core.probes.edges import PURPOSE, tables
 from core.probes.edges.charts import figures
 from core.probes.edges.items import TARGETS, edge_items, tags_of
 from core.probes.edges.spec import EdgeSpec
@@ -172,7 +172,7 @@ def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any
 STUDY = Study(
     name="probe edges",
     title="Tags and labels",
-    purpose="tags, labels and heads by layer: accuracy, code length, control labels",
+    purpose=PURPOSE,
     Spec=EdgeSpec,
     prepare=prepare,
     plan=plan,

@@ -22,6 +22,7 @@ from core.models import parse_ref
 from core.models.identity import identities, identity_tasks
 from core.models.steps import progress_of
 from core.probes.prices import training_price
+from core.probes.training import PURPOSE
 from core.probes.training.charts import figures
 from core.probes.training.peaks import find_peaks
 from core.probes.training.spec import ProbeTrainingSpec
@@ -112,7 +113,7 @@ def untaught(ref: str) -> bool:
 STUDY = Study(
     name="probe training",
     title="Through training",
-    purpose="structural probes on the steps of a training run, by tokens seen",
+    purpose=PURPOSE,
     Spec=ProbeTrainingSpec,
     prepare=prepare,
     plan=plan,

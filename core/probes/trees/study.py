@@ -21,6 +21,7 @@ from core.models import parse_ref
 from core.models.changes import changes_of
 from core.models.identity import identities
 from core.probes.prices import probe_price
+from core.probes.trees import PURPOSE
 from core.probes.trees.charts import figures
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.conllu import extra_files
@@ -198,7 +199,7 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
 STUDY = Study(
     name="probe",
     title="Probe trees",
-    purpose="whether syntax is in the vectors: structural probes by layer, predicted trees",
+    purpose=PURPOSE,
     Spec=ProbeSpec,
     prepare=prepare,
     plan=plan,

@@ -21,9 +21,10 @@ from core.probes.trees.text import CITATIONS, make_methods
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_name
-from core.runs.runner import Outputs, Task, run_stages
+from core.runs.runner import Outputs, Task, run
+from core.study import read_first
 from core.text.reading import Text
-from core.vectors.vocabulary import unknown_word_tasks, with_unknown_words
+from core.vectors.vocabulary import with_unknown_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +90,7 @@ def run_sweep(
         spec: The study that the sweep belongs to: its sentences, seeds, epochs and draws.
         layers: Model -> layer.
         texts: Texts that came with the request (an upload), by CorpusRef.
-        options: For `core.runs.runner.run_stages`.
+        options: For `core.runs.runner.run`.
 
     Returns:
         A result whose table is that of `collect_sweep`.
@@ -98,9 +99,8 @@ def run_sweep(
         SpecError: If a model has no such layer.
     """
     asked = replace(spec, models=tuple(layers), untrained=False)
-    ready, outputs = run_stages(
-        prepare(asked, texts), lambda ready: plan_sweep(asked, layers, ready), between=unknown_word_tasks, **options
-    )
+    ready = read_first(prepare(asked, texts), **options)
+    outputs = run(plan_sweep(asked, layers, ready), **options)
     table = collect_sweep(asked, ready, outputs)
     treebank: Treebank = ready.need(TREEBANK)
     coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)

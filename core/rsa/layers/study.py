@@ -23,6 +23,7 @@ from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
 from core.results.notices import start_notices
+from core.rsa.layers import PURPOSE
 from core.rsa.layers.charts import figures
 from core.rsa.layers.notices import measure_notices, size_notices
 from core.rsa.layers.runs import find_compared, find_references, pool_rows, runs_of
@@ -228,7 +229,7 @@ def _grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
 STUDY = Study(
     name="rsa",
     title="RSA",
-    purpose="where models differ, layer by layer: representational similarity",
+    purpose=PURPOSE,
     Spec=RsaSpec,
     prepare=prepare,
     plan=plan,

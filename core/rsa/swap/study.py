@@ -23,6 +23,7 @@ from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.rsa.layers.runs import find_compared
 from core.rsa.prices import swap_price
+from core.rsa.swap import PURPOSE
 from core.rsa.swap.charts import figures
 from core.rsa.swap.examples import PARSE, Examples, chance, read_examples
 from core.rsa.swap.scores import exchange_rows, own_row
@@ -193,7 +194,7 @@ def _methods(spec: SwapSpec, examples: Examples, models: tuple[str, ...]) -> str
 STUDY = Study(
     name="swap",
     title="Layer swap",
-    purpose="whether a task needs a layer: each layer of a fine-tune reverted to the base's",
+    purpose=PURPOSE,
     Spec=SwapSpec,
     prepare=prepare,
     plan=plan,

@@ -29,6 +29,7 @@ from core.results.notices import start_notices
 from core.results.numbers import text_of
 from core.rsa.measures.preparing import centred
 from core.rsa.prices import tokens_price
+from core.rsa.tokens import PURPOSE
 from core.rsa.tokens.charts import figures
 from core.rsa.tokens.questions import (
     HIGHLIGHTED,
@@ -328,7 +329,7 @@ def _mean_distance(rows: pd.DataFrame) -> float:
 STUDY = Study(
     name="tokens",
     title="Token map",
-    purpose="the words of a question and its passage through the layers, in two dimensions",
+    purpose=PURPOSE,
     Spec=TokenMapSpec,
     prepare=prepare,
     plan=plan,

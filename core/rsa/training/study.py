@@ -23,6 +23,7 @@ from core.results.export import Result, provenance
 from core.rsa.layers.tasks import compare_models
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import training_price
+from core.rsa.training import PURPOSE
 from core.rsa.training.charts import figures
 from core.rsa.training.spec import TrainingSpec
 from core.rsa.training.text import make_headline
@@ -147,7 +148,7 @@ def _methods(spec: TrainingSpec) -> str:
 STUDY = Study(
     name="training",
     title="Through training",
-    purpose="steps of a training run compared with the final model, by layer and tokens seen",
+    purpose=PURPOSE,
     Spec=TrainingSpec,
     prepare=prepare,
     plan=plan,

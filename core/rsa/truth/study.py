@@ -25,6 +25,7 @@ from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
 from core.rsa.prices import truth_price
+from core.rsa.truth import PURPOSE
 from core.rsa.truth.charts import figures
 from core.rsa.truth.spec import TruthSpec
 from core.rsa.truth.text import make_headline
@@ -229,7 +230,7 @@ def _methods(spec: TruthSpec) -> str:
 STUDY = Study(
     name="truth",
     title="Benchmark with known answers",
-    purpose="which measure finds the layers that were changed on purpose",
+    purpose=PURPOSE,
     Spec=TruthSpec,
     prepare=prepare,
     plan=plan,

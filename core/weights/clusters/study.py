@@ -23,7 +23,7 @@ from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, run
 from core.study import Study
-from core.weights.clusters import tables
+from core.weights.clusters import PURPOSE, tables
 from core.weights.clusters import text as headline
 from core.weights.clusters.charts.figures import figures
 from core.weights.clusters.distances import DISTANCES, comparable, condense, run_condensed
@@ -265,7 +265,7 @@ def finish(spec: WeightsSpec, ready: Outputs, result: Result, **options: Any) ->
 STUDY = Study(
     name="weights",
     title="Weight clustering",
-    purpose="what a model was fine-tuned on, from its weights alone",
+    purpose=PURPOSE,
     Spec=WeightsSpec,
     prepare=prepare,
     plan=plan,

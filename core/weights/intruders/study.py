@@ -28,6 +28,7 @@ from core.runs.tasks import pure
 from core.study import Study
 from core.weights.clusters.selection import Found, find_models
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
+from core.weights.intruders import PURPOSE
 from core.weights.intruders.charts import figures
 from core.weights.intruders.spec import IntruderSpec
 from core.weights.prices import intruders_price
@@ -264,7 +265,7 @@ def _p(value: float) -> str:
 STUDY = Study(
     name="weights intruders",
     title="Intruders",
-    purpose="intruder dimensions: leading directions of a fine-tune that resemble none of the base's",
+    purpose=PURPOSE,
     Spec=IntruderSpec,
     prepare=prepare,
     plan=plan,

@@ -36,7 +36,7 @@ from core.catalogue import STUDIES
 assert main(["rsa", "--out", sys.argv[1]]) == 0
 for command in sys.argv[2:]:  # what a page does: no files, whose pictures take most of a command's seconds
     study, last = STUDIES[command], []
-    study.figures(study.STUDY.run(study.Spec(), progress=last.append))
+    study.figures(study.run(study.Spec(), progress=last.append))
     print(last[-1].shipped, last[-1].total)
 print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.commands import main as cli
-from core.commands import pair
 from core.commands.pair import INTRUDERS, PROBES, SIMILARITY, WEIGHTS, check_pair, run_pair, specs_of
 from core.commands.pair_page import draw, make_figures, make_page, make_sentences
 from core.models import zoo_models
@@ -97,11 +95,8 @@ def test_a_study_that_found_nothing_to_do_is_not_one_that_ran(zoo: Path, monkeyp
     count = len(specs_of(check))
     empty = Result("any", {}, "Nothing.", {"any": pd.DataFrame()}, notices=("It cannot be scored.",))
 
-    def fake(module: str) -> SimpleNamespace:
-        study = importlib.import_module(module)
-        return SimpleNamespace(Spec=study.Spec, run_study=lambda spec, **options: empty)
-
-    monkeypatch.setattr(pair, "import_module", fake)
+    for name, study in STUDIES.items():
+        monkeypatch.setitem(STUDIES, name, SimpleNamespace(Spec=study.Spec, run=lambda spec, **options: empty))
     parts = run_pair(check)
     assert [part.reason for part in parts] == ["It cannot be scored."] * count
     assert make_sentences(check, parts) == [check.sentence]

@@ -142,22 +142,22 @@ class Study:
         """Long."""
         return Price(LONG + 60, 0.1)
 
+    def run(self, spec: Spec, **options: object) -> None:
+        """That it was started is all there is to see."""
+        self.ran = True
+        raise KeyboardInterrupt
+
 
 @pytest.mark.parametrize(("stored", "yes", "starts"), [(False, False, False), (False, True, True), (True, False, True)])
 def test_the_command_starts_what_is_large_with_yes_or_where_it_is_stored(
     stored: bool, yes: bool, starts: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = Study(stored)
-    monkeypatch.setattr(command, "study_module", lambda name: study)
+    monkeypatch.setitem(command.STUDIES, "weights", study)
     monkeypatch.setattr(command, "spec_of", lambda name, arguments: WeightsSpec())
     monkeypatch.setattr(command, "is_stored", lambda study, spec, store: study.stored)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
 
-    def run_study(spec: Spec, **options: object) -> None:
-        study.ran = True
-        raise KeyboardInterrupt  # that it was started is all there is to see
-
-    study.run_study = run_study  # type: ignore[attr-defined]
     arguments = argparse.Namespace(fresh=False, scheduler=None, yes=yes)
     with pytest.raises((SpecError, KeyboardInterrupt)):
         command.main("weights", arguments)

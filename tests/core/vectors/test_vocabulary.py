@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,11 +17,12 @@ from core.rsa.layers import study
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.tokens.spec import TokenMapSpec
 from core.rsa.tokens.study import STUDY
-from core.runs.runner import Outputs, run_stages
+from core.runs.runner import Outputs, Task, run
 from core.runs.store import Store, using
+from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.vectors import vocabulary
-from core.vectors.vocabulary import MOSTLY, unknown_share, unknown_word_tasks, with_unknown_words
+from core.vectors.vocabulary import MOSTLY, unknown_share, with_unknown_words
 from tests.core.tiny_models import save_tiny
 
 READ = ("the", "man", "opened", "the", "door")
@@ -86,24 +85,21 @@ def test_a_notice_names_share_and_models_and_a_headline_begins_with_it(share, no
 
 
 def test_every_study_that_reads_text_asks_for_it(monkeypatch) -> None:
-    asked: dict[str, Any] = {}
+    """Each study runs through one function, which asks between the first stage and the plan."""
 
     class Seen(Exception):
         pass
 
-    def seen(first, then, *, between=None, **options):
-        asked[command] = between
+    def seen(ready: Outputs) -> list[Task]:
         raise Seen
 
-    for command, (path, _) in STUDIES.items():
-        module = import_module(path)
-        monkeypatch.setattr(module, "run_stages", seen)
-        if not READS_TEXT & {option.name for option in options_of(module.Spec)}:
-            continue
+    monkeypatch.setattr("core.study.run_here", lambda tasks, **options: Outputs({}, {}, 0, 0.0))
+    monkeypatch.setattr("core.study.unknown_word_tasks", seen)
+    reading = {name for name, each in STUDIES.items() if READS_TEXT & {option.name for option in options_of(each.Spec)}}
+    for name in reading:
         with pytest.raises(Seen):
-            module.STUDY.run(module.Spec())
-        assert asked[command] is unknown_word_tasks, command
-    assert {"rsa", "tokens", "swap", "probe", "probe edges", "align", "align stitch", "align protocol"} <= set(asked)
+            STUDIES[name].run(STUDIES[name].Spec())
+    assert {"rsa", "tokens", "swap", "probe", "probe edges", "align", "align stitch", "align protocol"} <= reading
 
 
 def test_a_study_of_words_that_are_unknown_says_so_first(lacking, models) -> None:
@@ -137,7 +133,7 @@ def test_nothing_of_it_is_planned_so_stored_studies_stay_stored(models, tmp_path
     texts = {"demo": Corpus("demo", (Sentence(READ), Sentence(STRANGE)) * 8)}
     with using(Store(tmp_path)):
         study.STUDY.run(spec, texts)
-        first = study.prepare(spec, texts)
-        ready, outputs = run_stages(first, lambda ready: study.plan(spec, ready), between=unknown_word_tasks)
+        ready = read_first(study.prepare(spec, texts))
+        outputs = run(study.plan(spec, ready))
     assert outputs.stored == len(study.plan(spec, ready)) == 1
     assert any(isinstance(role, tuple) and role[0] == vocabulary.UNKNOWN for role in ready.values)

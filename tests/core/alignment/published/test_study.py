@@ -12,11 +12,13 @@ from core.alignment.published import study as published
 from core.alignment.published import training as published_training
 from core.alignment.published.maps import FITTED, METHODS, VARIANTS, partners, published_cca
 from core.alignment.published.rows import RATE, dropping, sentence_rows
+from core.alignment.published.spec import ProtocolSpec
 from core.alignment.published.text import CLAIMS, OURS, PROTOCOLS, Errors, claim_rows, verdict
 from core.alignment.published.training import DECAY, LEARNING_RATE, apply, draw, train
 from core.errors import SpecError
 from core.models import load_model
 from core.models.loading.memory import borrow_model
+from core.runs.runner import run_stages
 from core.runs.store import Store, using
 from tests.core.alignment.conftest import WORDS, hurry
 from tests.core.tiny_models import plain_tokenizer
@@ -223,12 +225,12 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
     rng = np.random.default_rng(0)
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(320)))
-    spec = published.Spec(models, tuned=(), length=16, steps=4, corpus=str(text), sentences=320)
-    ready = published.run_stages(published.prepare(spec), lambda ready: [], store=Store(tmp_path / "a"))[0]
+    spec = ProtocolSpec(models, tuned=(), length=16, steps=4, corpus=str(text), sentences=320)
+    ready = run_stages(published.prepare(spec), lambda ready: [], store=Store(tmp_path / "a"))[0]
     roles = [task.role for task in published.plan(spec, ready)]
     assert [role[1] for role in roles[: len(FITTED)]] == list(FITTED)
     theirs = [task for task in published.plan(spec, ready) if task.role[1] != OURS]
-    outputs = published.run_stages(published.prepare(spec), lambda ready: theirs, store=Store(tmp_path / "a"))[1]
+    outputs = run_stages(published.prepare(spec), lambda ready: theirs, store=Store(tmp_path / "a"))[1]
     assert not outputs.failures
     result = published.collect(spec, ready, outputs)
     claims, table = result.tables["claims"], result.tables["errors"]
@@ -244,4 +246,4 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
 
 def test_one_fine_tuned_model_is_no_pair() -> None:
     with pytest.raises(SpecError, match="two models, or none"):
-        published.Spec(tuned=("zoo:sentiment-0",))
+        ProtocolSpec(tuned=("zoo:sentiment-0",))

@@ -231,16 +231,16 @@ def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None
     labelled.write_text("\n".join(f"{label}\t{sentence}" for sentence, label in LABELLED))
     common = {"methods": ("identity", "lookup", "ols"), "corpus": text, "sentences": 80}
     for experiment, asked in (
-        (check, check.Spec(models[0], layer=1, split="sentence", **common)),
-        (stitching, stitching.Spec(models, labelled=str(labelled), draws=20, **common)),
-        (attention, attention.Spec(models, **common)),
+        (check, check.STUDY.Spec(models[0], layer=1, split="sentence", **common)),
+        (stitching, stitching.STUDY.Spec(models, labelled=str(labelled), draws=20, **common)),
+        (attention, attention.STUDY.Spec(models, **common)),
     ):
         result = experiment.STUDY.run(asked)
         assert len(result.table)
         assert not result.failures
         assert result.headline.endswith(".")
         assert result.table["method"].nunique() == 3 if "method" in result.table else True
-        drawn = experiment.figures(result)
+        drawn = experiment.STUDY.figures(result)
         assert drawn
         for chart in drawn.values():
             chart.to_dict()
@@ -251,7 +251,7 @@ def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None
             assert len(matrix) == len(set(zip(*(matrix[name] for name in MATRIX_COLUMNS[2:6]), strict=True)))
             assert set(matrix["source"]) == {models[0]}
             assert "head-matrix" in drawn
-        assert experiment.price(asked).processor > 0
+        assert experiment.STUDY.price(asked).processor > 0
 
 
 def test_heads_of_a_model_match_themselves(models, sentences) -> None:

@@ -53,7 +53,7 @@ def rows_of_runs(values: list[float], half: float) -> pd.DataFrame:
     value = np.array(values)
     names = [f"zoo:parse-{number}" for number in range(len(values))]
     columns = {"model": names, "layer": 3, "similarity": value, "low": value - half, "high": value + half}
-    return pd.DataFrame(columns | dict.fromkeys(("null_low", "null_high", "relative_change", "scaled"), 0.0))
+    return pd.DataFrame(columns | dict.fromkeys(("null_low", "null_high", "relative_change", "apart", "scaled"), 0.0))
 
 
 def pooled(values: list[float], half: float) -> pd.Series:

@@ -26,6 +26,7 @@ from core.rsa.tokens.questions import (
     read_question,
     roles,
 )
+from core.rsa.tokens.spec import ANSWER as ANSWER_TEXT
 from core.rsa.tokens.spec import TokenMapSpec
 from core.vectors.forward import cut_pair
 from tests.core.hub_server import HubServer
@@ -184,6 +185,6 @@ def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:
     result = tokens.STUDY.run(TokenMapSpec(("zoo:seed-0",)))
     assert not result.failures
     answer = result.table[(result.table["layer"] == 0) & (result.table["role"] == ANSWER)]["word"]
-    assert " ".join(answer) == tokens.ANSWER
+    assert " ".join(answer) == ANSWER_TEXT
     assert "drawn, and answers nothing" in " ".join(result.notices)
     assert len(result.tables["spans"]) == 0

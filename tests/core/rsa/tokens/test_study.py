@@ -62,7 +62,8 @@ def test_a_map_of_two_models(refs: tuple[str, str, str]) -> None:
     assert list(table.columns) == ["model", "layer", "word", "position", "role", "highlighted", "predicted", "x", "y"]
     assert len(table) == 2 * (LAYERS + 1) * 8
     assert set(table[table["highlighted"]]["word"]) == {"door", "man"}
-    assert result.notices == ("Not among the words: absent.",)
+    assert result.notices[0] == "Not among the words: absent."
+    assert "b was not trained from a" in result.notices[1]
     assert result.headline.startswith("The two axes hold ")
     assert "closest together at layer" in result.headline
     assert "closest" not in tokens.STUDY.run(TokenMapSpec(refs[:2], TEXT, ("door",))).headline
