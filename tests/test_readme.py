@@ -142,9 +142,6 @@ def test_every_flag_in_the_readme_exists() -> None:
             continue
         flags = {f"--{option.name.replace(chr(95), chr(45))}" for option in options_of(STUDIES[name].Spec)}
         known = flags | {"--out", "--help"}
-            "--out",
-            "--help",
-        }
         assert {word for word in words if word.startswith("--")} <= known, line
 
 

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from core.errors import PalimpsestError
-from core.runs.tasks import tick
 
 LOOK_UP_SECONDS = 0.2
 WAITING_LINES = 256  # replies that wait to be taken; the process waits for room
@@ -125,6 +124,8 @@ class Apart:
                 self.close()
 
     def _replies(self, patience: Patience, note: str) -> Iterator[dict[str, Any]]:
+        from core.runs.tasks import tick  # the store's imports, which a list of the commands does not need
+
         began = heard = time.monotonic()
         while True:
             tick(0.0, note)
