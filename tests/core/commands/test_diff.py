@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,11 +96,11 @@ def test_a_study_that_found_nothing_to_do_is_not_one_that_ran(zoo: Path, monkeyp
     count = len(specs_of(check))
     empty = Result("any", {}, "Nothing.", {"any": pd.DataFrame()}, notices=("It cannot be scored.",))
 
-    def fake(module: str) -> SimpleNamespace:
-        study = importlib.import_module(module)
-        return SimpleNamespace(Spec=study.Spec, run_study=lambda spec, **options: empty)
-
-    monkeypatch.setattr(pair, "import_module", fake)
+    idle = {
+        name: SimpleNamespace(Spec=study.Spec, price=study.price, run=lambda spec, **options: empty)
+        for name, study in STUDIES.items()
+    }
+    monkeypatch.setattr(pair, "STUDIES", idle)
     parts = run_pair(check)
     assert [part.reason for part in parts] == ["It cannot be scored."] * count
     assert make_sentences(check, parts) == [check.sentence]
