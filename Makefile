@@ -22,9 +22,10 @@ test: $(VENV)/dev.stamp
 check: $(VENV)/dev.stamp
 	$(MAKE) --no-print-directory -j2 lint types unit
 
-# Tests of core and ui that take less than about two seconds of a processor each and open no browser.
+# Tests of core and ui that run no whole study, open no browser, and take less than about two seconds of a processor.
+UNIT := not slow and not study and not browser
 unit: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow and not browser" tests/core tests/ui $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)
 
 # Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory.
 load: $(VENV)/dev.stamp
