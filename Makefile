@@ -1,21 +1,31 @@
-# Two commands: `make app` starts the app, `make test` runs the tests. Both set up .venv first.
+# `make app` starts the app, `make check` runs what is quick, `make test` every test. Each sets up .venv first.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test load kills screenshots lint types zoo answers clean
+.PHONY: app test check unit load kills screenshots lint types zoo answers clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
 app: $(VENV)/app.stamp
 	$(BIN)/python -m ui.frame.start app.py --server.address=$(ADDRESS)
 
-# Two workers, each with whole folders of tests (tests/conftest.py). WORKERS=0 is one after another.
+# Every test, a browser's included, in six minutes on two quiet cores. Two workers, each with whole folders of tests
+# (tests/conftest.py). WORKERS=0 is one after another.
 WORKERS ?= 2
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+# Before each commit: lint, types and the unit tests side by side, in 90 seconds on two quiet cores.
+check: $(VENV)/dev.stamp
+	$(MAKE) --no-print-directory -j2 lint types unit
+
+# Tests of core and ui that run no whole study, open no browser, and take less than about two seconds of a processor.
+UNIT := not slow and not study and not browser
+unit: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)
 
 # Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory.
 load: $(VENV)/dev.stamp

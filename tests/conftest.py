@@ -17,6 +17,12 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 LONGEST = ("browser", "zoo", "pages", "load", "core/alignment", "core/weights", "core/probes", "core/rsa")
+WHOLE = (  # where tests run whole studies or commands, beside the studies' own test_study.py
+    *(f"core/commands/test_{name}.py" for name in ("answers", "diff", "headlines", "main", "weights", "zoo")),
+    *(f"core/weights/clusters/{name}.py" for name in ("test_box", "test_doses", "test_stumbling")),
+    *("core/weights/clusters/charts/test_figures.py", "core/rsa/tokens/test_questions.py"),
+    *("core/results/test_columns.py", "core/test_hostile_weights.py", "core/vectors/test_vocabulary.py"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +61,13 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The folders that take longest come first, so that no worker is left with one of them at the end."""
+    """The folders that take longest come first, so that no worker is left with one of them at the end.
+
+    Tests of whole studies are marked by the name of their file.
+    """
+    for item in items:
+        if item.path.name == "test_study.py" or item.path.as_posix().endswith(WHOLE):
+            item.add_marker(pytest.mark.study)
     order = {config.rootpath / "tests" / folder: place for place, folder in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.parent, len(order)))
 

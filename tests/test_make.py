@@ -12,10 +12,10 @@ ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
 
 
-def commands(tmp_path: Path, *variables: str) -> list[str]:
+def commands(tmp_path: Path, *variables: str, target: str = "app") -> list[str]:
     """What `make app` would run where nothing is installed."""
     said = subprocess.run(
-        ["make", "--no-print-directory", "-n", "app", f"VENV={tmp_path / 'none'}", *variables],
+        ["make", "--no-print-directory", "-n", target, f"VENV={tmp_path / 'none'}", *variables],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -35,3 +35,10 @@ def test_torch_comes_from_the_index_that_is_named_and_nothing_else_does(tmp_path
 def test_the_app_listens_where_it_is_told_and_by_default_here_only(tmp_path: Path) -> None:
     assert commands(tmp_path)[-1].endswith("--server.address=localhost")
     assert commands(tmp_path, "ADDRESS=0.0.0.0")[-1].endswith("--server.address=0.0.0.0")
+
+
+def test_a_check_is_lint_types_and_the_tests_that_are_quick(tmp_path: Path) -> None:
+    said = "\n".join(commands(tmp_path, target="check"))
+    assert all(part in said for part in ("ruff check", "ruff format --check", "mypy --strict", "pytest"))
+    assert '-m "not slow and not study and not browser"' in said
+    assert "slow" not in commands(tmp_path, target="test")[-1]

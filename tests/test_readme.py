@@ -6,16 +6,23 @@ import argparse
 import importlib
 import json
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.catalogue import STUDIES
-from core.commands.main import all_commands
+from core.commands.main import all_commands, main
+from core.commands.pricing import check_price
 from core.errors import SpecError
 from core.results.columns import COLUMNS
+from core.results.report import report_html
+from core.vectors.activations import extract
+from ui.study.downloads import command_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -27,31 +34,30 @@ def blocks(heading: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", section, flags=re.S)
 
 
-def example(of: str) -> tuple[str, str]:
-    """(module, code) of the example that names a file: `# core/rsa/measures/registry.py`."""
+def example(file: str) -> str:
+    """The example that begins with the name of this file, such as `# core/rsa/measures/registry.py`."""
     for code in blocks("Adding to it"):
-        first = code.splitlines()[0]
-        if of in first:
-            return first.removeprefix("# ").removesuffix(".py").replace("/", "."), code
-    raise AssertionError(f"README adds nothing to {of}")
+        if code.startswith(f"# {file}\n"):
+            return code
+    raise AssertionError(f"README adds nothing to {file}")
 
 
 @pytest.fixture
 def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]:
     """Executes an example as if it stood at the end of the file that it names; the registry is restored afterwards."""
 
-    def execute(of: str, registry: str = "") -> dict[str, Any]:
-        name, code = example(of)
+    def execute(file: str, registry: str = "") -> dict[str, Any]:
+        code, name = example(file), file.removesuffix(".py").replace("/", ".")
         module = importlib.import_module(name)
         space = dict(vars(module))
         if registry:
-            known = getattr(module, registry)
-            before = dict(known)
+            entries = getattr(module, registry)
+            before = dict(entries)
             exec(compile(code, name, "exec"), space)
-            added = {key: known.pop(key) for key in set(known) - set(before)}
+            added = {key: entries.pop(key) for key in set(entries) - set(before)}
             assert added, "the example adds nothing"
             for key, value in added.items():
-                monkeypatch.setitem(known, key, value)
+                monkeypatch.setitem(entries, key, value)
         else:
             space["__name__"] = name
             exec(compile(code, name, "exec"), space)
@@ -60,12 +66,81 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]
     return execute
 
 
+@pytest.fixture
+def length_study(add: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of README's study, whose folder lies in a room and whose line stands in the catalogue."""
+    folder = tmp_path / "room" / "length"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    for name in ("spec.py", "study.py"):
+        (folder / name).write_text(example(f"core/rsa/length/{name}"))
+    room = importlib.import_module("core.rsa")
+    monkeypatch.setattr(room, "__path__", [*room.__path__, str(folder.parent)])
+    add("core/catalogue.py", "STUDIES")
+    add("core/results/columns.py", "COLUMNS")
+    yield "rsa length"
+    for name in [name for name in sys.modules if name.startswith("core.rsa.length")]:
+        del sys.modules[name]
+    vars(room).pop("length", None)
+
+
+def length_form() -> None:
+    """A page with the form of README's study."""
+    import streamlit as st
+
+    from core.catalogue import STUDIES
+    from ui.study.forms import Form
+
+    form = Form("length", STUDIES["rsa length"].Spec)
+    with form.body():
+        form.text()
+        form.rest()
+        form.button()
+    st.session_state.got = form.spec()
+
+
+def test_a_study_has_a_command_a_form_a_price_and_an_export(
+    length_study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = STUDIES[length_study]
+    assert all_commands()[length_study] == study.purpose
+    price = check_price(study.price, study.Spec())
+    assert 0 < price.seconds <= price.processor
+
+    app = AppTest.from_function(length_form, default_timeout=30)
+    app.query_params.update(sentences="30", model="zoo:seed-1")
+    app.run()
+    assert not app.exception
+    assert app.session_state.got == study.Spec(sentences=30, model="zoo:seed-1")
+
+    out = tmp_path / "out"
+    assert main([*length_study.split(), "--sentences", "30", "--model", "zoo:seed-1", "--out", str(out)]) == 0
+    record = json.loads((out / "result.json").read_text(encoding="utf8"))
+    assert capsys.readouterr().out.startswith(record["headline"])
+    assert set(record["columns"]["lengths"]) == {"model", "layer", "length", "low", "high"}
+    assert all(row["low"] <= row["length"] <= row["high"] for row in record["tables"]["lengths"])
+    assert {path.name for path in out.iterdir()} == {"result.json", "table.csv", "figure.svg"}
+
+    result = study.run(study.Spec(sentences=30, model="zoo:seed-1"))
+    assert command_of(result) == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"
+    assert result.headline.encode() in report_html(result, study.figures(result))
+
+
+def test_readme_s_study_measures_lengths(length_study: str) -> None:
+    """Against a loop over layers and words."""
+    study = STUDIES[length_study]
+    spec = study.Spec(sentences=20)
+    words = extract("zoo:seed-0", study.prepare(spec)[0].compute().words).vectors
+    by_loop = [np.mean([np.sqrt(np.sum(np.square(word))) for word in layer]) for layer in words]
+    np.testing.assert_allclose(study.run(spec).table["length"], by_loop, rtol=1e-5)
+
+
 @pytest.mark.slow
 def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     from core.rsa.layers.spec import RsaSpec
     from core.rsa.layers.study import STUDY, figures
 
-    add("measures", "MEASURES")
+    add("core/rsa/measures/registry.py", "MEASURES")
     spec = RsaSpec(compare=("zoo:parse-0",), measure="signs", sentences=40, words=100, draws=20, references=False)
     result = STUDY.run(spec)
     assert not result.failures
@@ -82,7 +157,7 @@ def test_a_weight_vector(add: Callable[..., dict[str, Any]]) -> None:
     from core.weights.clusters.spec import WeightsSpec
     from core.weights.clusters.study import STUDY
 
-    add("vectors", "VECTORS")
+    add("core/weights/vectors/registry.py", "VECTORS")
     refs = tuple(f"zoo:{task}-{run}" for task in ("parse", "nli") for run in (0, 1))
     result = STUDY.run(WeightsSpec(models=refs, vector="stable-rank", permutations=100))
     assert "stable-rank" in result.tables["distances"].columns
@@ -95,7 +170,7 @@ def test_an_aligner(add: Callable[..., dict[str, Any]]) -> None:
     from core.alignment.seeds.spec import AlignSpec
     from core.alignment.seeds.study import STUDY
 
-    add("registry", "METHODS")
+    add("core/alignment/maps/registry.py", "METHODS")
     result = STUDY.run(AlignSpec(methods=("mean", "ols"), sentences=60, layers=(0, 2)))
     assert not result.failures
     methods = result.tables["methods"].set_index("method")["nmse"]
@@ -107,7 +182,7 @@ def test_an_option(add: Callable[..., dict[str, Any]]) -> None:
     from core.commands.study import add_flag
     from core.options import options_of
 
-    spec = add("spec")["LowercaseSpec"]
+    spec = add("core/rsa/layers/spec.py")["LowercaseSpec"]
     option = next(option for option in options_of(spec) if option.name == "lowercase")
     parser = argparse.ArgumentParser()
     add_flag(parser, option)
@@ -140,9 +215,8 @@ def test_every_flag_in_the_readme_exists() -> None:
         name = " ".join(words[:2]) if " ".join(words[:2]) in STUDIES else words[0]
         if name not in STUDIES:
             continue
-        flags = {f"--{option.name.replace(chr(95), chr(45))}" for option in options_of(STUDIES[name].Spec)}
-        known = flags | {"--out", "--help"}
-        assert {word for word in words if word.startswith("--")} <= known, line
+        flags = {f"--{option.name.replace('_', '-')}" for option in options_of(STUDIES[name].Spec)}
+        assert {word for word in words if word.startswith("--")} <= flags | {"--out", "--help"}, line
 
 
 def test_every_column_has_one_line() -> None:

@@ -1,15 +1,14 @@
 """The page of one pair: five sentences made from the numbers, a figure for each study, caveats, the commands.
 
-One HTML file that loads nothing: figures are embedded as SVG images, every text is escaped.
+The page is `pair.html`, one file that loads nothing: figures are embedded as SVG images, texts are escaped.
 """
 
 from __future__ import annotations
 
-import base64
-import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from core.catalogue import STUDIES
 from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
@@ -17,11 +16,13 @@ from core.probes.trees.tables import CHAIN
 from core.results.drawing.files import words_of
 from core.results.export import Result, chart_svg, provenance
 from core.results.names import short_name
+from core.results.templates import fill
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
+TEMPLATE = Path(__file__).with_name("pair.html")
 TITLES = {
     SIMILARITY: "Which layers look different",
     WEIGHTS: "Which matrices moved, and how many directions they took",
@@ -94,43 +95,39 @@ def make_page(
         figures: Their SVG, see `draw`.
         command: The command that makes this page again.
     """
-    sentences = make_sentences(check, parts)
-    base, model = short_name(check.base), short_name(check.model)
-    body = [f"<h1>{html.escape(model)} and {html.escape(base)}</h1>", f"<p class=lead>{_text(' '.join(sentences))}</p>"]
-    for part in parts:
-        body.append(f"<h2>{TITLES[part.name]}</h2>")
-        if part.result is None:
-            body.append(f"<p class=notice>Not run: {_text(part.reason)}</p>")
-            continue
-        names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
-        body += [_figure(figures[name], words_of(charts[name].to_dict())) for name in names if name in figures]
-        body.append(f"<p class=small>{_text(part.result.headline)}</p>")
-        notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
-        notices += part.result.failures.values()
-        body.append(f"<p class=small>{_text(CAVEATS[part.name])}</p>")
-        if notices:
-            lines = "".join(f"<li>{_text(notice)}</li>" for notice in notices)
-            body.append(f"<details><summary>Notes of this study: {len(notices)}</summary><ul>{lines}</ul></details>")
-        body.append(f"<details><summary>Method</summary><p>{_text(part.result.methods)}</p></details>")
-    body += ["<h2>Again</h2>", f"<pre>{html.escape(command)}</pre>", "<p class=small>Each part alone:</p>"]
-    body.append(f"<pre>{html.escape(chr(10).join(part.command for part in parts))}</pre>")
     cited = dict.fromkeys(paper for part in parts if part.result is not None for paper in part.result.citations)
-    body.append("<h2>References</h2><ul>" + "".join(f"<li>{_text(paper.line)}</li>" for paper in cited) + "</ul>")
     prints = {key: value for part in parts if part.result for key, value in _fingerprints(part.result).items()}
-    known = json.dumps(provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str)
-    body.append(f"<details><summary>Versions and fingerprints</summary><pre>{html.escape(known)}</pre></details>")
-    head = f'<meta charset="utf-8"><title>{html.escape(model)} and {html.escape(base)}</title>{_STYLE}'
-    return (f'<!doctype html><html lang="en"><head>{head}</head><body>' + "\n".join(body) + "</body></html>\n").encode()
+    record = json.dumps(provenance() | {"fingerprints": prints}, indent=2, ensure_ascii=False, default=str)
+    return fill(
+        TEMPLATE,
+        base=short_name(check.base),
+        model=short_name(check.model),
+        lead=" ".join(make_sentences(check, parts)),
+        sections=[_section(part, charts, figures) for part in parts],
+        command=command,
+        commands=[part.command for part in parts],
+        papers=cited,
+        record=record,
+    )
+
+
+def _section(part: Part, charts: Mapping[str, alt.TopLevelMixin], figures: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the template needs of one study."""
+    section: dict[str, Any] = {"title": TITLES[part.name], "result": part.result, "reason": part.reason}
+    if part.result is None:
+        return section
+    names = ("size", "rank") if part.name == WEIGHTS else (part.name,)
+    notices = [text for text in part.result.notices if not text.startswith(NO_SCORE)]
+    return section | {
+        "caveat": CAVEATS[part.name],
+        "figures": [(figures[name], words_of(charts[name].to_dict())) for name in names if name in figures],
+        "notices": [*notices, *part.result.failures.values()],
+    }
 
 
 def draw(figures: Mapping[str, alt.TopLevelMixin]) -> dict[str, bytes]:
     """SVG of each figure."""
     return {name: chart_svg(chart) for name, chart in figures.items()}
-
-
-def _figure(svg: bytes, words: str) -> str:
-    image = base64.b64encode(svg).decode("ascii")
-    return f'<figure><img alt="{html.escape(words, quote=True)}" src="data:image/svg+xml;base64,{image}"></figure>'
 
 
 def _fingerprints(result: Result) -> dict[str, str]:
@@ -209,18 +206,3 @@ def _first(text: str) -> str:
     """The first sentence."""
     end = text.find(". ")
     return text if end < 0 else text[: end + 1]
-
-
-def _text(text: str) -> str:
-    return html.escape(text)
-
-
-_STYLE = """<style>
-body { font: 17px/1.55 "Source Serif 4", "Source Serif Pro", Georgia, serif; max-width: 46rem; margin: 2rem auto;
-  padding: 0 1rem; color: #23201b; background: #fff; }
-h1, h2, summary, .small { font-family: "Source Sans 3", "Source Sans Pro", system-ui, sans-serif; }
-h2 { font-size: 1.1rem; margin-top: 2rem; } .lead { font-size: 1.12rem; } .small { font-size: .85rem; color: #5b5446; }
-.notice { border-left: 4px solid #d55e00; padding-left: .75rem; } figure { margin: 1rem 0; } img { max-width: 100%; }
-pre { background: #f4f2ec; padding: .75rem; overflow-x: auto; font-size: .8rem; } summary { cursor: pointer; }
-details { font-size: .9rem; margin: .4rem 0; }
-</style>"""

@@ -95,8 +95,11 @@ def test_a_study_that_found_nothing_to_do_is_not_one_that_ran(zoo: Path, monkeyp
     count = len(specs_of(check))
     empty = Result("any", {}, "Nothing.", {"any": pd.DataFrame()}, notices=("It cannot be scored.",))
 
-    for name, study in STUDIES.items():
-        monkeypatch.setitem(STUDIES, name, SimpleNamespace(Spec=study.Spec, run=lambda spec, **options: empty))
+    idle = {
+        name: SimpleNamespace(Spec=study.Spec, price=study.price, run=lambda spec, **options: empty)
+        for name, study in STUDIES.items()
+    }
+    monkeypatch.setattr(pair, "STUDIES", idle)
     parts = run_pair(check)
     assert [part.reason for part in parts] == ["It cannot be scored."] * count
     assert make_sentences(check, parts) == [check.sentence]

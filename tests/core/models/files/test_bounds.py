@@ -1,0 +1,140 @@
+"""Sizes that a configuration may claim: every bound is where it says, whatever stands round the key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import ModelError
+from core.models.files.bounds import (
+    MOST_ITEMS,
+    MOST_LABELS,
+    MOST_LAYERS,
+    MOST_NUMBER,
+    MOST_WIDTH,
+    NESTED,
+    check_bounds,
+    refuse_redirection,
+    walk,
+)
+
+BOUNDS = [
+    ("num_hidden_layers", MOST_LAYERS),
+    ("n_layer", MOST_LAYERS),
+    ("encoder_layers", MOST_LAYERS),
+    ("hidden_size", MOST_WIDTH),
+    ("embedding_size", MOST_WIDTH),
+    ("d_model", MOST_WIDTH),
+    ("type_vocab_size", MOST_WIDTH),
+    ("intermediate_size", 4 * MOST_WIDTH),
+    ("d_ff", 4 * MOST_WIDTH),
+    ("num_attention_heads", 4_096),
+    ("num_labels", MOST_LABELS),
+    ("vocab_size", 4_000_000),
+    ("anything_else", MOST_NUMBER),
+]
+CONFIGS = st.recursive(
+    st.integers() | st.booleans() | st.text(max_size=3) | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def refused(config: dict[str, Any]) -> bool:
+    try:
+        check_bounds(config, "config.json")
+    except ModelError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("key", "bound"), BOUNDS)
+def test_a_bound_holds_to_the_last_number(key: str, bound: int) -> None:
+    assert not refused({key: bound})
+    assert refused({key: bound + 1})
+    assert refused({"text_config": {"parts": [{key: bound + 1}]}})
+
+
+@pytest.mark.parametrize(("key", "bound"), BOUNDS)
+def test_sizes_are_not_negative_and_other_numbers_may_be(key: str, bound: int) -> None:
+    assert refused({key: -1}) is (bound < MOST_NUMBER)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
+def test_numbers_that_are_none_are_refused(value: float) -> None:
+    assert refused({"anything": value})
+
+
+def test_every_position_may_be_asked_for() -> None:
+    assert not refused({"max_relative_positions": -1})
+    assert refused({"max_relative_positions": -2})
+
+
+@pytest.mark.parametrize("key", ["rope_theta", "rotary_emb_base"])
+def test_rotations_need_a_base_above_zero(key: str) -> None:
+    assert not refused({key: 1e-9})
+    assert refused({key: 0})
+    assert refused({key: -1.0})
+
+
+@pytest.mark.parametrize(
+    ("config", "so"),
+    [
+        ({"use_cache": True, "num_hidden_layers": True}, False),
+        ({"architectures": ["BertModel"]}, False),
+        ({"architectures": None}, False),
+        ({"architectures": "BertModel"}, True),
+        ({"architectures": [7]}, True),
+        ({"vocab_size": 30_522.0}, True),
+        ({"vocab_size": True}, True),
+        ({}, False),
+    ],
+)
+def test_fields_are_of_the_kind_that_their_readers_take_for_granted(config: dict[str, Any], so: bool) -> None:
+    assert refused(config) is so
+
+
+def test_more_entries_than_any_configuration_has() -> None:
+    assert not refused({"items": [0] * (MOST_ITEMS - 1)})  # the list itself is an entry
+    assert refused({"items": [0] * MOST_ITEMS})
+
+
+def test_a_refusal_names_the_key_and_the_source_and_no_endless_number() -> None:
+    with pytest.raises(ModelError) as refusal:
+        check_bounds({"hidden_size": 10**5_000}, "model/config.json")
+    assert "hidden_size" in str(refusal.value)
+    assert "model/config.json" in str(refusal.value)
+    assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize("key", ["transformers_weights", "fast_tokenizer_files", "gguf_file"])
+def test_a_key_that_names_other_files_is_refused_wherever_it_stands(key: str) -> None:
+    refuse_redirection({key: None, "name": key}, "config.json")
+    for settings_ in ({key: "other.bin"}, {"nested": [{"deeper": {key: ["x"]}}]}):
+        with pytest.raises(ModelError, match=key):
+            refuse_redirection(settings_, "config.json")
+
+
+def by_recursion(key: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [(key, NESTED), *(pair for inner, item in value.items() for pair in by_recursion(str(inner), item))]
+    if isinstance(value, list):
+        return [(key, NESTED), *(pair for item in value for pair in by_recursion(key, item))]
+    return [(key, value)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.text(max_size=3), CONFIGS, max_size=4))
+def test_walking_is_what_recursion_gives(config: dict[str, Any]) -> None:
+    expected = [pair for key, value in config.items() for pair in by_recursion(key, value)]
+    assert sorted(map(repr, walk(config))) == sorted(map(repr, expected))
+
+
+def test_a_configuration_may_be_nested_more_deeply_than_python_recurses() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(20_000):
+        deep = {"a": deep}
+    assert len(walk(deep)) == 20_000
