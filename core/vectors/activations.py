@@ -19,6 +19,7 @@ import numpy as np
 
 from core.errors import ModelError, ShapeError
 from core.models import ModelInfo, ModelRef, describe, load_tokenizer, locate, parse_ref, tokenizer_fingerprint
+from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.runs.tasks import span, tick
 
@@ -203,7 +204,7 @@ def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[S
 
 
 def _has_cls(reading: _Reading) -> bool:
-    return checkpoints.ARCHITECTURES[reading.info.model_type].cls and reading.side == "encoder"
+    return ARCHITECTURES[reading.info.model_type].cls and reading.side == "encoder"
 
 
 def _no_cls(reading: _Reading) -> ModelError:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.models import load_model
-from core.models.files.checkpoints import ARCHITECTURES
+from core.models.architectures import ARCHITECTURES
 from core.vectors import forward
 from core.vectors.activations import extract
 from tests.core.tiny_models import BYTE_LEVEL, D_MODEL, LAYERS, SENTENCES, TYPES, save_tiny

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.models.files.checkpoints import ARCHITECTURES, adds_positions
+from core.models.architectures import ARCHITECTURES
+from core.models.files.checkpoints import adds_positions
 from core.probes.structural.batches import ProbeData
 from core.probes.structural.positions import FARTHEST, SIZE, WEIGHT, beside_positions, measure_vectors, position_code
 from core.probes.structural.predict import predict_distances

@@ -1,0 +1,29 @@
+"""BART."""
+
+from __future__ import annotations
+
+from core.models.architectures.description import Architecture, name_tensors
+
+_ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+_FEED_FORWARD = {"ff1": "fc1", "ff2": "fc2"}
+
+BART = Architecture(
+    types=("bart",),
+    family="encoder-decoder",
+    matrices=(
+        *name_tensors("encoder.layers.#.self_attn.", _ATTENTION, "encoder"),
+        *name_tensors("encoder.layers.#.", _FEED_FORWARD, "encoder"),
+        *name_tensors("decoder.layers.#.self_attn.", _ATTENTION, "decoder"),
+        *name_tensors("decoder.layers.#.", _FEED_FORWARD, "decoder"),
+        *name_tensors("decoder.layers.#.encoder_attn.", _ATTENTION, "cross"),
+    ),
+    stack="encoder.layers",
+    embedding="shared",
+    layers="encoder_layers",
+    width="d_model",
+    heads="encoder_attention_heads",
+    decoder_layers="decoder_layers",
+    cls=True,
+)
+
+FAMILY = (BART,)
