@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.architectures import ARCHITECTURES, Architecture, describe_type
+from core.models.architectures import ARCHITECTURES, describe_type
+from core.models.architectures.description import Architecture
 from core.models.files.bounds import MOST_LAYERS, MOST_SINES, MOST_WIDTH, check_bounds, refuse_redirection, walk
-from core.models.files.headers import count_numbers, read_header
+from core.models.files.safetensors import count_numbers, read_whole_header
 
 CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
@@ -171,7 +172,7 @@ def count_parameters(files: list[Path]) -> int:
     """Numbers in the weights (whole-number tables left out); for pickled files, their size over four bytes."""
     if is_pickled(files):
         return sum(path.stat().st_size for path in files) // 4
-    return sum(count_numbers(read_header(path)) for path in files)
+    return sum(count_numbers(read_whole_header(path)) for path in files)
 
 
 def content_hash(path: Path) -> str:

@@ -131,10 +131,7 @@ def match_names(
         ModelError: If the type is not known, or two tensors play one role.
     """
     architecture = describe_type(model_type, "This model")
-    readings = [
-        (tensor, _compile(tensor.name), _parts(tensor, config or {}))
-        for tensor in architecture.matrices
-    ]
+    readings = [(tensor, _compile(tensor.name), _parts(tensor, config or {})) for tensor in architecture.matrices]
     slots: dict[tuple[str, int], Slot] = {}
     for name in names:
         for tensor, pattern, parts in readings:
@@ -162,9 +159,7 @@ def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | 
     if tensor.experts:
         experts = count(config, tensor.experts)
         sizes = (1,) * (experts * len(tensor.families))
-        families = [
-            family.replace("@", str(expert)) for expert in range(experts) for family in tensor.families
-        ]
+        families = [family.replace("@", str(expert)) for expert in range(experts) for family in tensor.families]
         return [(family, Part(place, sizes)) for place, family in enumerate(families)]
     if tensor.sizes is None:
         return [(family, None) for family in tensor.families]

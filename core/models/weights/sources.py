@@ -14,6 +14,7 @@ from pathlib import Path
 from core.errors import ModelError
 from core.models import fingerprint, locate, parse_ref
 from core.models.files import adapters, checkpoints
+from core.models.files.safetensors import LocalFile
 from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
@@ -21,7 +22,6 @@ from core.models.weights.adapters import Adapter
 from core.models.weights.tensors import (
     INDEX,
     Checkpoint,
-    LocalFile,
     open_checkpoint,
     open_folder,
     read_index,

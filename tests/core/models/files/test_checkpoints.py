@@ -200,7 +200,7 @@ def test_a_file_cut_short_is_damaged(folder) -> None:
 def test_shards_are_read_and_must_lie_in_the_folder(folder) -> None:
     shard = "model-00001-of-00001.safetensors"
     whole = describe(f"path:{folder}")
-    names = checkpoints.read_header(folder / "model.safetensors")
+    names = checkpoints.read_whole_header(folder / "model.safetensors")
     (folder / "model.safetensors").rename(folder / shard)
     index = {"metadata": {}, "weight_map": dict.fromkeys(names, shard)}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.models.weights.deltas import match, read_deltas, relative_delta
+from core.models.weights.deltas import match, read_deltas
 from core.models.weights.tensors import Checkpoint, open_folder
+from core.statistics import relative_change
 from core.weights.vectors.spectra import energy_rank, singular_values
 from tests.core.small_zoo import CONFIG, Tensors, base_tensors, tuned_tensors, write_model
 from tests.core.tiny_models import TYPES, tiny_config
@@ -170,7 +171,9 @@ def test_a_few_added_words_are_a_notice(tmp_path: Path, base: Checkpoint) -> Non
     assert "vocabulary of 52, its base of 50" in pair.notices[0]
 
 
-def test_relative_delta_of_a_zero_base() -> None:
-    assert relative_delta(np.zeros(3), np.zeros(3)) == 0
-    assert relative_delta(np.zeros(3), np.ones(3)) == np.inf
-    assert relative_delta(np.ones(4), np.full(4, 1.5)) == 0.5
+def test_relative_change_of_a_zero_base() -> None:
+    assert relative_change(0.0, 0.0) == 0
+    assert relative_change(3.0, 0.0) == 0
+    assert relative_change(3.0, 0.0, of_nothing=np.inf) == np.inf
+    assert relative_change(1.0, 4.0) == 0.5
+    np.testing.assert_array_equal(relative_change(np.array([0, 1, 9]), np.array([0, 0, 1])), [0, 0, 3])
