@@ -321,7 +321,7 @@ def _notices(
     reading: _Reading, sentences: Sentences, long: list[int], absent: np.ndarray, items: str
 ) -> tuple[str, ...]:
     """What was left out, and why; `absent` are the sentences of the items that are not there."""
-    notices = []
+    notices = [*ARCHITECTURES[reading.info.model_type].caveats]
     if long:
         first = " ".join(sentences[long[0]][:6])
         notices.append(

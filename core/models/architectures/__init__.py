@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from core.errors import ModelError
-from core.models.architectures.decoders import gpt2, gpt_neox, llama, opt, phi3
+from core.models.architectures.decoders import (
+    bloom,
+    glm4,
+    gpt2,
+    gpt_neo,
+    gpt_neox,
+    llama,
+    mixtral,
+    opt,
+    phi,
+    phi3,
+)
 from core.models.architectures.description import Architecture
 from core.models.architectures.encoder_decoders import bart, t5
-from core.models.architectures.encoders import albert, bert, deberta, distilbert, modernbert, mpnet
+from core.models.architectures.encoders import (
+    albert,
+    bert,
+    deberta,
+    distilbert,
+    esm,
+    eurobert,
+    longformer,
+    modernbert,
+    mpnet,
+    xlnet,
+)
 
 FAMILIES = (
-    *(bert, distilbert, mpnet, gpt2, llama, t5, bart),
-    *(albert, deberta, modernbert, phi3, opt, gpt_neox),
+    *(bert, distilbert, mpnet, albert, deberta, modernbert, eurobert, esm, longformer, xlnet),
+    *(gpt2, llama, mixtral, phi, phi3, glm4, gpt_neo, gpt_neox, opt, bloom),
+    *(t5, bart),
 )
 ARCHITECTURES: dict[str, Architecture] = {
     model_type: architecture

@@ -9,8 +9,10 @@ Deviations: biases, norms and embeddings are no matrices of a layer here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from core.errors import ModelError
@@ -39,6 +41,13 @@ class Tensor:
     transposed: bool = False
     row_axes: int = 1
     experts: str = ""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Finds the tensor's name, with the groups "layer" and "expert"."""
+        # Dots are the names' own; the only other syntax is that of a name which two versions write in two ways.
+        name = self.name.replace(".", r"\.").replace("#", r"(?P<layer>\d+)").replace("@", r"(?P<expert>\d+)")
+        return re.compile(rf"(?:^|\.){name}$")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES, describe_type
 from core.models.architectures.description import Architecture
+from core.models.architectures.inference import infer_type
 from core.models.files.bounds import MOST_LAYERS, MOST_SINES, MOST_WIDTH, check_bounds, refuse_redirection, walk
 from core.models.files.safetensors import count_numbers, read_whole_header
 
@@ -61,8 +62,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     """config.json of a model's folder, checked against the loading policy.
 
     Raises:
-        ModelError: If it is missing or damaged, names a model type that is not on the list, or asks for code or
-            kernels that are not in the transformers library itself.
+        ModelError: If it is missing or damaged, is of a model type that is not described and cannot be inferred, or
+            asks for code or kernels that are not in the transformers library itself.
     """
     path = folder / CONFIG
     if (folder / ADAPTER).exists():
@@ -71,6 +72,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             "is; elsewhere merge it into its base model, save the result, and use that."
         )
     config = read_json(path)
+    names = [] if config.get("model_type") is not None else _tensor_names(folder)
+    config = with_type(config, names, path)
     check_config(config, path)
     tokenizer = folder / "tokenizer_config.json"
     if tokenizer.is_file():
@@ -79,6 +82,21 @@ def read_config(folder: Path) -> dict[str, Any]:
             raise ModelError(f"{tokenizer} needs its author's own code (auto_map), never run here: use another.")
         refuse_redirection(settings, tokenizer)
     return config
+
+
+def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
+    """A configuration with its model type, inferred where it does not say it.
+
+    Args:
+        names: Of the tensors, as far as they are known.
+        source: Names the configuration in a message.
+
+    Raises:
+        ModelError: As `infer_type`.
+    """
+    if config.get("model_type") is not None:
+        return config
+    return {**config, "model_type": infer_type(config, names, source)}
 
 
 def check_config(config: dict[str, Any], source: object) -> None:
@@ -216,6 +234,14 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
 
 _hashes: dict[tuple[str, int, int], str] = {}
 _hashes_lock = threading.Lock()
+
+
+def _tensor_names(folder: Path) -> list[str]:
+    """Names of the tensors in a folder, as far as headers say them without anything else being opened."""
+    if (folder / SAFETENSORS_INDEX).is_file():
+        shards = read_json(folder / SAFETENSORS_INDEX).get("weight_map")
+        return [str(name) for name in shards] if isinstance(shards, dict) else []
+    return [*read_whole_header(folder / SAFETENSORS)] if (folder / SAFETENSORS).is_file() else []
 
 
 def _size_names(kind: Architecture) -> tuple[str, str, str]:

@@ -90,7 +90,7 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
         raise ModelError(f"{name}: only one of them has a {family} matrix in layer {layer}.")
     for key, slot in ours.items():
         mine, its = base.entries[slot.tensor].shape, tuned.entries[theirs[key].tensor].shape
-        if len(mine) != 2:
+        if len(mine) < 2:
             raise ModelError(f"{base.ref}: {slot.tensor} is no matrix ({_size(mine)}); the file is damaged.")
         if mine != its:
             raise ModelError(f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}.")

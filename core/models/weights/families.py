@@ -95,9 +95,13 @@ class Slot:
 
     def shape(self, stored: tuple[int, ...]) -> tuple[int, int]:
         """Rows and columns of the slot's matrix, from the shape of its tensor."""
-        flat = self._flat(stored)
-        rows, columns = flat[::-1] if self.transposed else flat
+        rows, columns = self.whole(stored)
         return (rows if self.part is None else self.part.count(rows)), columns
+
+    def whole(self, stored: tuple[int, ...]) -> tuple[int, int]:
+        """Rows and columns of all that is in the tensor, output dimensions in rows."""
+        flat = self._flat(stored)
+        return flat[::-1] if self.transposed else flat
 
     def _flat(self, stored: tuple[int, ...]) -> tuple[int, int]:
         """The stored shape with the axes of its rows taken together, and those of its columns."""
@@ -131,7 +135,7 @@ def match_names(
         ModelError: If the type is not known, or two tensors play one role.
     """
     architecture = describe_type(model_type, "This model")
-    readings = [(tensor, _compile(tensor.name), _parts(tensor, config or {})) for tensor in architecture.matrices]
+    readings = [(tensor, tensor.pattern, _parts(tensor, config or {})) for tensor in architecture.matrices]
     slots: dict[tuple[str, int], Slot] = {}
     for name in names:
         for tensor, pattern, parts in readings:
@@ -165,12 +169,6 @@ def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | 
         return [(family, None) for family in tensor.families]
     sizes, groups = tensor.sizes(config)
     return [(family, Part(place, sizes, groups)) for place, family in enumerate(tensor.families)]
-
-
-def _compile(name: str) -> re.Pattern[str]:
-    # Dots in the descriptions are the names' own; the only other syntax is the optional suffix of T5's gated form.
-    pattern = name.replace(".", r"\.").replace("#", r"(?P<layer>\d+)").replace("@", r"(?P<expert>\d+)")
-    return re.compile(rf"(?:^|\.){pattern}$")
 
 
 def _check_complete(slots: Mapping[tuple[str, int], Slot]) -> None:

@@ -145,7 +145,8 @@ def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
         config = json.loads(hub_listing.read_small(name, found.commit, checkpoints.CONFIG))
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
-    checkpoints.check_config(config if isinstance(config, dict) else {}, name)
+    config = checkpoints.with_type(config if isinstance(config, dict) else {}, [], name)
+    checkpoints.check_config(config, name)
     index = None
     if INDEX in found.files:
         index = read_index(ref, hub_listing.read_small(name, found.commit, INDEX))

@@ -1,4 +1,4 @@
-"""Llama and the decoders that name their matrices as it does: rotary positions, a gate, no biases to speak of."""
+"""Llama and the decoders that name their matrices as it does: rotary positions and a gate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ ATTENTION_NAMES = {
     "output": "self_attn.o_proj",
 }
 LLAMA = Architecture(
-    types=("llama", "mistral", "qwen2", "qwen3", "gemma"),
+    types=(
+        *("llama", "mistral", "qwen2", "qwen3", "gemma"),
+        *("gemma2", "gemma3_text", "olmo", "olmo2", "olmo3", "smollm3", "granite"),
+    ),
     family="decoder",
     matrices=name_tensors(
         "layers.#.",

@@ -1,6 +1,8 @@
-"""BART."""
+"""BART and the translation and summary models that name their matrices as it does."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from core.models.architectures.description import Architecture, name_tensors
 
@@ -26,4 +28,8 @@ BART = Architecture(
     cls=True,
 )
 
-FAMILY = (BART,)
+MBART = replace(BART, types=("mbart",), norm="encoder.layer_norm", cls=False)
+PEGASUS = replace(MBART, types=("pegasus",), computed_positions=True)
+MARIAN = replace(BART, types=("marian",), cls=False, computed_positions=True)
+
+FAMILY = (BART, MBART, PEGASUS, MARIAN)

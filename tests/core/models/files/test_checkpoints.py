@@ -56,7 +56,7 @@ def test_tokenizers_have_fingerprints_of_their_own(saved, folder) -> None:
         ({"text_config": [{"_attn_implementation_internal": "x"}]}, "names an attention implementation of its own"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised weights"),
         ({"model_type": "whisper"}, "is of type 'whisper'.*: bert, roberta"),
-        ({"model_type": None}, "is of type None"),
+        ({"model_type": None, "architectures": None}, "does not say its model type"),
         ({"model_type": ["bert"]}, "is of type"),
         ({"num_hidden_layers": "three"}, "does not say num_hidden_layers"),
         ({"hidden_size": None}, "does not say hidden_size"),
