@@ -1,4 +1,4 @@
-"""Every family that was described after the first ones, through the study of weights and RSA: a tiny random checkpoint."""
+"""A tiny random checkpoint of each family, through the study of weights and RSA."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.errors import ModelError
+from core.models.architecture import Architecture
 from core.models.architectures.decoders import (
     bloom,
     glm4,
@@ -15,7 +16,6 @@ from core.models.architectures.decoders import (
     phi,
     phi3,
 )
-from core.models.architectures.description import Architecture
 from core.models.architectures.encoder_decoders import bart, t5
 from core.models.architectures.encoders import (
     albert,

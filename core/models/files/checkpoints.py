@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
+from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES, describe_type
-from core.models.architectures.description import Architecture
 from core.models.architectures.inference import infer_type
 from core.models.files.bounds import MOST_LAYERS, MOST_SINES, MOST_WIDTH, check_bounds, refuse_redirection, walk
 from core.models.files.safetensors import count_numbers, read_whole_header

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.models.architecture import Architecture
 from core.models.architectures import describe_type
-from core.models.architectures.description import Architecture
 
 
 @dataclass(frozen=True)

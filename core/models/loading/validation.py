@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ModelError
+from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES
-from core.models.architectures.description import Architecture
 from core.models.loading.layers import body_of, first_of, module_at, stack_of
 from core.models.weights.families import find_slots
 

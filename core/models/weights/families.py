@@ -16,8 +16,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.architecture import Tensor, count
 from core.models.architectures import describe_type
-from core.models.architectures.description import Tensor, count
 
 ROLES = ("query", "key", "value", "output", "router", "gate", "ff1", "ff2")
 PARTS = ("", "encoder", "decoder", "cross")

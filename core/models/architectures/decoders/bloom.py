@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.models.architectures.description import (
+from core.models.architecture import (
     ATTENTION,
     Architecture,
     by_head,

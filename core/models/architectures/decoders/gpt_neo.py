@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.models.architectures.description import Architecture, name_tensors
+from core.models.architecture import Architecture, name_tensors
 
 _NAMES = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
 

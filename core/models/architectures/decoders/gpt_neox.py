@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.models.architectures.description import ATTENTION, Architecture, by_head, fuse, name_tensors
+from core.models.architecture import ATTENTION, Architecture, by_head, fuse, name_tensors
 
 GPT_NEOX = Architecture(
     types=("gpt_neox",),

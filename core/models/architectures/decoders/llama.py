@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.models.architectures.description import Architecture, name_tensors
+from core.models.architecture import Architecture, name_tensors
 
 ATTENTION_NAMES = {
     "query": "self_attn.q_proj",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.models.architecture import Tensor, name_tensors
 from core.models.architectures.decoders.llama import ATTENTION_NAMES, LLAMA
-from core.models.architectures.description import Tensor, name_tensors
 
 _EXPERT = {"expert @ gate": "w1", "expert @ ff1": "w3", "expert @ ff2": "w2"}
 _MEMORY = "layers.#.mlp.experts."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.models.architecture import name_tensors
 from core.models.architectures.decoders.llama import ATTENTION_NAMES, LLAMA
-from core.models.architectures.description import name_tensors
 
 PHI = replace(
     LLAMA,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.models.architecture import ATTENTION, fuse, grouped, name_tensors
 from core.models.architectures.decoders.llama import LLAMA
-from core.models.architectures.description import ATTENTION, fuse, grouped, name_tensors
 
 PHI3 = replace(
     LLAMA,

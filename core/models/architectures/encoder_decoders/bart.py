@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.models.architectures.description import Architecture, name_tensors
+from core.models.architecture import Architecture, name_tensors
 
 _ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
 _FEED_FORWARD = {"ff1": "fc1", "ff2": "fc2"}

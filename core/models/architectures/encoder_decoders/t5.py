@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.models.architectures.description import Architecture, name_tensors
+from core.models.architecture import Architecture, name_tensors
 
 _ATTENTION = {"query": "q", "key": "k", "value": "v", "output": "o"}
 _FEED_FORWARD = {"ff1": "wi(?:_1)?", "gate": "wi_0", "ff2": "wo"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.models.architectures.description import Architecture, name_tensors
+from core.models.architecture import Architecture, name_tensors
 
 BERT = Architecture(
     types=("bert",),

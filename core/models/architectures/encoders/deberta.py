@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.models.architectures.description import ATTENTION, Architecture, by_head, fuse, name_tensors
+from core.models.architecture import ATTENTION, Architecture, by_head, fuse, name_tensors
 
 _REST = {"output": "attention.output.dense", "ff1": "intermediate.dense", "ff2": "output.dense"}
 _ATTENTION = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.models.architectures.description import ATTENTION, Architecture, fuse, name_tensors
+from core.models.architecture import ATTENTION, Architecture, fuse, name_tensors
 
 MODERNBERT = Architecture(
     types=("modernbert",),

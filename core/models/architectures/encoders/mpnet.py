@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.models.architectures.description import name_tensors
+from core.models.architecture import name_tensors
 from core.models.architectures.encoders.bert import ROBERTA
 
 MPNET = replace(

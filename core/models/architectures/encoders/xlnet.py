@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.models.architectures.description import Architecture, Tensor, name_tensors
+from core.models.architecture import Architecture, Tensor, name_tensors
 
 _HEADS = {"query": "q", "key": "k", "value": "v"}
 

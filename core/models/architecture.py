@@ -1,7 +1,7 @@
 """What is known of an architecture: one description, which everything else is derived from.
 
-A family of architectures has a file of its own beside this one, and the model types in it share one way to name their
-matrices. To add a family, write its file and list it in the folder's `__init__`.
+A family of architectures has a file of its own under `core/models/architectures`; the model types in it share one way
+to name their matrices. To add a family, write its file and list it in the `__init__` there.
 
 References: the model classes of transformers, whose `forward` says which rows of a fused tensor are whose.
 Deviations: biases, norms and embeddings are no matrices of a layer here.
