@@ -114,7 +114,7 @@ class Entry:
         """
         data = self.file.read(self.start, self.stop)
         if len(data) != self.stop - self.start:
-            raise _damaged(self.file.name, "truncated within a tensor")
+            raise _damaged(self.file.name, "truncated: it ends within a tensor")
         numbers = np.frombuffer(data, dtype=NUMBERS[self.dtype])
         if self.dtype == "BF16":  # the upper half of a float32
             numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
@@ -130,13 +130,13 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
     """
     prefix = file.read(0, 8)
     if len(prefix) < 8:
-        raise _damaged(file.name, "truncated before its header")
+        raise _damaged(file.name, "truncated: it ends before its header")
     size = int.from_bytes(prefix, "little")
     if not 2 <= size <= MAX_HEADER_BYTES:
         raise _damaged(file.name, "not a safetensors file")
     raw = file.read(8, 8 + size)
     if len(raw) < size:
-        raise _damaged(file.name, "truncated within its header")
+        raise _damaged(file.name, "truncated: it ends within its header")
     try:
         tensors = parse_header(raw)
     except ValueError as error:

@@ -66,8 +66,7 @@ def test_a_matrix_of_another_width_is_said() -> None:
 
 def test_other_states_than_the_last_layer_gives_are_said() -> None:
     model: Any = made()
-    model.encoder.layer[-1].register_forward_hook(lambda module, args, output: 2 * output)  # the check's hook sees it
-    handle = model.encoder.register_forward_hook(lambda module, args, output: _moved(output))
+    handle = model.register_forward_hook(lambda module, args, output: _moved(output))
     refused(model, "gives other states at the top than leave its last layer")
     handle.remove()
     validation.check_model(model, "bert", "mended")
@@ -132,3 +131,18 @@ def test_a_model_without_its_type_is_read_as_one_with_it(tmp_path: Path) -> None
     loaded = load_model(f"path:{folder}", device="cpu")
     assert loaded.info.model_type == "bert" == loaded.model.config.model_type
     assert load_tokenizer(f"path:{folder}").longest == 64
+
+
+@pytest.mark.parametrize("model_type", ARCHITECTURES)
+def test_positions_are_in_the_vectors_where_the_description_says(model_type: str) -> None:
+    """One token four times over: its embeddings differ where positions are added to them."""
+    from transformers import AutoModel
+
+    torch.manual_seed(0)
+    model = AutoModel.from_config(tiny_config(model_type, 60)).eval()
+    body = model.get_encoder() if ARCHITECTURES[model_type].family == "encoder-decoder" else model
+    ids = torch.full((1, 4), 50)
+    with torch.inference_mode():
+        states = body(input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True).hidden_states[0]
+    alike = bool(torch.allclose(states[0, 0], states[0, 3], atol=1e-6))
+    assert alike is not ARCHITECTURES[model_type].absolute
