@@ -72,6 +72,12 @@ def test_other_states_than_the_last_layer_gives_are_said() -> None:
     validation.check_model(model, "bert", "mended")
 
 
+def test_numbers_that_are_not_finite_are_left_to_whoever_reads_them() -> None:
+    model: Any = made()
+    model.encoder.layer[0].output.dense.weight.data[:] = float("nan")
+    validation.check_model(model, "bert", "nan")
+
+
 def _moved(output: Any) -> Any:
     output["hidden_states"] = (*output["hidden_states"][:-1], output["hidden_states"][-1] + 1)
     return output
