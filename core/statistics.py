@@ -234,3 +234,19 @@ def t_interval(
     width = stdtrit(freedom, (1.0 + level) / 2.0) * np.sqrt(total)
     middle = np.asarray(point, dtype=np.float64)
     return middle - width, middle + width
+
+
+def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) -> FloatArray:
+    """Size of a weight change over that of the weights it was made to, Frobenius norms.
+
+    Args:
+        moved, base: Squared norms of the change and of the base's weights, numbers or arrays of one shape.
+        of_nothing: What stands where the base is zero and something moved; where nothing moved it is 0.
+
+    Returns:
+        As many numbers, shares of the base's norm.
+    """
+    changes, sizes = np.asarray(moved, dtype=np.float64), np.asarray(base, dtype=np.float64)
+    relative: FloatArray = np.where(changes > 0, of_nothing, 0.0)
+    np.divide(changes, sizes, out=relative, where=sizes > 0)
+    return np.sqrt(relative, out=relative)

@@ -14,20 +14,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.models.describing import fingerprint, locate
 from core.models.files import checkpoints
-from core.models.files.headers import Tensor, read_header
+from core.models.files.safetensors import NUMBERS, Entry, read_whole_header
 from core.models.loading.memory import borrow_model
 from core.models.references import parse_ref
 from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure, tick
+from core.statistics import relative_change
 
 if TYPE_CHECKING:
     from core.models.loading.model import LoadedModel
@@ -37,7 +36,6 @@ BODY = re.compile(
 )  # a layer's tensor, whatever stands before
 
 RELATED = 0.65  # share of the distance of unrelated weights up to which one model may come from the other
-NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 @dataclass(frozen=True)
@@ -137,34 +135,23 @@ def _change(base: str, other: str, base_content: str, other_content: str) -> Cha
     squares = []
     for number, name in enumerate(shared):
         tick(number / len(shared), name)
-        before, after = _read(*first[name]), _read(*second[name])
+        before, after = (entries[name].read().astype(np.float64) for entries in (first, second))
         if before.shape == after.shape:
             squares.append([float((values**2).sum()) for values in (after - before, before, after)])
     moved, size, _ = np.sum(squares, axis=0) if squares else (0.0, 0.0, 0.0)
     if not size > 0:
         return Change()
-    return Change(math.sqrt(moved / size), float(np.nanmedian([apartness(*matrix) for matrix in squares])))
+    return Change(float(relative_change(moved, size)), float(np.nanmedian([apartness(*matrix) for matrix in squares])))
 
 
-def _matrices(ref: str) -> dict[str, tuple[Path, Tensor]]:
+def _matrices(ref: str) -> dict[str, Entry]:
     """The layers' matrices by their name without what stands before, and where each lies."""
     files = checkpoints.weight_files(locate(ref))
     if checkpoints.is_pickled(files):
         return {}
     return {
-        found[1]: (path, tensor)
+        hit[1]: entry
         for path in files
-        for name, tensor in read_header(path).items()
-        if len(tensor.shape) == 2 and tensor.dtype in NUMBERS and (found := BODY.search(name))
+        for name, entry in read_whole_header(path).items()
+        if len(entry.shape) == 2 and entry.dtype in NUMBERS and (hit := BODY.search(name))
     }
-
-
-def _read(path: Path, tensor: Tensor) -> NDArray[np.float64]:
-    """A matrix in float64, without torch, whose import would take longer than the reading."""
-    with path.open("rb") as file:
-        header = int.from_bytes(file.read(8), "little")
-        file.seek(8 + header + tensor.start)
-        raw = np.frombuffer(file.read(tensor.stop - tensor.start), dtype=NUMBERS[tensor.dtype])
-    if tensor.dtype == "BF16":  # the upper half of a float32, which numpy has no type for
-        raw = (raw.astype(np.uint32) << 16).view(np.float32)
-    return raw.astype(np.float64).reshape(tensor.shape)

@@ -14,6 +14,7 @@ from typing import Any
 import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
+from core.models.architectures import ARCHITECTURES
 from core.models.references import ModelRef, parse_ref
 from core.models.zoo import not_in_the_box, read_manifest, zoo_folder
 
@@ -136,7 +137,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
         heads=heads,
         vocabulary=int(config.get("vocab_size", 0)),
         parameters=parameters,
-        family=checkpoints.ARCHITECTURES[config["model_type"]].family,
+        family=ARCHITECTURES[config["model_type"]].family,
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from core.errors import ModelError, ShapeError
 from core.models import ModelInfo, ModelRef, describe, load_tokenizer, locate, parse_ref, tokenizer_fingerprint
+from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.runs.tasks import span, tick
 
@@ -203,7 +204,7 @@ def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[S
 
 
 def _has_cls(reading: _Reading) -> bool:
-    return checkpoints.ARCHITECTURES[reading.info.model_type].cls and reading.side == "encoder"
+    return ARCHITECTURES[reading.info.model_type].cls and reading.side == "encoder"
 
 
 def _no_cls(reading: _Reading) -> ModelError:
@@ -320,7 +321,7 @@ def _notices(
     reading: _Reading, sentences: Sentences, long: list[int], absent: np.ndarray, items: str
 ) -> tuple[str, ...]:
     """What was left out, and why; `absent` are the sentences of the items that are not there."""
-    notices = []
+    notices = [*ARCHITECTURES[reading.info.model_type].caveats]
     if long:
         first = " ".join(sentences[long[0]][:6])
         notices.append(

@@ -15,7 +15,7 @@ import pytest
 from core.errors import PalimpsestError
 from core.models import locate, parse_ref
 from core.models.files import checkpoints
-from core.models.files.headers import parse_header, read_header
+from core.models.files.safetensors import LocalFile, parse_header, read_whole_header
 from core.models.weights import tensors
 from core.options import options_of
 from core.rsa.layers.spec import RsaSpec
@@ -149,8 +149,8 @@ def test_safetensors_headers(tmp_path: Path) -> None:
         if number % 10 == 0:
             length = len(raw).to_bytes(8, "little") if rng.random() < 0.9 else rng.randbytes(8)
             path.write_bytes((length + raw + bytes(40))[: None if rng.random() < 0.9 else rng.randrange(60)])
-            read_or_refuse(lambda: read_header(path))
-            read_or_refuse(lambda: tensors.open_checkpoint("a", {}, [tensors.LocalFile(path)]))
+            read_or_refuse(lambda: read_whole_header(path))
+            read_or_refuse(lambda: tensors.open_checkpoint("a", {}, [LocalFile(path)]))
     assert taken
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from core.models.architectures import ARCHITECTURES
+
 TEXT = "the man opened the door of unbelievable things and went out to a quiet room with his old dog"
 SENTENCES = (
     ("the", "man", "opened", "the", "door"),
@@ -18,9 +20,18 @@ TYPES = (
     *("bert", "roberta", "distilbert", "electra", "mpnet", "roformer"),
     *("gpt2", "llama", "mistral", "qwen2", "qwen3", "t5", "mt5", "bart"),
     *("xlm-roberta", "camembert", "albert", "deberta-v2", "modernbert", "gemma", "phi3", "opt", "gpt_neox"),
+    *("deberta", "eurobert", "nomic_bert", "esm", "longformer", "xlnet", "mbart", "pegasus", "marian"),
+    *("gemma2", "gemma3_text", "olmo", "olmo2", "olmo3", "smollm3", "granite", "glm4", "phi", "mixtral"),
+    *("falcon", "bloom", "gpt_neo", "gptj"),
 )
-DECODERS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi3", "opt", "gpt_neox")
-BYTE_LEVEL = ("roberta", "bart", "modernbert", "gpt2", "llama", "mistral", "qwen2", "qwen3", "opt", "gpt_neox")
+LLAMA_LIKE = (
+    *("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3", "eurobert", "nomic_bert"),
+    *("gemma2", "gemma3_text", "olmo", "olmo2", "olmo3", "smollm3", "granite", "glm4", "phi", "mixtral"),
+)
+BYTE_LEVEL = (
+    *("roberta", "bart", "modernbert", "gpt2", "llama", "mistral", "qwen2", "qwen3", "opt", "gpt_neox"),
+    *("olmo", "olmo2", "olmo3", "smollm3", "granite", "glm4", "phi", "falcon", "bloom", "gpt_neo", "gptj"),
+)
 UNIGRAM = ("t5", "mt5", "xlm-roberta", "camembert", "albert", "deberta-v2", "gemma", "phi3")
 SPECIALS = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
 D_MODEL, LAYERS, HEADS, POSITIONS = 32, 3, 4, 64
@@ -56,7 +67,7 @@ def tiny_tokenizer(model_type: str) -> Any:
     tokenizer.train_from_iterator([TEXT] * 3, trainer)
     if model_type in ("t5", "mt5"):
         tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
-    elif model_type in ("llama", "mistral", "gemma", "phi3"):
+    elif model_type in ("llama", "mistral", "gemma", "phi3", "gemma2", "gemma3_text", "mixtral"):
         tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
     elif model_type not in BYTE_LEVEL or model_type in ("roberta", "bart", "modernbert"):
         pair = [("<s>", 1), ("</s>", 2)]
@@ -96,11 +107,27 @@ def tiny_config(model_type: str, vocabulary: int, **changes: Any) -> Any:
         "opt": {**bert, "ffn_dim": 64, "word_embed_proj_dim": D_MODEL},
         "gpt_neox": {**bert, "bos_token_id": 1, "eos_token_id": 2},
     }  # fmt: skip
+    special |= {
+        "deberta": {**bert, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
+        "esm": {**bert, "position_embedding_type": "rotary", "mask_token_id": 4},
+        "longformer": {**bert, "attention_window": 4},
+        "xlnet": {"d_model": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "d_inner": 64, "pad_token_id": 0},
+        "falcon": bert,
+        "bloom": {"hidden_size": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "pad_token_id": 0},
+        "gpt_neo": {"hidden_size": D_MODEL, "num_layers": LAYERS, "num_heads": HEADS, "pad_token_id": 0,
+                    "attention_types": [[["global"], LAYERS]], "max_position_embeddings": POSITIONS},
+        "gptj": {"n_embd": D_MODEL, "n_layer": LAYERS, "n_head": HEADS, "rotary_dim": 4, "n_positions": POSITIONS,
+                 "pad_token_id": 0},
+    }  # fmt: skip
+    special |= dict.fromkeys(("mbart", "pegasus", "marian"), special["bart"])
     for name in ("t5", "mt5"):
         special[name] = {"d_model": D_MODEL, "d_kv": 8, "d_ff": 64, "num_layers": LAYERS, "num_decoder_layers": 2,
                          "num_heads": HEADS, "pad_token_id": 0, "decoder_start_token_id": 0}  # fmt: skip
-    for name in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3"):
+    for name in LLAMA_LIKE:
         special[name] = {**bert, "num_key_value_heads": 2, "head_dim": 8, "bos_token_id": 1, "eos_token_id": 2}
+    special["mixtral"]["num_local_experts"] = 4
+    for name in ("nomic_bert", "phi"):
+        special[name]["num_key_value_heads"] = HEADS
     settings = {**special.get(model_type, bert), "vocab_size": vocabulary, **changes}
     return AutoConfig.for_model(model_type, **settings)
 
@@ -121,9 +148,8 @@ def save_tiny(folder: Path, model_type: str = "bert", *, head: bool = False, see
     config = tiny_config(model_type, len(tokenizer), **changes)
     factory: Any = AutoModel
     if head:
-        causal = model_type in DECODERS
-        encoder = AutoModelForMaskedLM if model_type not in ("t5", "mt5", "bart") else AutoModelForSeq2SeqLM
-        factory = AutoModelForCausalLM if causal else encoder
+        family = ARCHITECTURES[model_type].family
+        factory = {"decoder": AutoModelForCausalLM, "encoder": AutoModelForMaskedLM}.get(family, AutoModelForSeq2SeqLM)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         logging.disable_progress_bar()

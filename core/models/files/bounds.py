@@ -37,7 +37,6 @@ _BOUNDS = {  # by a part of the key's name; the first that fits holds
     "n_embd": MOST_WIDTH,
 }
 MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a time, in Python
-_SINES = ("roformer", "distilbert")
 _NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
 _UNSET = frozenset({"max_relative_positions"})  # -1 stands for "as many as there are positions"
 _POSITIVE = ("rope_theta", "rotary_emb_base")  # the base of a power, and below a fraction line
@@ -64,11 +63,6 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
             raise ModelError(f"{source} claims {key[:100]} = {shown}, which no model has: is it damaged?")
         if value <= 0 and key.endswith(_POSITIVE):
             raise ModelError(f"{source} claims {key[:100]} = {value}; rotations need a base above 0: is it damaged?")
-    positions: Any = config.get("max_position_embeddings")
-    width: Any = config.get("hidden_size", config.get("dim"))
-    numbers = isinstance(positions, int) and isinstance(width, int)
-    if numbers and config.get("model_type") in _SINES and positions * width > MOST_SINES:
-        raise ModelError(f"{source} claims {positions:,} positions, too many for its type: is it damaged?")
     names = config.get("architectures")
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ModelError(f"{source} gives no names in its architectures: is it damaged?")

@@ -11,13 +11,15 @@ import hashlib
 import json
 import re
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.models.files.bounds import MOST_LAYERS, MOST_WIDTH, check_bounds, refuse_redirection, walk
-from core.models.files.headers import count_numbers, read_header
+from core.models.architecture import Architecture
+from core.models.architectures import ARCHITECTURES, describe_type
+from core.models.architectures.inference import infer_type
+from core.models.files.bounds import MOST_LAYERS, MOST_SINES, MOST_WIDTH, check_bounds, refuse_redirection, walk
+from core.models.files.safetensors import count_numbers, read_whole_header
 
 CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
@@ -56,65 +58,12 @@ _INCIDENTAL = frozenset(
 _BUILT_IN_ATTENTION = frozenset({None, "eager", "sdpa"})
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """Where a model type keeps its sizes, and what kind of reader it is.
-
-    Attributes:
-        family: "encoder", "decoder" or "encoder-decoder".
-        layers, width, heads: Names of these sizes in config.json.
-        positions: Name of the longest input in config.json; "" where positions are relative.
-        offset: Positions that the model keeps for itself (RoBERTa counts from the padding index).
-        cls: Whether every sentence begins with a classification token.
-        absolute: Whether positions are added to the vectors; rotary and relative ones act in attention alone.
-    """
-
-    family: str
-    layers: str = "num_hidden_layers"
-    width: str = "hidden_size"
-    heads: str = "num_attention_heads"
-    positions: str = "max_position_embeddings"
-    offset: int = 0
-    cls: bool = False
-    absolute: bool = True
-
-
-_ENCODER = Architecture("encoder", cls=True)
-_LLAMA = Architecture("decoder", absolute=False)
-_T5 = Architecture("encoder-decoder", "num_layers", "d_model", "num_heads", positions="", absolute=False)
-ARCHITECTURES: dict[str, Architecture] = {
-    "bert": _ENCODER,
-    "roberta": Architecture("encoder", offset=2, cls=True),
-    "distilbert": Architecture("encoder", "n_layers", "dim", "n_heads", cls=True),
-    "electra": _ENCODER,
-    "mpnet": Architecture("encoder", offset=2, cls=True),
-    "roformer": Architecture("encoder", cls=True, absolute=False),
-    "gpt2": Architecture("decoder", "n_layer", "n_embd", "n_head", "n_positions"),
-    "llama": _LLAMA,
-    "mistral": _LLAMA,
-    "qwen2": _LLAMA,
-    "qwen3": _LLAMA,
-    "t5": _T5,
-    "mt5": _T5,
-    "bart": Architecture("encoder-decoder", "encoder_layers", "d_model", "encoder_attention_heads", cls=True),
-    "xlm-roberta": Architecture("encoder", offset=2, cls=True),
-    "camembert": Architecture("encoder", offset=2, cls=True),
-    "albert": _ENCODER,
-    "deberta-v2": _ENCODER,
-    "modernbert": Architecture("encoder", cls=True, absolute=False),
-    "gemma": _LLAMA,
-    "phi3": _LLAMA,
-    "opt": Architecture("decoder"),
-    "gpt_neox": _LLAMA,
-}
-
-
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json of a model's folder, checked against the loading policy.
 
     Raises:
-        ModelError: If it is missing or damaged, names a model type that is not on the list, or asks for code or
-            kernels that are not in the transformers library itself.
+        ModelError: If it is missing or damaged, is of a model type that is not described and cannot be inferred, or
+            asks for code or kernels that are not in the transformers library itself.
     """
     path = folder / CONFIG
     if (folder / ADAPTER).exists():
@@ -123,6 +72,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             "is; elsewhere merge it into its base model, save the result, and use that."
         )
     config = read_json(path)
+    names = [] if config.get("model_type") is not None else _tensor_names(folder)
+    config = with_type(config, names, path)
     check_config(config, path)
     tokenizer = folder / "tokenizer_config.json"
     if tokenizer.is_file():
@@ -133,13 +84,27 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
+def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
+    """A configuration with its model type, inferred where it does not say it.
+
+    Args:
+        names: Of the tensors, as far as they are known.
+        source: Names the configuration in a message.
+
+    Raises:
+        ModelError: As `infer_type`.
+    """
+    if config.get("model_type") is not None:
+        return config
+    return {**config, "model_type": infer_type(config, names, source)}
+
+
 def check_config(config: dict[str, Any], source: object) -> None:
     """Refuse a configuration that the policy does not allow; `source` names it in the message.
 
     Raises:
         ModelError: With the reason and what would be accepted.
     """
-    model_type = config.get("model_type")
     refuse_redirection(config, source)
     for key, value in walk(config):
         if key == "auto_map":
@@ -154,14 +119,14 @@ def check_config(config: dict[str, Any], source: object) -> None:
             )
     if "quantization_config" in config:
         raise ModelError(f"{source} holds quantised weights: choose the same model in float16, bfloat16 or float32.")
-    if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
-        raise ModelError(f"{source} is of type {model_type!r}; these types can be read: {', '.join(ARCHITECTURES)}.")
-    sizes = [_size(config, name, source) for name in _size_names(ARCHITECTURES[model_type])]
+    architecture = describe_type(config.get("model_type"), source)
+    sizes = [_size(config, name, source) for name in _size_names(architecture)]
     if sizes[0] > MOST_LAYERS or sizes[1] > MOST_WIDTH:
         raise ModelError(
             f"{source} claims {sizes[0]} layers of {sizes[1]} dimensions, which no model has: is it damaged?"
         )
     check_bounds(config, source)
+    _check_positions(config, architecture, source)
 
 
 def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
@@ -172,8 +137,7 @@ def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
 
 def depth(config: dict[str, Any], side: str) -> int:
     """Blocks on one side of a checked configuration: the decoder of an encoder-decoder may differ from its encoder."""
-    kind = ARCHITECTURES[config["model_type"]]
-    name = {"encoder_layers": "decoder_layers", "num_layers": "num_decoder_layers"}.get(kind.layers)
+    name = ARCHITECTURES[config["model_type"]].decoder_layers
     return int(config.get(name) or sizes(config)[0]) if name and side == "decoder" else sizes(config)[0]
 
 
@@ -226,7 +190,7 @@ def count_parameters(files: list[Path]) -> int:
     """Numbers in the weights (whole-number tables left out); for pickled files, their size over four bytes."""
     if is_pickled(files):
         return sum(path.stat().st_size for path in files) // 4
-    return sum(count_numbers(read_header(path)) for path in files)
+    return sum(count_numbers(read_whole_header(path)) for path in files)
 
 
 def content_hash(path: Path) -> str:
@@ -272,15 +236,34 @@ _hashes: dict[tuple[str, int, int], str] = {}
 _hashes_lock = threading.Lock()
 
 
+def _tensor_names(folder: Path) -> list[str]:
+    """Names of the tensors in a folder, as far as headers say them without anything else being opened."""
+    if (folder / SAFETENSORS_INDEX).is_file():
+        shards = read_json(folder / SAFETENSORS_INDEX).get("weight_map")
+        return [str(name) for name in shards] if isinstance(shards, dict) else []
+    return [*read_whole_header(folder / SAFETENSORS)] if (folder / SAFETENSORS).is_file() else []
+
+
 def _size_names(kind: Architecture) -> tuple[str, str, str]:
     return kind.layers, kind.width, kind.heads
 
 
 def _size(config: dict[str, Any], name: str, source: object) -> int:
-    value = config.get(name)
+    value = next((config[key] for key in name.split("|") if config.get(key) is not None), None)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ModelError(f"{source} does not say {name}: it is damaged, or not the configuration of a Transformer.")
+        raise ModelError(
+            f"{source} does not say {name.partition('|')[0]}: it is damaged, or not the configuration of a Transformer."
+        )
     return value
+
+
+def _check_positions(config: dict[str, Any], architecture: Architecture, source: object) -> None:
+    """Refuse a table of positions that transformers would compute for minutes."""
+    positions = config.get(architecture.positions)
+    if not architecture.computed_positions or not isinstance(positions, int):
+        return
+    if positions * _size(config, architecture.width, source) > MOST_SINES:
+        raise ModelError(f"{source} claims {positions:,} positions, too many for its type: is it damaged?")
 
 
 def _present(path: Path) -> Path:

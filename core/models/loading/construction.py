@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
+
+import core.models.files.checkpoints as checkpoints
 
 _IMPORTING = threading.Lock()
 
@@ -32,6 +35,29 @@ def import_transformers() -> Any:
         logging.set_verbosity_error()
         logging.disable_progress_bar()
     return transformers
+
+
+def open_config(folder: Path) -> Any:
+    """The configuration of a model's folder as transformers has it; of the inferred type where it says none.
+
+    Raises:
+        ModelError: As `checkpoints.read_config`.
+    """
+    configs = import_transformers().AutoConfig
+    if says_type(folder):
+        return configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    inferred = configs.for_model(checkpoints.read_config(folder)["model_type"])
+    return type(inferred).from_pretrained(folder, local_files_only=True)
+
+
+def says_type(folder: Path) -> bool:
+    """Whether a model's folder says its model type, without which transformers does not open it.
+
+    Raises:
+        ModelError: As `checkpoints.read_json`.
+    """
+    path = folder / checkpoints.CONFIG
+    return not path.is_file() or checkpoints.read_json(path).get("model_type") is not None
 
 
 @contextmanager

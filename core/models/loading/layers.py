@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ModelError
-
-LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.layers", "layers", "h")  # under the body, by architecture
+from core.models.architecture import Architecture
+from core.models.architectures import describe_type
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,48 @@ class Passing(nn.Module):
 
 
 def layer_list(model: nn.Module) -> nn.ModuleList:
-    """The model's stack of layers.
+    """The model's stack of layers, each of which can be run by itself and replaced.
 
     Raises:
-        ModelError: If the architecture keeps them where we do not know.
+        ModelError: If the architecture's layers cannot be told apart, with the reason.
     """
+    body = body_of(model)
+    model_type = str(getattr(body.config, "model_type", ""))
+    architecture = describe_type(model_type, type(model).__name__)
+    if architecture.inseparable:
+        raise ModelError(
+            f"The layers of a {model_type} cannot be run one by one: {architecture.inseparable}. Choose another model."
+        )
+    return stack_of(body, architecture)
+
+
+def body_of(model: nn.Module) -> Any:
+    """The Transformer under a model's head, or the model itself where it has none."""
     body = getattr(model, "body", None)  # of an arc parser
-    body = body if isinstance(body, nn.Module) else getattr(model, str(getattr(model, "base_model_prefix", "")), model)
-    for name in LAYER_LISTS:
-        found: Any = body
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if isinstance(found, nn.ModuleList):
-            return found
-    raise ModelError(f"{type(model).__name__} keeps its layers where they are not found here; use a BERT-like model.")
+    return body if isinstance(body, nn.Module) else getattr(model, str(getattr(model, "base_model_prefix", "")), model)
+
+
+def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:
+    """The list of layers where the architecture's description says.
+
+    Raises:
+        ModelError: If it is not there.
+    """
+    stack = module_at(body, architecture.stack)
+    if not isinstance(stack, nn.ModuleList):
+        raise ModelError(
+            f"{type(body).__name__} has no list of layers at {architecture.stack}, where its description says: "
+            "this version of transformers names it otherwise; install the version that Palimpsest asks for."
+        )
+    return stack
+
+
+def module_at(body: nn.Module, path: str) -> nn.Module | None:
+    """The module at a path under another, or None."""
+    place: Any = body
+    for part in path.split("."):
+        place = getattr(place, part, None)
+    return place if isinstance(place, nn.Module) else None
 
 
 def run_model(model: nn.Module, batch: Batch) -> Any:

@@ -15,7 +15,14 @@ import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
 from core.limits import current_limits
 from core.models.describing import RANDOM_SEED, ModelInfo, Restoring, describe, how_to_restore, locate, too_large
-from core.models.loading.construction import MAKING_A_MODEL, implied_numbers, import_transformers, maker, seeded
+from core.models.loading.construction import (
+    MAKING_A_MODEL,
+    implied_numbers,
+    import_transformers,
+    maker,
+    open_config,
+    seeded,
+)
 from core.models.loading.tokenizers import Tokenizer, open_tokenizer
 from core.models.loading.tokenizing import first_line
 from core.models.references import ModelRef, parse_ref
@@ -106,7 +113,7 @@ def _load(
 ) -> LoadedModel:
     import torch
 
-    configs = import_transformers().AutoConfig
+    from core.models.loading.validation import check_model
 
     if dtype not in DTYPES:
         raise ModelError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
@@ -117,7 +124,7 @@ def _load(
     options: dict[str, Any] = {"dtype": number, **({"attn_implementation": "eager"} if attentions else {})}
     pickled = checkpoints.is_pickled(checkpoints.weight_files(folder))
     try:
-        config = configs.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        config = open_config(folder)
         _check_implied(ref, implied_numbers(factory, config), info.parameters)
         with MAKING_A_MODEL:
             if ref.random:
@@ -134,7 +141,9 @@ def _load(
         raise _unreadable(ref, error) from error
     model.requires_grad_(False)
     chosen = device or choose_device()
-    return LoadedModel(info, model.eval().to(chosen), tokenizer, chosen)
+    model = model.eval().to(chosen)
+    check_model(model, info.model_type, f"{info.fingerprint} {type(model).__name__} {dtype}")
+    return LoadedModel(info, model, tokenizer, chosen)
 
 
 def _check_implied(ref: ModelRef, implied: int, held: int) -> None:

@@ -10,11 +10,12 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import ModelError
 from core.models.files.checkpoints import MAX_SUBWORDS
-from core.models.loading.construction import import_transformers
+from core.models.loading.construction import import_transformers, open_config, says_type
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -34,7 +35,8 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
     """
     try:
         reader = import_transformers().AutoTokenizer
-        tokenizer = reader.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        options = {} if says_type(Path(folder)) else {"config": open_config(Path(folder))}
+        tokenizer = reader.from_pretrained(folder, trust_remote_code=False, local_files_only=True, **options)
     except MemoryError:
         raise
     except Exception as error:  # tokenizers raises a bare Exception for a file that it cannot read

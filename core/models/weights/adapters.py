@@ -92,8 +92,7 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         if slot is None:
             raise ModelError(f"{ref} is no adapter of {base.ref}, which has no {key[0]} matrix in layer {key[1] + 1}.")
         target = _target(adapter, place.tensor.removesuffix(".weight"), modules)
-        stored = base.entries[slot.tensor].shape
-        rows, columns = stored[::-1] if slot.transposed else stored
+        rows, columns = slot.whole(base.entries[slot.tensor].shape)
         shapes = entries[target.upper].shape, entries[target.lower].shape
         if shapes != ((rows, target.rank), (target.rank, columns)):
             sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)

@@ -20,6 +20,7 @@ from core.errors import ModelError
 from core.models.changes import apartness, shares_no_start
 from core.models.weights.families import Slot, find_slots
 from core.models.weights.tensors import ROUNDING, Checkpoint
+from core.statistics import relative_change
 
 ADDED_WORDS = 1024  # a fine-tune may add tokens or pad its vocabulary; another tokenizer differs by more
 ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding
@@ -89,7 +90,7 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
         raise ModelError(f"{name}: only one of them has a {family} matrix in layer {layer}.")
     for key, slot in ours.items():
         mine, its = base.entries[slot.tensor].shape, tuned.entries[theirs[key].tensor].shape
-        if len(mine) != 2:
+        if len(mine) < 2:
             raise ModelError(f"{base.ref}: {slot.tensor} is no matrix ({_size(mine)}); the file is damaged.")
         if mine != its:
             raise ModelError(f"{name}: {theirs[key].tensor} is {_size(its)}, in the base {_size(mine)}.")
@@ -130,20 +131,15 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
             yield Delta(place[ours], theirs.cut(tuned) - weight, float(np.linalg.norm(weight)), floor, weight)
 
 
-def relative_delta(base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> float:
-    """Frobenius norm of the difference over that of the base; infinite where the base is zero and the other is not."""
-    size, change = float(np.linalg.norm(base)), float(np.linalg.norm(tuned - base))
-    return change / size if size else (np.inf if change else 0.0)
-
-
 def check_related(pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> None:
     """Refuse what was not made of the base, a model or an adapter, by one matrix of both.
 
     Raises:
         ModelError: If they lie about as far apart as unrelated weights.
     """
-    if shares_no_start(apartness(*(float((values**2).sum()) for values in (tuned - base, base, tuned)))):
-        change = relative_delta(base, tuned)
+    squares = [float((values**2).sum()) for values in (tuned - base, base, tuned)]
+    if shares_no_start(apartness(*squares)):
+        change = float(relative_change(squares[0], squares[1], of_nothing=np.inf))
         text = f"{pair.tuned.ref} does not look like a fine-tune of {pair.base.ref}: relative delta {change:.2g}"
         raise ModelError(f"{text} (unrelated weights: about 1.4). Choose the base that it started from.")
 

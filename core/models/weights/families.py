@@ -1,11 +1,12 @@
 """Which tensor of a checkpoint plays which role: query, key, value, output, feed-forward, by layer.
 
-`architectures` says which names mean what. Whatever stands before a name ("bert.", "model.", "transformer.") is
-ignored, so a model with and without a head match.
+The architecture's description says which names mean what. Whatever stands before a name ("bert.", "model.",
+"transformer.") is ignored, so a model with and without a head match.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
-from core.models.weights.architectures import ARCHITECTURES
+from core.models.architecture import Tensor, count
+from core.models.architectures import describe_type
 
-ROLES = ("query", "key", "value", "output", "gate", "ff1", "ff2")
+ROLES = ("query", "key", "value", "output", "router", "gate", "ff1", "ff2")
 PARTS = ("", "encoder", "decoder", "cross")
+EXPERT = re.compile(r"expert (\d+)")
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Slot:
         tensor: Name of the tensor that holds it.
         transposed: Whether the file stores (input, output) instead of (output, input).
         part: Which rows of a fused tensor it is, or None where it has a tensor of its own.
+        row_axes: How many of the stored axes number the rows, where there are more than two.
     """
 
     family: str
@@ -78,10 +82,12 @@ class Slot:
     tensor: str
     transposed: bool = False
     part: Part | None = None
+    row_axes: int = 1
 
     def cut(self, tensor: Float[ndarray, "*shape"]) -> Float[ndarray, "output input"]:
         """The slot's matrix out of its tensor: output dimensions in rows, input dimensions in columns."""
-        return self.cut_rows(tensor.T if self.transposed else tensor)
+        matrix = tensor if tensor.ndim == 2 else tensor.reshape(self._flat(tensor.shape))
+        return self.cut_rows(matrix.T if self.transposed else matrix)
 
     def cut_rows(self, matrix: Float[ndarray, "all column"]) -> Float[ndarray, "output column"]:
         """The slot's rows of something that has a row for each output dimension of the tensor."""
@@ -89,8 +95,17 @@ class Slot:
 
     def shape(self, stored: tuple[int, ...]) -> tuple[int, int]:
         """Rows and columns of the slot's matrix, from the shape of its tensor."""
-        rows, columns = stored[::-1] if self.transposed else stored
+        rows, columns = self.whole(stored)
         return (rows if self.part is None else self.part.count(rows)), columns
+
+    def whole(self, stored: tuple[int, ...]) -> tuple[int, int]:
+        """Rows and columns of all that is in the tensor, output dimensions in rows."""
+        flat = self._flat(stored)
+        return flat[::-1] if self.transposed else flat
+
+    def _flat(self, stored: tuple[int, ...]) -> tuple[int, int]:
+        """The stored shape with the axes of its rows taken together, and those of its columns."""
+        return math.prod(stored[: self.row_axes]), math.prod(stored[self.row_axes :])
 
 
 def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None) -> tuple[Slot, ...]:
@@ -104,11 +119,11 @@ def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] 
     Raises:
         ModelError: If the type is not known, nothing matches, two tensors play one role, or a layer lacks a role.
     """
-    found = match_names(model_type, names, config)
-    if not found:
+    slots = match_names(model_type, names, config)
+    if not slots:
         raise ModelError(f"No tensor is named as in a {model_type}; the file does not hold the weights of one.")
-    _check_complete(found)
-    return tuple(sorted(found.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
+    _check_complete(slots)
+    return tuple(sorted(slots.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
 
 
 def match_names(
@@ -119,47 +134,50 @@ def match_names(
     Raises:
         ModelError: If the type is not known, or two tensors play one role.
     """
-    if model_type not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise ModelError(f"Weight deltas are not known for model type {model_type!r}; known are {known}.")
-    architecture = ARCHITECTURES[model_type]
-    found: dict[tuple[str, int], Slot] = {}
-    roles: list[tuple[str, re.Pattern[str], Part | None]] = []
-    roles += [(family, _compile(name), None) for family, name in architecture.names.items()]
-    for fused in architecture.fused:
-        sizes, groups = fused.sizes(config or {})
-        pattern = _compile(fused.name)
-        roles += [(family, pattern, Part(place, sizes, groups)) for place, family in enumerate(fused.families)]
+    architecture = describe_type(model_type, "This model")
+    readings = [(tensor, tensor.pattern, _parts(tensor, config or {})) for tensor in architecture.matrices]
+    slots: dict[tuple[str, int], Slot] = {}
     for name in names:
-        for family, pattern, part in roles:
+        for tensor, pattern, parts in readings:
             if not (hit := pattern.search(name)):
                 continue
-            slot = Slot(family, int(hit.group(1)), name, architecture.transposed, part)
-            other = found.setdefault((family, slot.layer), slot)
-            if other is not slot:
-                text = f"{other.tensor} and {name} both look like the {family} matrix of layer {slot.layer}"
-                raise ModelError(f"{text}; a model with two towers cannot be compared as one.")
-    return found
+            for family, part in parts:
+                role = family.replace("@", hit["expert"]) if "@" in tensor.name else family
+                slot = Slot(role, int(hit["layer"]), name, tensor.transposed, part, tensor.row_axes)
+                earlier = slots.setdefault((role, slot.layer), slot)
+                if earlier is not slot:
+                    text = f"{earlier.tensor} and {name} both look like the {role} matrix of layer {slot.layer}"
+                    raise ModelError(f"{text}; a model with two towers cannot be compared as one.")
+    return slots
 
 
 def family_order(family: str) -> tuple[int, int]:
-    """A sorting key: part by part (encoder, decoder, cross), roles in the order in which a layer uses them."""
+    """A sorting key: part by part (encoder, decoder, cross, experts), roles in the order in which a layer uses them."""
     part, _, role = family.rpartition(" ")
-    return PARTS.index(part), ROLES.index(role)
+    expert = EXPERT.fullmatch(part)
+    return len(PARTS) + int(expert[1]) if expert else PARTS.index(part), ROLES.index(role)
 
 
-def _compile(name: str) -> re.Pattern[str]:
-    # Dots in the templates are the names' own; the only other syntax is the optional suffix of T5's gated form.
-    return re.compile(r"(?:^|\.)" + name.replace(".", r"\.").replace("#", r"(\d+)") + r"\.weight$")
+def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | None]]:
+    """The families in a tensor, and which of its rows are whose."""
+    if tensor.experts:
+        experts = count(config, tensor.experts)
+        sizes = (1,) * (experts * len(tensor.families))
+        families = [family.replace("@", str(expert)) for expert in range(experts) for family in tensor.families]
+        return [(family, Part(place, sizes)) for place, family in enumerate(families)]
+    if tensor.sizes is None:
+        return [(family, None) for family in tensor.families]
+    sizes, groups = tensor.sizes(config)
+    return [(family, Part(place, sizes, groups)) for place, family in enumerate(tensor.families)]
 
 
-def _check_complete(found: dict[tuple[str, int], Slot]) -> None:
+def _check_complete(slots: Mapping[tuple[str, int], Slot]) -> None:
     layers: dict[str, set[int]] = {}
-    for family, layer in found:
+    for family, layer in slots:
         layers.setdefault(family, set()).add(layer)
-    for part in PARTS:
+    for part in dict.fromkeys(family.rpartition(" ")[0] for family in layers):
         families = {family: seen for family, seen in layers.items() if family.rpartition(" ")[0] == part}
-        depth = max((max(seen) for seen in families.values()), default=-1) + 1
+        depth = max(max(seen) for seen in families.values()) + 1
         for family, seen in families.items():
             if len(seen) != depth:
                 missing = min(set(range(depth)) - seen)

@@ -17,6 +17,7 @@ from core.models.weights.families import find_slots
 from core.models.weights.sources import open_adapter, open_model
 from core.runs.store import Value
 from core.runs.tasks import pure
+from core.statistics import relative_change
 
 
 @pure("weights.relation")
@@ -64,8 +65,8 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
         squares += [float((part**2).sum()) for part in (second - first, first, second)]
     if not squares[1]:
         raise ModelError(f"The matrices of {base} are zero: nothing can be compared with it.")
-    value["distance"] = float(np.sqrt(squares[0] / squares[1]))
-    value["unrelated"] = float(np.sqrt((squares[1] + squares[2]) / squares[1]))
+    value["distance"] = float(relative_change(squares[0], squares[1]))
+    value["unrelated"] = float(relative_change(squares[1] + squares[2], squares[1]))
     return value
 
 
@@ -76,8 +77,11 @@ def _change_of(pair: AdapterPair, layer: int) -> Value:
     for delta in read_factors(pair, elsewhere):
         parts = (delta.matrix, delta.weight, delta.weight + delta.matrix)
         squares += [float((part**2).sum()) for part in parts]
-    moved, ours, theirs = squares / squares[1]
-    return {"distance": float(np.sqrt(moved)), "unrelated": float(np.sqrt(ours + theirs))}
+    moved, ours, theirs = squares
+    return {
+        "distance": float(relative_change(moved, ours)),
+        "unrelated": float(relative_change(ours + theirs, ours)),
+    }
 
 
 def is_related(value: Value) -> bool:

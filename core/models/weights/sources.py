@@ -14,6 +14,7 @@ from pathlib import Path
 from core.errors import ModelError
 from core.models import fingerprint, locate, parse_ref
 from core.models.files import adapters, checkpoints
+from core.models.files.safetensors import LocalFile
 from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
@@ -21,7 +22,6 @@ from core.models.weights.adapters import Adapter
 from core.models.weights.tensors import (
     INDEX,
     Checkpoint,
-    LocalFile,
     open_checkpoint,
     open_folder,
     read_index,
@@ -145,7 +145,8 @@ def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
         config = json.loads(hub_listing.read_small(name, found.commit, checkpoints.CONFIG))
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
-    checkpoints.check_config(config if isinstance(config, dict) else {}, name)
+    config = checkpoints.with_type(config if isinstance(config, dict) else {}, [], name)
+    checkpoints.check_config(config, name)
     index = None
     if INDEX in found.files:
         index = read_index(ref, hub_listing.read_small(name, found.commit, INDEX))

@@ -24,6 +24,7 @@ from core.runs.pieces import keep_pieces
 from core.runs.runner import span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
+from core.statistics import relative_change
 from core.weights.vectors.projections import draw_map
 from core.weights.vectors.registry import EXACT, Features, calc_sketch
 from core.weights.vectors.spectra import decompose, decompose_factors, singular_values
@@ -220,7 +221,7 @@ def _pack(records: Sequence[dict[str, Any]]) -> Value:
         "sketch_lengths": [len(record["sketch"]) for record in records],
         "delta_norms": delta_norms,
         "weight_norms": weight_norms,
-        "relative": float(np.linalg.norm(delta_norms)) / max(float(np.linalg.norm(weight_norms)), 1e-300),
+        "relative": float(relative_change((delta_norms**2).sum(), (weight_norms**2).sum())),
     }
 
 

@@ -25,6 +25,7 @@ from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
+from core.statistics import relative_change
 from core.study import Study
 from core.weights.clusters.selection import Found, find_models
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
@@ -99,7 +100,7 @@ def measure_intruders(
 def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Generator) -> Value:
     """What is kept of one matrix; no directions of one that did not move."""
     size = float(np.linalg.norm(delta.matrix))
-    relative = size / delta.weight_norm if delta.weight_norm else 0.0
+    relative = float(relative_change(size**2, delta.weight_norm**2))
     if not size:
         none = np.zeros(0)
         return {"relative": relative, "values": none, "cosines": none, "null": np.zeros((draws, 0), np.float32)}

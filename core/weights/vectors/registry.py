@@ -26,6 +26,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ShapeError
+from core.statistics import relative_change
 
 EXACT = 2**21  # entries of a delta up to which it is kept whole; above, each matrix is sketched
 SKETCH = 2**14  # entries of one matrix's sketch
@@ -213,15 +214,12 @@ def _delta_distances(features: Sequence[Features], rank: int) -> ndarray:
 
 def relative_size(model: Features) -> float:
     """Norm of the whole delta over that of the base's matrices; 0 where both are zero."""
-    base = float(np.linalg.norm(model.weight_norms))
-    return float(np.linalg.norm(model.delta_norms)) / base if base else 0.0
+    return float(relative_change((model.delta_norms**2).sum(), (model.weight_norms**2).sum()))
 
 
 def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
     """Norm of each delta over that of its base; 0 where both are zero."""
-    base = model.weight_norms
-    relative: ndarray = np.divide(model.delta_norms, base, out=np.zeros_like(base), where=base > 0)
-    return relative
+    return relative_change(model.delta_norms**2, model.weight_norms**2)
 
 
 def _angle_chords(vectors: ndarray) -> ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.models import load_model
-from core.models.files.checkpoints import ARCHITECTURES
+from core.models.architectures import ARCHITECTURES
 from core.vectors import forward
 from core.vectors.activations import extract
 from tests.core.tiny_models import BYTE_LEVEL, D_MODEL, LAYERS, SENTENCES, TYPES, save_tiny
@@ -74,10 +74,10 @@ def test_word_vectors_equal_one_sentence_at_a_time(tiny, model_type) -> None:
     np.testing.assert_allclose(result.vectors, np.concatenate(expected, 1), atol=2e-3, rtol=1e-3)
     assert result.word.tolist() == [word for words in SENTENCES for word in range(len(words))]
     assert result.sentence.tolist() == [index for index, words in enumerate(SENTENCES) for _ in words]
-    assert result.notices == ()
+    assert result.notices == ARCHITECTURES[model_type].caveats
 
 
-@pytest.mark.parametrize("model_type", ["t5", "mt5", "bart"])
+@pytest.mark.parametrize("model_type", ["t5", "mt5", "bart", "mbart", "pegasus", "marian"])
 def test_decoder_side_reads_the_sentence_after_its_start_token(tiny, model_type) -> None:
     result = extract(tiny[model_type], SENTENCES, side="decoder")
     expected = np.concatenate(plain_loop(tiny[model_type], SENTENCES, "decoder"), 1)

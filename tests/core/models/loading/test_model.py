@@ -16,6 +16,7 @@ import pytest
 from core.errors import ModelError
 from core.limits import SHARED
 from core.models import describe, fingerprint, load_model, load_with_head, locate, zoo_models
+from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.models.loading import model as models
 from core.models.zoo import not_in_the_box, zoo_folder
@@ -90,7 +91,7 @@ def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) ->
     ref = f"path:{save_tiny(tmp_path, model_type)}"
     info, loaded = describe(ref), load_model(ref, device="cpu")
     assert (info.model_type, info.layers, info.d_model, info.heads) == (model_type, LAYERS, D_MODEL, HEADS)
-    assert info.family == checkpoints.ARCHITECTURES[model_type].family
+    assert info.family == ARCHITECTURES[model_type].family
     assert info.vocabulary == loaded.model.config.vocab_size
     assert info.architecture == type(loaded.model).__name__
     unique = {id(parameter): parameter.numel() for parameter in loaded.model.parameters()}

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.models.weights.deltas import match, read_deltas, relative_delta
+from core.models.architectures import ARCHITECTURES
+from core.models.weights.deltas import match, read_deltas
 from core.models.weights.tensors import Checkpoint, open_folder
+from core.statistics import relative_change
 from core.weights.vectors.spectra import energy_rank, singular_values
 from tests.core.small_zoo import CONFIG, Tensors, base_tensors, tuned_tensors, write_model
 from tests.core.tiny_models import TYPES, tiny_config
-
-ENCODER_DECODERS = ("t5", "mt5", "bart")
 
 
 @pytest.fixture
@@ -31,30 +31,34 @@ def opened(folder: Path, tensors: Tensors, **changes: object) -> Checkpoint:
 def test_every_architecture_gives_its_matrices(tmp_path: Path, model_type: str) -> None:
     """A model with its head against a copy without, every matrix moved by a matrix of rank one that is known."""
     import torch
+    from safetensors.torch import load_file
     from transformers import AutoModel
 
     model = AutoModel.from_config(tiny_config(model_type, 60))
     model.save_pretrained(tmp_path / "base")
-    moved = {}
-    rng = np.random.default_rng(0)
+    torch.manual_seed(0)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if parameter.ndim == 2:
-                shape = tuple(parameter.shape)
-                moved[name] = np.outer(rng.normal(size=shape[0]), rng.normal(size=shape[1])) * 1e-3
-                parameter += torch.from_numpy(moved[name]).float()
+        for parameter in model.parameters():
+            if parameter.ndim >= 2:
+                parameter += 1e-3 * torch.outer(torch.randn(len(parameter)), torch.randn(parameter[0].numel())).reshape(
+                    parameter.shape
+                )
     model.save_pretrained(tmp_path / "tuned")
+    base, tuned = (load_file(tmp_path / name / "model.safetensors") for name in ("base", "tuned"))
+    moved = {name: (tuned[name] - base[name]).numpy() for name in base if base[name].ndim >= 2}
     config = model.config.to_dict()
     pair = match(*(open_folder(name, tmp_path / name, config) for name in ("base", "tuned")))
     deltas = {delta.index: delta.matrix for delta in read_deltas(pair)}
     assert sorted(deltas) == list(range(len(pair.slots)))
     families = {slot.family for slot, _ in pair.slots}
-    parts = ("encoder ", "decoder ", "cross ") if model_type in ENCODER_DECODERS else ("",)
+    paired = ARCHITECTURES[model_type].family == "encoder-decoder"
+    parts = ("encoder ", "decoder ", "cross ") if paired else ("",)
     for part in parts:
         assert {f"{part}{role}" for role in ("query", "key", "value", "output")} <= families
     for index, (slot, _) in enumerate(pair.slots):
         assert deltas[index].shape == pair.shape(index)
-        expected = slot.cut(moved[next(name for name in moved if slot.tensor.endswith(name))])
+        assert np.abs(deltas[index]).max() > 0
+        expected = slot.cut(moved[slot.tensor])
         np.testing.assert_allclose(deltas[index], expected, atol=1e-6)
     if model_type in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3"):
         shapes = {slot.family: pair.shape(index) for index, (slot, _) in enumerate(pair.slots)}
@@ -170,7 +174,9 @@ def test_a_few_added_words_are_a_notice(tmp_path: Path, base: Checkpoint) -> Non
     assert "vocabulary of 52, its base of 50" in pair.notices[0]
 
 
-def test_relative_delta_of_a_zero_base() -> None:
-    assert relative_delta(np.zeros(3), np.zeros(3)) == 0
-    assert relative_delta(np.zeros(3), np.ones(3)) == np.inf
-    assert relative_delta(np.ones(4), np.full(4, 1.5)) == 0.5
+def test_relative_change_of_a_zero_base() -> None:
+    assert relative_change(0.0, 0.0) == 0
+    assert relative_change(3.0, 0.0) == 0
+    assert relative_change(3.0, 0.0, of_nothing=np.inf) == np.inf
+    assert relative_change(1.0, 4.0) == 0.5
+    np.testing.assert_array_equal(relative_change(np.array([0, 1, 9]), np.array([0, 0, 1])), [0, 0, 3])

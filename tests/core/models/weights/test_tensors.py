@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import save_file
 
 from core.errors import ModelError
-from core.models.weights.tensors import INDEX, LocalFile, open_checkpoint, open_folder, read_index, weight_files
+from core.models.files.safetensors import LocalFile
+from core.models.weights.tensors import INDEX, open_checkpoint, open_folder, read_index, weight_files
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 
 
@@ -75,9 +76,9 @@ def test_a_truncated_file_is_said_to_be_so(tmp_path: Path, keep: int) -> None:
     ("content", "reason"),
     [
         (b"\xff" * 100, "not a safetensors file"),
-        ((10).to_bytes(8, "little") + b"not json!!", "damaged header"),
-        ((9).to_bytes(8, "little") + b'{"w": {}}', "damaged header"),
-        ((9).to_bytes(8, "little") + b'["w", {}]', "damaged header"),
+        ((10).to_bytes(8, "little") + b"not json!!", "its header is not one"),
+        ((9).to_bytes(8, "little") + b'{"w": {}}', "its header is not one"),
+        ((9).to_bytes(8, "little") + b'["w", {}]', "its header is not one"),
     ],
 )
 def test_a_damaged_header_is_said_to_be_so(tmp_path: Path, content: bytes, reason: str) -> None:

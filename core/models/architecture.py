@@ -1,0 +1,141 @@
+"""What is known of an architecture: one description, which everything else is derived from.
+
+A family of architectures has a file of its own under `core/models/architectures`; the model types in it share one way
+to name their matrices. To add a family, write its file and list it in the `__init__` there.
+
+References: the model classes of transformers, whose `forward` says which rows of a fused tensor are whose.
+Deviations: biases, norms and embeddings are no matrices of a layer here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from core.errors import ModelError
+
+Sizes = Callable[[Mapping[str, Any]], tuple[tuple[int, ...], int]]
+ATTENTION = ("query", "key", "value")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor of a layer, and the matrices in it.
+
+    Attributes:
+        name: Its name, a pattern: `#` stands for the layer's number, `@` for an expert's; what stands before does not
+            matter.
+        families: What the matrices in it are, one under another; `@` as in the name.
+        sizes: From the configuration: relative sizes of the families, and how often the row of them is repeated.
+        transposed: Whether the matrix is stored (input, output).
+        row_axes: How many of the stored axes number its rows, where it has more than two.
+        experts: Name in config.json of how many experts lie in it one under another; "" where it is no stack of them.
+    """
+
+    name: str
+    families: tuple[str, ...]
+    sizes: Sizes | None = None
+    transposed: bool = False
+    row_axes: int = 1
+    experts: str = ""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Finds the tensor's name, with the groups "layer" and "expert"."""
+        # Dots are the names' own; the only other syntax is that of a name which two versions write in two ways.
+        name = self.name.replace(".", r"\.").replace("#", r"(?P<layer>\d+)").replace("@", r"(?P<expert>\d+)")
+        return re.compile(rf"(?:^|\.){name}$")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A model type, or several that differ in nothing that matters here.
+
+    Attributes:
+        types: `model_type` in config.json.
+        family: "encoder", "decoder" or "encoder-decoder".
+        matrices: The tensors that hold the matrices of a layer.
+        stack: Path of the list of layers under the body (the encoder's, where there are two).
+        embedding: Path of the token embedding under the body.
+        norm: Path of the norm between the last layer and what reads it, under the body; "" where there is none.
+        head: Name of the module of the language model that reads the last states.
+        layers, width, heads: Names of these sizes in config.json, older ones after "|".
+        decoder_layers: Name of the decoder's depth, where there are two stacks.
+        positions: Name of the longest input in config.json; "" where positions are relative.
+        offset: Positions that the model keeps for itself (RoBERTa counts from the padding index).
+        cls: Whether every sentence begins with a classification token.
+        absolute: Whether positions are added to the vectors; rotary and relative ones act in attention alone.
+        computed_positions: Whether transformers computes a table of positions one entry at a time.
+        shared: Whether one set of matrices serves all layers, which then counts as one layer.
+        inseparable: Why a layer cannot be run by itself or replaced; "" where it can.
+        caveats: What cannot be guaranteed of numbers that come from it, in sentences.
+    """
+
+    types: tuple[str, ...]
+    family: Literal["encoder", "decoder", "encoder-decoder"]
+    matrices: tuple[Tensor, ...]
+    stack: str
+    embedding: str
+    norm: str = ""
+    head: str = "lm_head"
+    layers: str = "num_hidden_layers"
+    width: str = "hidden_size"
+    heads: str = "num_attention_heads"
+    decoder_layers: str = ""
+    positions: str = "max_position_embeddings"
+    offset: int = 0
+    cls: bool = False
+    absolute: bool = True
+    computed_positions: bool = False
+    shared: bool = False
+    inseparable: str = ""
+    caveats: tuple[str, ...] = ()
+
+
+def name_tensors(
+    prefix: str, names: Mapping[str, str], part: str = "", *, transposed: bool = False
+) -> tuple[Tensor, ...]:
+    """Tensors that hold one matrix each.
+
+    Args:
+        prefix: What stands before the names, with the layer's number.
+        names: Of the modules, by role.
+        part: Of an encoder-decoder ("encoder", "decoder", "cross").
+        transposed: As for `Tensor`.
+    """
+    return tuple(
+        Tensor(f"{prefix}{name}.weight", (f"{part} {role}".strip(),), transposed=transposed)
+        for role, name in names.items()
+    )
+
+
+def fuse(name: str, families: tuple[str, ...], sizes: Sizes | None = None, *, transposed: bool = False) -> Tensor:
+    """A tensor that holds several matrices; of one size where `sizes` says nothing."""
+    return Tensor(f"{name}.weight", families, sizes or (lambda config: ((1,) * len(families), 1)), transposed)
+
+
+def count(config: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    """A number that fused matrices are told apart by; older names of it stand after "|".
+
+    Raises:
+        ModelError: If the configuration does not say it.
+    """
+    value = next((config[key] for key in name.split("|") if config.get(key) is not None), default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ModelError(f"The configuration does not say {name}, so fused matrices cannot be told apart.")
+    return value
+
+
+def grouped(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
+    """Sizes of queries, keys and values where there are fewer heads for keys and values."""
+    heads = count(config, "num_attention_heads")
+    shared = count(config, "num_key_value_heads", heads)
+    return (heads, shared, shared), 1
+
+
+def by_head(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
+    """Query, key and value of one attention head, then of the next."""
+    return (1, 1, 1), count(config, "num_attention_heads|n_head")

@@ -1,0 +1,61 @@
+"""Every architecture that can be read, one description each: names declared once, everything else derived."""
+
+from __future__ import annotations
+
+from core.errors import ModelError
+from core.models.architecture import Architecture
+from core.models.architectures.decoders import (
+    bloom,
+    glm4,
+    gpt2,
+    gpt_neo,
+    gpt_neox,
+    llama,
+    mixtral,
+    opt,
+    phi,
+    phi3,
+)
+from core.models.architectures.encoder_decoders import bart, t5
+from core.models.architectures.encoders import (
+    albert,
+    bert,
+    deberta,
+    distilbert,
+    esm,
+    eurobert,
+    longformer,
+    modernbert,
+    mpnet,
+    xlnet,
+)
+
+FAMILIES = (
+    *(bert, distilbert, mpnet, albert, deberta, modernbert, eurobert, esm, longformer, xlnet),
+    *(gpt2, llama, mixtral, phi, phi3, glm4, gpt_neo, gpt_neox, opt, bloom),
+    *(t5, bart),
+)
+ARCHITECTURES: dict[str, Architecture] = {
+    model_type: architecture
+    for family in FAMILIES
+    for architecture in family.FAMILY
+    for model_type in architecture.types
+}
+"""Description by model type."""
+
+
+def describe_type(model_type: object, source: object) -> Architecture:
+    """The description of a model type.
+
+    Args:
+        source: Names the model in the message.
+
+    Raises:
+        ModelError: If it is not described: with the types that are.
+    """
+    if isinstance(model_type, str) and model_type in ARCHITECTURES:
+        return ARCHITECTURES[model_type]
+    raise ModelError(
+        f"{source} is of type {model_type!r}, whose layers and matrices are not described here: choose "
+        f"a model of one of these types: {', '.join(ARCHITECTURES)}."
+    )

@@ -1,0 +1,1 @@
+"""Decoders, a file for each family."""

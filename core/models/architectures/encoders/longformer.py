@@ -1,0 +1,16 @@
+"""Longformer: RoBERTa's names; the second set of projections, for global attention, is not compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.models.architectures.encoders.bert import ROBERTA
+
+LONGFORMER = replace(
+    ROBERTA,
+    types=("longformer",),
+    inseparable="its layers need the window's mask that the model makes for all of them",
+    caveats=("Longformer is read with its sliding window alone: no token attends globally.",),
+)
+
+FAMILY = (LONGFORMER,)

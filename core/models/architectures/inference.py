@@ -1,0 +1,58 @@
+"""The model type of a configuration that does not say it, as those of 2019 do not: from what else is said.
+
+Reference: none. Deviations: none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from core.errors import ModelError
+from core.models.architectures import ARCHITECTURES
+
+CLASS = re.compile(r"(\w+?)(?:For\w+|LMHeadModel|Model)")
+MOST_NAMED = 4  # types that the sentence of a refusal names
+
+
+def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) -> str:
+    """The model type by the class that the configuration names, else by how the tensors are named.
+
+    Args:
+        config: Content of config.json, without a model type.
+        names: Of the tensors; none where they are not known.
+        source: Names the model in a message.
+
+    Raises:
+        ModelError: If neither says it, or the tensors' names are those of several types: with what to write.
+    """
+    classes = config.get("architectures")
+    named = CLASS.fullmatch(str(classes[0])) if isinstance(classes, list) and classes else None
+    of_class = [model_type for model_type in ARCHITECTURES if named and _bare(model_type) == _bare(named[1])]
+    if of_class:
+        return of_class[0]
+    listed = tuple(names)
+    explained = {model_type: _explained(model_type, listed) for model_type in ARCHITECTURES}
+    most = max(explained.values())
+    fitting = [model_type for model_type, count in explained.items() if count == most > 0]
+    firsts = {name.partition(".")[0] for name in listed}
+    prefixed = [model_type for model_type in fitting if _bare(model_type) in map(_bare, firsts)]
+    for candidates in (fitting, prefixed):
+        if len(candidates) == 1:
+            return candidates[0]
+    likely = ", ".join((prefixed or fitting)[:MOST_NAMED])
+    hint = f"; its tensors are named as in {likely}" if likely else ""
+    raise ModelError(
+        f'{source} does not say its model type{hint}: write "model_type": "..." into it, with the type that it is.'
+    )
+
+
+def _explained(model_type: str, names: tuple[str, ...]) -> int:
+    """How many tensors are named as the type's matrices are."""
+    patterns = [tensor.pattern for tensor in ARCHITECTURES[model_type].matrices]
+    return sum(any(pattern.search(name) for pattern in patterns) for name in names)
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[-_]", "", name).lower()

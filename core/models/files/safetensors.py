@@ -1,0 +1,195 @@
+"""Safetensors files, read as what a stranger wrote: the header, checked, then only the bytes of the tensors asked for.
+
+A file is anything that reads a range of bytes: a local file or a file on a hub. Neither torch nor the safetensors
+library is imported, which would take longer than the reading.
+
+Reference: the safetensors format. Deviations: none; a header that the format allows is read. bfloat16 is widened, as
+numpy has no such type.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeGuard
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from core.errors import ModelError
+
+MAX_HEADER_BYTES = 100_000_000  # the format's own limit
+MOST_BYTES = 2**48  # of one file: beyond it a number is nonsense, and arithmetic with it no longer cheap
+BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+"""Types that are read, and how numpy calls their bytes."""
+
+
+class ByteFile(Protocol):
+    """A file of which a range of bytes can be read."""
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+        ...
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Bytes from `start` up to `stop`; fewer where the file ends."""
+        ...
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file on this machine."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Folder and file name, without the rest of the path."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Bytes from `start` up to `stop`; fewer where the file ends.
+
+        Raises:
+            ModelError: If the file cannot be read.
+        """
+        try:
+            with self.path.open("rb") as handle:
+                handle.seek(start)
+                return handle.read(stop - start)
+        except OSError as error:
+            raise ModelError(
+                f"{self.name} cannot be read ({error.strerror}): get the model again, or choose another."
+            ) from error
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor's place: its type, shape and bytes, counted from the end of the header."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+
+
+def parse_header(raw: bytes) -> dict[str, Tensor]:
+    """The tensors that a header describes.
+
+    Args:
+        raw: The JSON after the eight bytes that say how long it is.
+
+    Raises:
+        ValueError: If it is anything but a header.
+    """
+    try:
+        entries = json.loads(raw)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(entries, dict):
+        raise ValueError("not a JSON object")
+    return {name: _tensor(name, entry) for name, entry in entries.items() if name != "__metadata__"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a tensor lies: its file, type, shape and byte range in the file."""
+
+    file: ByteFile
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+
+    def read(self) -> Float[ndarray, "*shape"]:
+        """The tensor, in float32 (float64 where stored so).
+
+        Raises:
+            ModelError: If its bytes cannot be read or end before they should.
+        """
+        data = self.file.read(self.start, self.stop)
+        if len(data) != self.stop - self.start:
+            raise _damaged(self.file.name, "truncated: it ends within a tensor")
+        numbers = np.frombuffer(data, dtype=NUMBERS[self.dtype])
+        if self.dtype == "BF16":  # the upper half of a float32
+            numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+        wide = numbers.astype(np.float32) if self.dtype == "F16" else numbers
+        return wide.reshape(self.shape)
+
+
+def read_header(file: ByteFile) -> dict[str, Entry]:
+    """Tensors of a safetensors file by name, without reading them.
+
+    Raises:
+        ModelError: If the file cannot be read, ends within its header, or is not safetensors.
+    """
+    prefix = file.read(0, 8)
+    if len(prefix) < 8:
+        raise _damaged(file.name, "truncated: it ends before its header")
+    size = int.from_bytes(prefix, "little")
+    if not 2 <= size <= MAX_HEADER_BYTES:
+        raise _damaged(file.name, "not a safetensors file")
+    raw = file.read(8, 8 + size)
+    if len(raw) < size:
+        raise _damaged(file.name, "truncated: it ends within its header")
+    try:
+        tensors = parse_header(raw)
+    except ValueError as error:
+        raise _damaged(file.name, "its header is not one") from error
+    begin = 8 + size
+    return {
+        name: Entry(file, tensor.dtype, tensor.shape, begin + tensor.start, begin + tensor.stop)
+        for name, tensor in tensors.items()
+    }
+
+
+def read_whole_header(path: Path) -> dict[str, Entry]:
+    """As `read_header`, of a file on this machine whose length must be what its header says.
+
+    Raises:
+        ModelError: As `read_header`; also if the file is shorter or longer, or a tensor does not fill its bytes.
+    """
+    entries = read_header(LocalFile(path))
+    header = 8 + int.from_bytes(LocalFile(path).read(0, 8), "little")
+    end = max((entry.stop for entry in entries.values()), default=header)
+    if path.stat().st_size != end or not all(map(fills_its_place, entries.values())):
+        raise _damaged(str(path), "not a whole safetensors file")
+    return entries
+
+
+def count_numbers(tensors: dict[str, Entry]) -> int:
+    """Numbers in the tensors; whole-number tables are left out."""
+    return sum(math.prod(tensor.shape) for tensor in tensors.values() if tensor.dtype in BYTES_PER_NUMBER)
+
+
+def _tensor(name: str, entry: object) -> Tensor:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{name[:100]} is no tensor")
+    dtype, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
+    if not isinstance(dtype, str) or not _sizes(shape) or not _sizes(place) or len(place) != 2 or place[0] > place[1]:
+        raise ValueError(f"{name[:100]} has no type, shape and place")
+    return Tensor(dtype, tuple(shape), place[0], place[1])
+
+
+def fills_its_place(entry: Entry) -> bool:
+    """Whether a tensor has as many bytes as its type and shape say; true of types that are not read."""
+    width = BYTES_PER_NUMBER.get(entry.dtype)
+    return width is None or math.prod(entry.shape) * width == entry.stop - entry.start
+
+
+def _damaged(name: str, reason: str) -> ModelError:
+    return ModelError(f"{name} is damaged ({reason}): delete it and get it again.")
+
+
+def _sizes(value: object) -> TypeGuard[list[int]]:
+    """Whether this is a list of whole numbers that a file could have."""
+    return (
+        isinstance(value, list)
+        and len(value) <= 64
+        and all(type(item) is int and 0 <= item <= MOST_BYTES for item in value)
+    )

@@ -1,0 +1,202 @@
+"""A loaded model against its description: what would otherwise be wrong numbers is a sentence before the first one.
+
+Three things are asked. Shapes: every layer has every matrix, and they fit the width that the configuration says. The
+states of the last layer, through the norm, are what the model gives and what its head reads. Changing the lowest layer
+changes what comes out. The last two take two forward passes over eight random tokens, once for each model in a
+process: 0.03 s for BERT-base, .3 s for a billion parameters, where loading takes seconds. The included models are of
+one family, which is tested, and are not asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.errors import ModelError
+from core.models.architecture import Architecture
+from core.models.architectures import ARCHITECTURES
+from core.models.loading.layers import body_of, first_of, module_at, stack_of
+from core.models.weights.families import find_slots
+
+INCLUDED = frozenset({"roformer"})
+"""Model types of the included models."""
+TOKENS = 8
+SEED = 5
+TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}  # of the largest number of a state
+
+
+@dataclass
+class _Pass:
+    """What one forward pass showed, each state (subword, d_model).
+
+    Attributes:
+        entering: What entered each layer.
+        leaving: What left the last layer.
+        heard: What entered the head; None where the model has none or its head reads another stack.
+        given: Hidden states that the model gives, embeddings first.
+    """
+
+    entering: list[Tensor] = field(default_factory=list)
+    leaving: Tensor | None = None
+    heard: Tensor | None = None
+    given: list[Tensor] = field(default_factory=list)
+
+
+def check_model(model: nn.Module, model_type: str, identity: str) -> None:
+    """Check a model in memory against the description of its type, unless one of this identity has passed.
+
+    Args:
+        model: With or without its head, in evaluation mode.
+        identity: Of its weights and form; the same models are checked once in a process.
+
+    Raises:
+        ModelError: If it is not what the description says, with what differs.
+    """
+    if model_type in INCLUDED:
+        return
+    with _passed_lock:
+        if identity in _passed:
+            return
+    architecture = ARCHITECTURES[model_type]
+    body = body_of(model)
+    check_shapes(body, model_type, architecture)
+    with torch.inference_mode():
+        _check_states(model, body, architecture)
+    with _passed_lock:
+        _passed.add(identity)
+
+
+def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -> None:
+    """Check that every layer has its matrices, and that they read and write vectors of the model's width.
+
+    Raises:
+        ModelError: With the first that does not fit.
+    """
+    config: Any = body.config
+    settings = config.to_dict()
+    shapes = {name: tuple(weight.shape) for name, weight in body.named_parameters()}
+    slots = find_slots(model_type, shapes, settings)
+    width, depth = (_size(settings, name) for name in (architecture.width, architecture.layers))
+    layers = {slot.layer for slot in slots if not slot.family.startswith(("decoder", "cross"))}
+    if not architecture.shared and len(layers) != depth:
+        raise _differs(model_type, f"has matrices of {len(layers)} layers, and its configuration says {depth}")
+    for slot in slots:
+        rows, columns = slot.shape(shapes[slot.tensor])
+        role = slot.family.rpartition(" ")[2]
+        if (rows if role in ("output", "ff2") else columns) != width:
+            where = f"{slot.family} matrix of layer {slot.layer + 1} is {rows} x {columns}"
+            raise _differs(model_type, f"has vectors of {width} numbers, and the {where}")
+    table: Any = module_at(body, architecture.embedding)
+    if getattr(table, "weight", None) is None or len(table.weight) != _size(settings, "vocab_size"):
+        raise _differs(model_type, f"has no embedding of its vocabulary at {architecture.embedding}")
+
+
+def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture) -> None:
+    config: Any = body.config
+    stack = stack_of(body, architecture)
+    seen = _run(model, body, stack, architecture)
+    if not all(bool(state.isfinite().all()) for state in seen.given):
+        return  # whoever reads these says so, and where
+    depth = _size(config.to_dict(), architecture.layers)
+    if len(seen.entering) != depth or len(seen.given) != depth + 1:
+        what = f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, for {depth} layers"
+        raise _differs(config.model_type, what)
+    for layer, (entering, given) in enumerate(zip(seen.entering, seen.given, strict=False)):
+        if not _alike(entering, given):
+            raise _differs(config.model_type, f"gives other states than enter its layer {layer + 1}")
+    norm = module_at(body, architecture.norm) if architecture.norm else None
+    leaving = seen.leaving
+    if leaving is None or not _alike(leaving if norm is None else norm(leaving), seen.given[-1]):
+        raise _differs(config.model_type, "gives other states at the top than leave its last layer")
+    if seen.heard is not None and not _proportional(seen.heard, seen.given[-1]):
+        raise _differs(config.model_type, f"has a head ({architecture.head}) that reads other states than the last")
+    handle = stack[0].register_forward_hook(_disturb)
+    try:
+        disturbed = _run(model, body, stack, architecture)
+    finally:
+        handle.remove()
+    if torch.equal(disturbed.given[-1], seen.given[-1]):
+        raise _differs(config.model_type, "gives the same states when its lowest layer is changed")
+
+
+def _run(model: nn.Module, body: nn.Module, stack: nn.ModuleList, architecture: Architecture) -> _Pass:
+    seen = _Pass()
+
+    def enter(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        seen.entering.append(_flat(args[0] if args else kwargs["hidden_states"]))
+
+    def leave(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        seen.leaving = _flat(first_of(output))
+
+    def hear(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        seen.heard = _flat(args[0] if args else next(iter(kwargs.values())))
+
+    handles = [layer.register_forward_pre_hook(enter, with_kwargs=True) for layer in stack]
+    handles.append(stack[-1].register_forward_hook(leave))
+    head = getattr(model, architecture.head, None) if model is not body else None
+    reads_stack = isinstance(head, nn.Module) and architecture.family != "encoder-decoder"
+    if isinstance(head, nn.Module) and reads_stack:
+        handles.append(head.register_forward_pre_hook(hear, with_kwargs=True))
+    try:
+        seen.given = _give(model if reads_stack else body, architecture)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return seen
+
+
+def _give(model: nn.Module, architecture: Architecture) -> list[Tensor]:
+    """The model's states of a few random tokens: those of the upper half of its vocabulary, where no special one is."""
+    config: Any = model.config
+    device = next(model.parameters()).device
+    drawn = torch.Generator().manual_seed(SEED)
+    ids = torch.randint(config.vocab_size // 2, config.vocab_size, (1, TOKENS), generator=drawn).to(device)
+    options: dict[str, Any] = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    options |= {"output_hidden_states": True, "return_dict": True}
+    if architecture.family == "encoder-decoder":
+        return [_flat(state) for state in model(**options, decoder_input_ids=ids).encoder_hidden_states]
+    return [_flat(state) for state in model(**options).hidden_states]
+
+
+def _disturb(module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+    """The layer's output, turned around and one off."""
+    state = 1 - first_of(output).flip(-1)
+    return state if isinstance(output, Tensor) else (state, *output[1:])
+
+
+def _flat(state: Tensor) -> Tensor:
+    """(subword, d_model) of one sentence's state, in whichever order; what pads it to a window is left out."""
+    return state.reshape(-1, state.shape[-1])[:TOKENS]
+
+
+def _alike(first: Tensor, second: Tensor) -> bool:
+    if first.shape != second.shape:
+        return False
+    largest = float(second.abs().max())
+    return float((first - second).abs().max()) <= TOLERANCE.get(second.dtype, 1e-2) * largest
+
+
+def _proportional(first: Tensor, second: Tensor) -> bool:
+    """Whether two states are the same up to a factor, which some models put before their head."""
+    if first.shape != second.shape:
+        return False
+    factor = float((first.float() * second.float()).sum()) / float((second.float() ** 2).sum())
+    return factor != 0 and _alike(first / factor, second)
+
+
+def _size(settings: dict[str, Any], name: str) -> int:
+    return int(next(settings[key] for key in name.split("|") if settings.get(key) is not None))
+
+
+def _differs(model_type: str, what: str) -> ModelError:
+    return ModelError(
+        f"This {model_type} {what}: its layers cannot be trusted to be what they are called here; choose another model."
+    )
+
+
+_passed: set[str] = set()
+_passed_lock = threading.Lock()
