@@ -17,7 +17,8 @@ WORKERS ?= 2
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-# Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory.
+# Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory; then thirty visitors of all
+# kinds, some of whom mean harm, on a server of 1.5 GB. An hour of them: make load LOAD_ARGS="--minutes 60".
 load: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.load $(LOAD_ARGS)
 
