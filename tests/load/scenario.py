@@ -81,7 +81,7 @@ def run_class(python: str, folder: Path, sessions: int) -> Report:
     for lesson in (_first_lesson, _second_lesson):
         with started([python, *COMMAND], folder, PALIMPSEST_MODE="shared") as (server, address):
             run_alone(_held(lesson(address, report), report))
-            report.peak_megabytes = max(report.peak_megabytes, peak_megabytes(server.pid))
+            report.peak_megabytes = max(report.peak_megabytes, _peak_megabytes(server.pid))
         logs.append((folder / "log.txt").read_text(encoding="utf8", errors="replace"))
     report.errors += [f"in the log: {line}" for log in logs for line in log.splitlines() if "Error" in line]
     asked = {name: STUDY[name] for name in ("sentences", "words", "draws")}
@@ -158,7 +158,7 @@ async def _first_figure(tab: Tab, number: int) -> float:
     return time.monotonic() - began
 
 
-def peak_megabytes(process: int) -> int:
+def _peak_megabytes(process: int) -> int:
     """Most memory that the process has had, from /proc; 0 where there is none."""
     status = Path(f"/proc/{process}/status")
     found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.is_file() else None
