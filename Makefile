@@ -27,7 +27,8 @@ UNIT := not slow and not study and not browser
 unit: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)
 
-# Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory.
+# Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory; then thirty visitors of all
+# kinds, some of whom mean harm, on a server of 1.5 GB. An hour of them: make load LOAD_ARGS="--minutes 60".
 load: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.load $(LOAD_ARGS)
 

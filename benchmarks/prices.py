@@ -20,7 +20,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.study import Study
 
 SHAPES = {"6x128": (6, 128, 4), "6x384": (6, 384, 6), "12x768": (12, 768, 12)}
 LINEAR = ("identity", "lookup", "procrustes", "ols", "ridge", "cca")
@@ -120,16 +123,22 @@ def measure(command: str, values: dict[str, Any]) -> dict[str, Any]:
     from core.runs.store import default_store
 
     study, spec = _study(command, values)
-    result = study.STUDY.run(spec, store=default_store().without_answers())
+    result = study.run(spec, store=default_store().without_answers())
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-    return {"cpu": seconds, "hwm": own.ru_maxrss / 1e6, "failures": list(result.failures.values())}
+    return {"cpu": seconds, "hwm": _peak(), "failures": list(result.failures.values())}
 
 
-def _study(command: str, values: dict[str, Any]) -> tuple[Any, Any]:
-    from core.commands.study import study_module
+def _peak() -> float:
+    """Gigabytes that this process had at most: VmHWM, because ru_maxrss begins with what the parent had."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e9
 
-    study = study_module(command)
+
+def _study(command: str, values: dict[str, Any]) -> tuple[Study, Any]:
+    from core.catalogue import STUDIES
+
+    study = STUDIES[command]
     return study, study.Spec(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
 
 

@@ -1,6 +1,7 @@
 """What one instance allows: generous at a laptop, capped where the app is shared with strangers.
 
-`PALIMPSEST_MODE=shared` is meant for small hosts (about 1 GB): a BERT-base fits, a BERT-large does not.
+`PALIMPSEST_MODE=shared` is meant for small hosts (about 1 GB): a BERT-base and its fine-tune are compared on up to 500
+words (RSA; 1,000 take 1.1 GB), a BERT-large is not opened.
 The environment is read on each call, so that a test or a deployment can switch without a reload.
 """
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from core.models.describing import describe, tokenizer_fingerprint
+from core.errors import ModelError
+from core.models.describing import describe, fingerprint, tokenizer_fingerprint
 from core.runs.runner import Outputs
-from core.runs.tasks import Task, pure
+from core.runs.tasks import IDENTITY, Task, pure
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,37 @@ def identify(ref: str) -> Identity:
         ModelError: If it cannot be found, read or trusted.
     """
     info = describe(ref)
-    content = f"{info.fingerprint} {tokenizer_fingerprint(ref)}"
-    return Identity(ref, content, info.layers, info.d_model, info.model_type)
+    return Identity(ref, content_of(ref), info.layers, info.d_model, info.model_type)
+
+
+def content_of(ref: str) -> str:
+    """Fingerprints of a model's weights and tokenizer, for keys.
+
+    Raises:
+        ModelError: As `describe`.
+    """
+    return f"{fingerprint(ref)} {tokenizer_fingerprint(ref)}"
+
+
+@contextmanager
+def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
+    """The guard of tasks that run models: each is what the key says, and stays at that commit inside the block.
+
+    Args:
+        arguments: Of a task; `x_identity` says what the model `x` is known by, `identity` what `model` is.
+
+    Raises:
+        ModelError: If a model has changed since the study asked.
+    """
+    from core.models.hub.client import pinned
+
+    with pinned():
+        for name in arguments:
+            if name.endswith(IDENTITY):
+                ref = arguments[name.removesuffix(IDENTITY).rstrip("_") or "model"]
+                if content_of(ref) != arguments[name]:
+                    raise ModelError(f"{ref} has changed since this study began: run the study again.")
+        yield
 
 
 def identity_tasks(refs: Iterable[str]) -> list[Task]:

@@ -11,7 +11,6 @@ from core.runs.price import Price
 
 if TYPE_CHECKING:
     from core.probes.edges.spec import EdgeSpec
-    from core.probes.sentence.study import SentenceSpec
     from core.probes.training.spec import ProbeTrainingSpec
     from core.probes.trees.spec import ProbeSpec
 
@@ -46,14 +45,6 @@ def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
     return costs.price_of(
         sizes, tasks, _held(sizes.values(), spec.layers, words), work=costs.counted(len(sizes), "model")
     )
-
-
-def sentence_price(spec: SentenceSpec) -> Price:
-    """The price of one text through one model and its parser."""
-    sizes = costs.sizes_of((spec.model,))
-    sentences = 1 + len(spec.text.split()) / costs.WORDS
-    tasks = [costs.STARTING + PARSING * sentences, *(costs.vectors(size, sentences) for size in sizes.values())]
-    return costs.price_of(sizes, tasks, costs.resident(sizes) + PARSER * 1e9)
 
 
 def edges_price(spec: EdgeSpec) -> Price:

@@ -1,4 +1,7 @@
-"""What the store asks of its books beyond what diskcache offers: many entries at once, and room without waste."""
+"""Entries of the store: their format, and what is asked of the database beyond what diskcache offers.
+
+Where diskcache's public calls do not reach, its private `_sql` (a statement on the connection at hand) is used.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.runs.files import is_full
+from core.runs import files
 
+INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
+MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
 CLOCK_SECONDS = 60.0  # a clock that is set right by less than that has not gone back
 
 
@@ -27,6 +32,74 @@ class StoreInfo:
     size_limit: int
 
 
+class EntryFormat:
+    """Bytes under string keys, mixed into `diskcache.Disk`.
+
+    The row of a value holds its checksum, and a small value itself; a large one is a file. Keys that are not strings
+    and values that are not bytes are refused, where diskcache would serialize the objects; so are entries of any mode
+    but ours, where it would bring objects to life.
+    """
+
+    written: list[str]  # by the transaction at hand, of which there is one at a time
+    min_file_size: int
+    _directory: str
+
+    def put(self, key: Any) -> tuple[str, bool]:
+        """The key as the database has it.
+
+        Raises:
+            TypeError: If it is not a string.
+        """
+        if type(key) is not str:
+            raise TypeError(f"keys of the store are strings, not {type(key).__name__}")
+        return key, True
+
+    def get(self, key: Any, raw: Any) -> str:
+        """The key that the database has.
+
+        Raises:
+            TypeError: If it is not one that `put` gives.
+        """
+        if type(key) is not str or not raw:
+            raise TypeError("a key that this store does not write")
+        return key
+
+    def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, str | None, bytes]:
+        """Size of the file, mode, file and row of a value; the file is written.
+
+        Raises:
+            OSError: If it cannot be written.
+            TypeError: If the value is not bytes.
+        """
+        if type(value) is not bytes or read:
+            raise TypeError(f"the store keeps bytes, not {type(value).__name__}")
+        if len(value) < self.min_file_size:
+            return 0, MODE_SAFETENSORS, None, files.checksum(value) + value
+        filename = files.new_filename()
+        path = f"{self._directory}/{filename}"
+        files.write_whole(path, value)
+        self.written.append(path)
+        return len(value), MODE_SAFETENSORS, filename, files.checksum(value)
+
+    def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
+        """The value of an entry.
+
+        Raises:
+            OSError: If it is damaged or foreign; the one thing that diskcache takes for a miss.
+        """
+        if mode != MODE_SAFETENSORS or read or type(value) is not bytes:
+            raise OSError(f"an entry of mode {mode}, which this store neither writes nor reads")
+        if filename is not None:
+            return files.read_checked(self._directory, filename, value)
+        if files.checksum(value[4:]) != value[:4]:
+            raise OSError("a damaged entry")
+        return value[4:]
+
+    def remove(self, file_path: str) -> None:
+        """Remove a file; diskcache would remove its folder too, which another writer may be about to use."""
+        files.remove([f"{self._directory}/{file_path}"])
+
+
 @contextlib.contextmanager
 def settings_read() -> Iterator[None]:
     """Settings that are missing or of another kind are damaged books, which diskcache does not look for."""
@@ -37,7 +110,10 @@ def settings_read() -> Iterator[None]:
 
 
 def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
-    """Those of the keys that are there and sound. Two statements for all, where `get` needs three for each."""
+    """Those of the keys that are there and sound.
+
+    Two statements for all, which nothing public offers: `get` needs three for each.
+    """
     for key in keys:
         cache.disk.put(key)
     marks = ",".join("?" * len(keys))
@@ -55,21 +131,36 @@ def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
     return [(key, payload) for _, key, payload in found]
 
 
-def drop(cache: Any, keys: Iterable[str]) -> None:
-    """Forget these keys."""
-    for key in keys:
-        cache.delete(key)
+def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> None:
+    """Keep all of them, or none: in one transaction, with no file left where it fails."""
+    written: list[str] = []
+    try:
+        with cache.transact():
+            cache.disk.written = written
+            for key, payload in payloads:
+                cache.set(key, payload)
+    except BaseException:
+        files.remove(written)  # rolled back: they belong to no row
+        raise
 
 
 def trim(cache: Any) -> None:
-    """Evict, one at a time, until the size is within the limit; the newest entry stays."""
+    """Evict, one at a time, until the size is within the limit; the newest entry stays.
+
+    diskcache's own `cull` takes ten at a time, and its eviction in `set` counts pages that the commit will free.
+    """
     for number in range(len(cache) - 1):
         if cache.volume() <= cache.size_limit:
             return
         if not number:
             _follow_clock(cache)
-        with cache._transact() as (sql, cleanup):
-            cache._cull(time.time(), sql, cleanup, limit=cache.cull_limit)
+        with cache.transact():
+            oldest = cache._sql("SELECT rowid, filename FROM Cache ORDER BY access_time LIMIT 1").fetchall()
+            for rowid, _ in oldest:
+                cache._sql("DELETE FROM Cache WHERE rowid = ?", (rowid,))
+        for _, filename in oldest:
+            if filename is not None:
+                cache.disk.remove(filename)
 
 
 def _follow_clock(cache: Any) -> None:
@@ -88,7 +179,7 @@ def clear(cache: Any, folder: Path) -> None:
     try:
         cache.clear()
     except (OSError, sqlite3.Error) as error:
-        if not is_full(error):  # else the books have no room even to forget
+        if not files.is_full(error):  # else the books have no room even to forget
             raise
         shutil.rmtree(folder)
         return

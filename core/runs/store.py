@@ -17,16 +17,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import diskcache
 
 from core.errors import StoreError
-from core.runs import entries as books
-from core.runs import files
+from core.runs import entries, files
 from core.runs.answers import Answers, default_answers
+from core.runs.connections import PooledConnections
 from core.runs.encoding import Value, decode, decode_sound, encode, identified, key_of
-from core.runs.entries import StoreInfo
+from core.runs.entries import INLINE_BYTES, EntryFormat, StoreInfo
 from core.runs.single_flight import Flight, SingleFlight
 
 __all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "current_store", "default_store", "using"]
@@ -34,10 +33,8 @@ __all__ += ["decode", "encode", "identified", "key_of"]
 
 SIZE_LIMIT = 2 * 2**30  # bytes
 MINIMUM_SIZE_LIMIT = 2**20  # bytes: the empty books take some of it
-INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
 READ_BATCH = 256  # entries read in one transaction
 WRITE_BATCH_BYTES = 2**25  # bytes written in one transaction
-MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
 TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout, UnicodeDecodeError)
 
 _OPEN: dict[tuple[int, Path, int, Path | None], Store] = {}
@@ -49,71 +46,12 @@ class StoreWarning(UserWarning):
     """Something could not be kept; the result itself is fine."""
 
 
-class _Disk(diskcache.Disk):
-    """Bytes under string keys. The row of a value holds its checksum, and a small value itself; a large one is a file.
-
-    Keys that are not strings and values that are not bytes are refused, where diskcache would serialize the objects;
-    so are entries of any mode but ours, where it would bring objects to life.
-    """
-
-    written: list[str]  # by the transaction at hand, of which there is one at a time
-
-    def put(self, key: Any) -> tuple[str, bool]:
-        if type(key) is not str:
-            raise TypeError(f"keys of the store are strings, not {type(key).__name__}")
-        return key, True
-
-    def get(self, key: Any, raw: Any) -> str:
-        if type(key) is not str or not raw:
-            raise TypeError("a key that this store does not write")
-        return key
-
-    def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, str | None, bytes]:
-        if type(value) is not bytes or read:
-            raise TypeError(f"the store keeps bytes, not {type(value).__name__}")
-        if len(value) < self.min_file_size:
-            return 0, MODE_SAFETENSORS, None, files.checksum(value) + value
-        filename = files.new_filename()
-        path = f"{self._directory}/{filename}"
-        files.write_whole(path, value)
-        self.written.append(path)
-        return len(value), MODE_SAFETENSORS, filename, files.checksum(value)
-
-    def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
-        # OSError is the one thing that diskcache takes for a miss.
-        if mode != MODE_SAFETENSORS or read or type(value) is not bytes:
-            raise OSError(f"an entry of mode {mode}, which this store neither writes nor reads")
-        if filename is not None:
-            return files.read_checked(self._directory, filename, value)
-        if files.checksum(value[4:]) != value[:4]:
-            raise OSError("a damaged entry")
-        return value[4:]
-
-    def remove(self, file_path: str) -> None:
-        # diskcache would remove the folder too, which another writer may be about to use.
-        files.remove([f"{self._directory}/{file_path}"])
+class _Disk(EntryFormat, diskcache.Disk):
+    """Entries in the store's own format, never Python objects."""
 
 
-class _Cache(diskcache.Cache):
-    """diskcache's cache, evicting after the commit: before it, freed pages still count and too much would go."""
-
-    def _cull(self, now: float, sql: Any, cleanup: Any, limit: int | None = None) -> None:
-        if limit is not None:
-            super()._cull(now, sql, cleanup, limit)
-
-    def __init__(self, directory: str, **settings: Any) -> None:
-        with books.settings_read():
-            super().__init__(directory, **settings)
-
-    @property
-    def _con(self) -> Any:
-        with books.settings_read():
-            return super()._con
-
-    def reset(self, key: str, *arguments: Any, **named: Any) -> Any:
-        """A setting, read or written; see diskcache.Cache.reset."""
-        with books.settings_read():
-            return super().reset(key, *arguments, **named)
+class _Cache(PooledConnections, diskcache.Cache):
+    """diskcache's cache, on a few connections for all threads."""
 
 
 class Store:
@@ -142,7 +80,8 @@ class Store:
 
     def __contains__(self, key: str) -> bool:
         try:
-            kept = key in self._values
+            with self._values.lent() as values:
+                kept = key in values
         except TROUBLE as error:
             self._recover(error)
             kept = False
@@ -196,8 +135,9 @@ class Store:
 
     def drop(self, keys: Iterable[str]) -> None:
         """Forget what lies under these keys, if anything does."""
-        with contextlib.suppress(*TROUBLE):  # what stays goes when its room is needed
-            books.drop(self._values, keys)
+        with contextlib.suppress(*TROUBLE), self._values.lent() as values:
+            for key in keys:  # what stays goes when its room is needed
+                values.delete(key)
 
     def lock(self, key: str, waiting: Callable[[], None] | None = None) -> contextlib.AbstractContextManager[Flight]:
         """Hold `key` alone among all threads and processes of this store."""
@@ -233,14 +173,16 @@ class Store:
     def info(self) -> StoreInfo:
         """Folder, number of entries, and bytes on disk."""
         try:
-            return StoreInfo(self.folder, len(self._values), self._values.volume(), self.size_limit)
+            with self._values.lent() as values:
+                return StoreInfo(self.folder, len(values), values.volume(), self.size_limit)
         except TROUBLE as error:
             raise StoreError(f"The store in {self.folder} cannot be read ({error}); empty that folder.") from error
 
     def clear(self) -> None:
         """Throw everything away, what was set aside as damaged included."""
         try:
-            books.clear(self._values, self._values_folder)
+            with self._values.lent() as values:
+                entries.clear(values, self._values_folder)
             if files.identity(self._values_folder) is None:
                 self._open_values()
         except TROUBLE as error:
@@ -248,7 +190,8 @@ class Store:
 
     def _read(self, keys: list[str]) -> list[tuple[str, bytes]]:
         try:
-            return books.read_many(self._values, keys)
+            with self._values.lent() as values:
+                return entries.read_many(values, keys)
         except TROUBLE as error:
             self._recover(error)
             return []
@@ -261,17 +204,10 @@ class Store:
                 f"A result of {largest / 2**20:,.1f} MiB is larger than the store's limit of "
                 f"{self.size_limit / 2**20:,.1f} MiB and is not kept; raise PALIMPSEST_STORE_BYTES."
             )
-        values, written = self._values, list[str]()
         try:
-            try:
-                with values.transact():
-                    values.disk.written = written
-                    for key, payload in fitting:
-                        values.set(key, payload)
-            except BaseException:
-                files.remove(written)  # rolled back: they belong to no row
-                raise
-            books.trim(values)
+            with self._values.lent() as values:
+                entries.write_many(values, fitting)
+                entries.trim(values)
         except TROUBLE as error:
             self._recover(error)
             return False
@@ -304,7 +240,7 @@ class Store:
 
     def _open_values(self) -> None:
         # No memory map: books that are cut short under it end the process (SIGBUS).
-        settings = {"disk": _Disk, "cull_limit": 1, "disk_min_file_size": INLINE_BYTES, "sqlite_mmap_size": 0}
+        settings = {"disk": _Disk, "cull_limit": 0, "disk_min_file_size": INLINE_BYTES, "sqlite_mmap_size": 0}
         settings |= {"eviction_policy": "least-recently-used", "size_limit": self.size_limit}
         self._values = files.open_books(self._values_folder, lambda folder: _Cache(str(folder), **settings), self._say)
         self._books = files.identity(self._values_folder)

@@ -12,7 +12,7 @@ import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,18 +23,20 @@ from core.runs.checkpoints import Checkpoint, checkpoint_key
 from core.runs.store import Store, current_store, default_store, encode, identified, key_of, using
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
-_MARK = "__palimpsest_identity__"
+_MARK, _GUARD = "__palimpsest_identity__", "__palimpsest_guard__"
 IDENTITY = "identity"  # how the names of arguments end that say what a model or a parser is known by
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Guard = Callable[[Mapping[str, Any]], contextlib.AbstractContextManager[None]]
 
 
-def pure(identity: str, *, version: int = 1) -> Callable[[Function], Function]:
+def pure(identity: str, *, version: int = 1, guard: Guard | None = None) -> Callable[[Function], Function]:
     """Declare a module-level function as a task's: its output depends on its arguments and `version` alone.
 
     Args:
         identity: Such as "rsa.compare"; part of the key, the same for good, wherever the function lives.
         version: Raised when the same arguments give other numbers.
+        guard: Entered with the arguments while a task computes: raises where its value would belong under another key.
 
     Raises:
         TypeError: If the function is not one of a module, or another one has the identity.
@@ -47,6 +49,7 @@ def pure(identity: str, *, version: int = 1) -> Callable[[Function], Function]:
         if _IDENTITIES.setdefault(identity, place) != place:
             raise TypeError(f"{place} and {_IDENTITIES[identity]} have one identity, {identity!r}")
         setattr(function, _MARK, (identity, version))
+        setattr(function, _GUARD, guard)
         return function
 
     return declare
@@ -112,8 +115,11 @@ class Task:
         return key_of("task", *getattr(self.function, _MARK), self.arguments)
 
     def compute(self) -> Any:
-        """Call the function."""
-        return self.function(**dict(self.arguments))
+        """Call the function, under its guard."""
+        arguments = dict(self.arguments)
+        guard: Guard | None = getattr(self.function, _GUARD)
+        with guard(arguments) if guard else contextlib.nullcontext():
+            return self.function(**arguments)
 
 
 @dataclass(frozen=True)

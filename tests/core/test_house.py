@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from core.catalogue import STUDIES
 from tests import ROOT
 from tests.core import contracts
 from tests.core.contracts import CONTRACTS, MOST_LINES, MOST_MODULES, MOST_VAGUE, House, read_house

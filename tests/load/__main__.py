@@ -1,4 +1,7 @@
-"""`make load`: thirty sessions by default; prints what they met and fails where it is not good enough."""
+"""`make load`: a class of thirty, then thirty visitors of all kinds; fails where it is not good enough.
+
+python -m tests.load --sessions 30 --minutes 60
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.load.scenario import quantile, run_class
+from tests.load.scenario import Report, quantile, run_class
+from tests.load.visitors import ANSWERED, visit
 
 FIRST_FIGURE = 30.0  # seconds, 95 % of sessions, on two cores
 SAME_VIEW = 1.5  # seconds, all sessions
@@ -15,22 +19,37 @@ PEAK = 1_000  # MB
 
 
 def main() -> int:
-    """Run the class; 1 where something is not as promised."""
-    parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
+    """Run the class and the visitors; 1 where something is not as promised."""
+    parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, default=30)
-    with tempfile.TemporaryDirectory() as folder:
-        report = run_class(sys.executable, Path(folder), parser.parse_args().sessions)
-    print(report)
-    promises = {
+    parser.add_argument("--minutes", type=float, default=5.0, help="that the visitors stay; 0 for the class alone")
+    parser.add_argument("--no-class", action="store_true", help="the visitors alone")
+    given = parser.parse_args()
+    promises: dict[str, bool] = {}
+    if not given.no_class:
+        with tempfile.TemporaryDirectory() as folder:
+            lesson = run_class(sys.executable, Path(folder), given.sessions)
+        print(lesson, flush=True)
+        promises |= promises_of(lesson)
+    if given.minutes:
+        with tempfile.TemporaryDirectory() as folder:
+            visits = visit(sys.executable, Path(folder), given.sessions, given.minutes)
+        print(visits)
+        promises |= {"visitors meet no error": not visits.errors, f"answers in {ANSWERED:.0f} s": not visits.late}
+    broken = [name for name, kept in promises.items() if not kept]
+    print(f"not kept: {', '.join(broken)}" if broken else "all promises kept")
+    return 1 if broken else 0
+
+
+def promises_of(report: Report) -> dict[str, bool]:
+    """What a class is promised, and whether it was kept."""
+    return {
         "no errors": not report.errors,
         "one run": report.computed == 1,
         "first figure": bool(report.first_figure) and quantile(report.first_figure, 0.95) < FIRST_FIGURE,
         "change of view": bool(report.same_view) and max(report.same_view) < SAME_VIEW,
         "peak memory": report.peak_megabytes < PEAK,
     }
-    broken = [name for name, kept in promises.items() if not kept]
-    print(f"not kept: {', '.join(broken)}" if broken else "all promises kept")
-    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class Tab:
         self._clocks: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._answers: dict[str, asyncio.Future[str]] = {}
-        self._session = ""
+        self.session = ""
         self._run = ""
         self._fragments: tuple[str, ...] = ()
         self.settled = False  # the page's script has run to its end, and has not been asked for again
@@ -132,7 +132,7 @@ class Tab:
     async def _make_file(self, file_id: str) -> str:
         message = BackMsg()
         message.backend_operation_request.request_id = file_id
-        message.backend_operation_request.session_id = self._session
+        message.backend_operation_request.session_id = self.session
         message.backend_operation_request.deferred_file.file_id = file_id
         self._answers[file_id] = asyncio.get_running_loop().create_future()
         await self._socket.send(message.SerializeToString())
@@ -199,7 +199,7 @@ class Tab:
     def _take(self, message: ForwardMsg) -> None:
         kind, run = message.WhichOneof("type"), message.metadata.run
         if kind == "new_session":
-            self._session = message.new_session.initialize.session_id
+            self.session = message.new_session.initialize.session_id
             self._run, self._fragments = run.script_run_id, tuple(run.fragment_ids)
             if not self._fragments:
                 self.settled = False

@@ -28,7 +28,7 @@ from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
-from core.models.identity import identities, identity_tasks
+from core.models.identity import as_identified, identities, identity_tasks
 from core.models.loading.memory import borrow_model
 from core.results.citing import cite
 from core.results.export import Result, provenance
@@ -55,7 +55,7 @@ OUTPUT_COLUMNS = ("source", "target", "layer", "method", "nmse")
 NULL_DRAWS = 200
 
 
-@pure("alignment.attention", version=3)
+@pure("alignment.attention", version=3, guard=as_identified)
 def align_attention(
     source: str,
     target: str,

@@ -26,7 +26,7 @@ from core.alignment.seeds.protocol import TINY, rows_for, split_rows
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
 from core.errors import ShapeError
-from core.models.identity import identity_tasks
+from core.models.identity import as_identified, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
@@ -48,7 +48,7 @@ COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
 assert TRUTHS.keys() == FORMS.keys()
 
 
-@pure("alignment.check", version=3)
+@pure("alignment.check", version=3, guard=as_identified)
 def check_bijections(
     model: str,
     identity: str,

@@ -22,6 +22,7 @@ from core.alignment.maps.linear import Moments, Ridge, Rows, moments
 from core.alignment.published.rows import SentenceRows, sentence_rows
 from core.alignment.seeds.protocol import SHARES, part_of
 from core.errors import ShapeError
+from core.models.identity import as_identified
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -77,7 +78,7 @@ FITTED = {  # what is fitted once -> what is evaluated with it
 }
 
 
-@pure("alignment.published", version=1)
+@pure("alignment.published", version=1, guard=as_identified)
 def published_pair(
     one: str,
     other: str,

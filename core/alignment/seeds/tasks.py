@@ -10,6 +10,7 @@ from core.alignment.maps.linear import LinearAligner, Moments, moments
 from core.alignment.maps.registry import METHODS, make_aligner
 from core.alignment.seeds.protocol import Parts, rows_for, score, split_rows
 from core.errors import ShapeError
+from core.models.identity import as_identified
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -22,7 +23,7 @@ SHOWN = 120  # rows kept for the picture of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")
 
 
-@pure("alignment.pair", version=3)
+@pure("alignment.pair", version=3, guard=as_identified)
 def align_pair(
     one: str,
     other: str,
@@ -77,7 +78,7 @@ def align_pair(
     return value | _by_direction(found, len(chosen))
 
 
-@pure("alignment.layers", version=3)
+@pure("alignment.layers", version=3, guard=as_identified)
 def align_layers(
     one: str,
     other: str,

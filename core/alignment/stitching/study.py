@@ -28,7 +28,7 @@ from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
-from core.models.identity import identities, identity_tasks
+from core.models.identity import as_identified, identities, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, span, tick
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
 
 
-@pure("alignment.stitch", version=3)
+@pure("alignment.stitch", version=3, guard=as_identified)
 def stitch_pair(
     source: str,
     target: str,

@@ -14,7 +14,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,17 +134,54 @@ def ask_about(name: str, revision: str | None) -> Repository:
     from huggingface_hub.utils import validate_repo_id
 
     key = (endpoint(), name, revision)
+    held = _pinned.get()
+    if held is not None and key in held:
+        return held[key]
     with _resolved_lock:
-        when, known = _resolved.get(key, (0.0, None))
-    if known is not None and time.monotonic() - when < RESOLVED_FOR:
-        return known
+        when, earlier = _resolved.get(key, (0.0, None))
+    if earlier is not None and time.monotonic() - when < RESOLVED_FOR:
+        return earlier if held is None else held.setdefault(key, earlier)
     validate_repo_id(name)
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     answer, _ = ask_json(f"{endpoint()}/api/models/{name}{at}", {"blobs": True}, login())
-    known = _read_answer(answer, name)
+    said = _read_answer(answer, name)
     with _resolved_lock:
-        _resolved[key] = _resolved[endpoint(), name, known.commit] = (time.monotonic(), known)
-    return known
+        _resolved[key] = _resolved[endpoint(), name, said.commit] = (time.monotonic(), said)
+        _changes[key] = _changes.get(key, 0) + (earlier is not None and earlier.commit != said.commit)
+    return said if held is None else held.setdefault(key, said)
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Inside the block, in this thread, a name leads to one commit: the first that it led to."""
+    token = _pinned.set({})
+    try:
+        yield
+    finally:
+        _pinned.reset(token)
+
+
+def changes(name: str, revision: str | None) -> int:
+    """How often this process has seen a name's commit change. Never waits for the hub.
+
+    An answer that is too old to be believed is asked for again in a thread: who looks later sees the change.
+    """
+    key = (endpoint(), name, revision)
+    now = time.monotonic()
+    with _resolved_lock:
+        when, earlier = _resolved.get(key, (now, None))
+        old = earlier is not None and now - max(when, _renewed.get(key, when)) >= RESOLVED_FOR
+        if old:
+            _renewed[key] = now
+        count = _changes.get(key, 0)
+    if old and not is_offline():
+        threading.Thread(target=_renew, args=(name, revision), daemon=True).start()
+    return count
+
+
+def _renew(name: str, revision: str | None) -> None:
+    with suppress(ModelError, *failures()):  # whoever needs the model is told
+        ask_about(name, revision)
 
 
 def _read_answer(answer: object, name: str) -> Repository:
@@ -281,5 +320,9 @@ def refusal(error: Exception | None, name: str, revision: str | None) -> ModelEr
     return ModelError(explain(error, name, revision, endpoint(), cache_folder()))
 
 
-_resolved: dict[tuple[str, str, str | None], tuple[float, Repository]] = {}
+Asked = tuple[str, str, str | None]  # endpoint, name, revision
+_resolved: dict[Asked, tuple[float, Repository]] = {}
+_renewed: dict[Asked, float] = {}  # when `changes` had the hub asked
+_changes: dict[Asked, int] = {}
+_pinned: ContextVar[dict[Asked, Repository] | None] = ContextVar("palimpsest_pinned", default=None)
 _resolved_lock = threading.Lock()

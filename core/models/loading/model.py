@@ -105,7 +105,13 @@ def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
     with Restoring(ref):
         config = checkpoints.read_config(folder)
     configs = [config, *(checkpoints.read_config(locate(model)) for model in beside)]
-    return open_tokenizer(ref, folder, min(map(checkpoints.longest_input, configs)))
+    return open_tokenizer(ref, folder, min(map(checkpoints.longest_input, configs)), min(map(_rows, configs)))
+
+
+def _rows(config: dict[str, Any]) -> int:
+    """Tokens that a model has vectors of: as many as its configuration says, or its library where that is silent."""
+    said = config.get("vocab_size")
+    return int(said or import_transformers().AutoConfig.for_model(config["model_type"]).vocab_size)
 
 
 def _load(

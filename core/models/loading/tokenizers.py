@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import core.models.files.checkpoints as checkpoints
 from core.errors import ModelError
-from core.limits import current_limits
+from core.limits import UNLIMITED, current_limits
 from core.models.loading.tokenizing import read_tokenizer, replies
 from core.models.references import ModelRef
 from core.models.zoo import read_manifest
@@ -54,19 +54,20 @@ class Tokenizer:
     Args:
         ask: Replies to a request, as `tokenizing.replies` gives them.
         longest: Subwords that the model reads.
+        rows: Tokens that the model has vectors of; None does not look.
 
     Attributes:
-        pad, cls, unk: Ids of these tokens; None where there is none.
+        pad, cls, unk: Ids of these tokens; None where there is none, or no vector of the one that pads.
         longest: Subwords that a text may have, by the model and by the tokenizer.
 
     Raises:
         ModelError: If it cannot be read; every method raises it too, where the tokenizer fails or breaks its limits.
     """
 
-    def __init__(self, ask: Ask, longest: int) -> None:
-        self._ask = ask
+    def __init__(self, ask: Ask, longest: int, rows: int | None = None) -> None:
+        self._ask, self._rows = ask, UNLIMITED if rows is None else rows
         (settings,) = ask({"what": "settings"})
-        self.pad: int | None = settings["pad"]
+        self.pad: int | None = None if (settings["pad"] or 0) >= self._rows else settings["pad"]
         self.cls: int | None = settings["cls"]
         self.unk: int | None = settings["unk"]
         self.longest = min(longest, settings["longest"])
@@ -91,13 +92,23 @@ class Tokenizer:
             second: The texts that are joined to them, pair by pair.
             longest: Subwords that a text is cut off at, special tokens kept; None cuts nothing off.
             spaced: Whether a byte-level tokenizer sees a space before every word, the first included.
+
+        Raises:
+            ModelError: Also where the model has no vector of a token.
         """
         if not texts:
             return []
         split = not isinstance(texts[0], str)
         sides = [[list(text) if split else text for text in side] for side in (texts, second) if side is not None]
         request = {"what": "encodings", "sides": sides, "split": split, "longest": longest, "spaced": spaced}
-        return [Encoding(*row) for reply in self._ask(request) for row in reply]
+        encodings = [Encoding(*row) for reply in self._ask(request) for row in reply]
+        largest = max((max(encoding.ids, default=0) for encoding in encodings), default=0)
+        if largest >= self._rows:
+            raise ModelError(
+                f"The tokenizer names token {largest:,}, and the model has vectors of {self._rows:,} tokens: they "
+                "do not belong together; choose another model."
+            )
+        return encodings
 
     def forms(self, sentences: Sequence[Words]) -> list[tuple[str, ...]]:
         """Words as the model tells them apart: an uncased one reads The and the as one type."""
@@ -153,15 +164,15 @@ class OutsideTokenizer:
                 ) from None
 
 
-def open_tokenizer(ref: ModelRef, folder: Path, longest: int) -> Tokenizer:
-    """The tokenizer of a model's folder; the model reads `longest` subwords.
+def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None = None) -> Tokenizer:
+    """The tokenizer of a model's folder; the model reads `longest` subwords and has vectors of `rows` tokens.
 
     Raises:
         ModelError: If it cannot be read, is not a fast one, or breaks its limits.
     """
     if is_included(ref, folder):
-        return Tokenizer(partial(replies, read_tokenizer(str(folder), str(ref))), longest)
-    return Tokenizer(OutsideTokenizer(folder, str(ref)), longest)
+        return Tokenizer(partial(replies, read_tokenizer(str(folder), str(ref))), longest, rows)
+    return Tokenizer(OutsideTokenizer(folder, str(ref)), longest, rows)
 
 
 def is_included(ref: ModelRef, folder: Path) -> bool:

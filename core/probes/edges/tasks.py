@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.models import describe, load_tokenizer
+from core.models.identity import as_identified
 from core.probes.edges.codelength import block_ends, online_code
 from core.probes.edges.items import Items, Tags, Words, control_labels, edge_items, numbered, unseen
 from core.probes.edges.rivals import Contexts, Counts, place_features, word_contexts
@@ -28,7 +29,7 @@ Keep = tuple[tuple[bool, ...], ...]
 Sizes = tuple[int, int, int]
 
 
-@pure("probes.edges")
+@pure("probes.edges", guard=as_identified)
 def probe_edges(
     model: str,
     model_identity: str,

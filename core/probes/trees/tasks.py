@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from core.models import choose_device, describe, load_tokenizer
+from core.models.identity import as_identified
 from core.probes.structural.baselines import linear_chain
 from core.probes.structural.control import control_heads
 from core.probes.structural.positions import beside_positions, measure_vectors
@@ -57,7 +58,7 @@ class Regime:
     control: bool = False
 
 
-@pure("probes.train", version=2)
+@pure("probes.train", version=2, guard=as_identified)
 def train_probes(
     model: str,
     model_identity: str,
@@ -125,7 +126,7 @@ def train_probes(
     return value
 
 
-@pure("probes.scored")
+@pure("probes.scored", guard=as_identified)
 def score_probes(**arguments: Any) -> Value:
     """What `train_probes` returns but the maps, most of it: for a study that puts no sentence through them."""
     return {name: part for name, part in train_probes(**arguments).items() if not name.endswith("_maps")}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.models.identity import as_identified
 from core.rsa.measures.preparing import prepare_pair
 from core.rsa.measures.registry import Options, compare, get_measure, score
 from core.runs.runner import tick
@@ -16,7 +17,7 @@ from core.runs.tasks import pure
 from core.vectors.pairs import Kept, Words, extract_pair
 
 
-@pure("rsa.compare", version=3)
+@pure("rsa.compare", version=3, guard=as_identified)
 def compare_models(
     base: str,
     other: str,
@@ -81,7 +82,7 @@ def compare_models(
     }
 
 
-@pure("rsa.grid", version=2)
+@pure("rsa.grid", version=2, guard=as_identified)
 def compare_layers(
     base: str,
     other: str,

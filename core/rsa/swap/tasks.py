@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from core.errors import ModelError
 from core.models import load_model, load_tokenizer, locate
 from core.models.files import checkpoints
+from core.models.identity import as_identified
 from core.models.loading.layers import layer_list, run_model
 from core.models.loading.task_models import load_task
 from core.rsa.swap.examples import Pairs, batches, encode, hits
@@ -37,7 +38,7 @@ from core.runs.tasks import pure, span, tick
 ROUNDING = 1e-4  # of the largest logit: what another order of additions may change, and no exchange may exceed
 
 
-@pure("rsa.swap", version=2)
+@pure("rsa.swap", version=2, guard=as_identified)
 def swap_layers(
     base: str, model: str, base_identity: str, model_identity: str, pairs: Pairs, noises: int, random: bool, seed: int
 ) -> Value:
@@ -91,7 +92,7 @@ def swap_layers(
     return value | {f"noise/{way}": np.stack(found) for way, found in noisy.items() if found}
 
 
-@pure("rsa.task_score")
+@pure("rsa.task_score", guard=as_identified)
 def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
     """Right answers of a model by itself: `own` (sentence,) and `total` (sentence,).
 

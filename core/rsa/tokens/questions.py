@@ -23,6 +23,7 @@ from jaxtyping import Float
 from core.errors import CorpusError
 from core.models import describe, load_tokenizer, load_with_head, locate, parse_ref
 from core.models.files.checkpoints import longest_input, read_config
+from core.models.identity import as_identified
 from core.models.loading.memory import borrow_model
 from core.results.names import short_names
 from core.results.numbers import probability, text_of
@@ -64,7 +65,7 @@ class Passage:
         return self.question + self.words
 
 
-@pure("rsa.question")
+@pure("rsa.question", guard=as_identified)
 def read_question(model: str, model_identity: str, question: tuple[str, ...], words: tuple[str, ...]) -> Value:
     """Vectors of a question's and a passage's words in one model, and its answers by layer.
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import change_tasks, changes_of
-from core.models.identity import identities, identity_tasks
+from core.models.identity import as_identified, identities, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_names
@@ -95,7 +95,7 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     return Projection((flat @ first).reshape(models, layers, words, 2), shares)
 
 
-@pure("rsa.tokens")
+@pure("rsa.tokens", guard=as_identified)
 def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Value:
     """Vectors of a passage's words in one model: `vectors` (layer, word, d_model) float32.
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.models import load_model, load_tokenizer
+from core.models.identity import as_identified
 from core.models.loading.layers import Batch, answers_in_tuples, first_of, layer_list, run_rebuilt, state_list
 from core.models.loading.task_models import Head
 from core.rsa.measures.registry import Options, compare
@@ -39,7 +40,7 @@ READINGS = ("state", "answer")
 States = list[NDArray[np.float64]]
 
 
-@pure("rsa.truth.frozen", version=2)
+@pure("rsa.truth.frozen", version=2, guard=as_identified)
 def compare_frozen(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int,
@@ -76,7 +77,7 @@ def compare_frozen(
     return {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
 
 
-@pure("rsa.truth.planted", version=2)
+@pure("rsa.truth.planted", version=2, guard=as_identified)
 def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int,

@@ -17,6 +17,7 @@ from core.limits import LOCAL, MODE, SHARED
 from core.models import costs, zoo_models
 from core.models.sizes import Size
 from core.options import Spec
+from core.rsa.layers.spec import RsaSpec
 from core.runs.price import LONG, Price, combined, wall_seconds
 from core.runs.process import memory
 from core.weights.clusters.spec import WeightsSpec
@@ -44,6 +45,16 @@ def test_every_study_has_a_price_and_its_defaults_pass_in_shared_mode(
     assert price.download == 0
     monkeypatch.setenv(MODE, "shared")
     assert check_price(study.price, study.Spec()).excess == ""
+
+
+def test_what_a_shared_instance_says_of_a_bert_base_is_what_it_does(
+    bert_base: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(MODE, "shared")
+    pair = RsaSpec(base=PAIR[0], compare=PAIR[1:], references=False, words=500)
+    assert check_price(STUDIES["rsa"].price, pair).excess == ""
+    with pytest.raises(SpecError, match=r"1\.1 GB of memory, and this instance allows 1\.0 GB"):
+        check_price(STUDIES["rsa"].price, replace(pair, words=1_000))
 
 
 def test_everything_that_comes_with_the_box_passes_in_shared_mode(monkeypatch: pytest.MonkeyPatch) -> None:

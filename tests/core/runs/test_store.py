@@ -18,6 +18,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +26,13 @@ import pytest
 
 import core.runs.store
 from core.errors import StoreError
+from core.runs import connections
 from core.runs import files as store_files
 from core.runs import single_flight as flight
+from core.runs.connections import MOST
+from core.runs.entries import INLINE_BYTES
 from core.runs.single_flight import SingleFlight
-from core.runs.store import INLINE_BYTES, Store, StoreWarning, current_store, default_store, key_of, using
+from core.runs.store import Store, StoreWarning, current_store, default_store, key_of, using
 from tests import ROOT
 
 SMALL = {"vectors": np.arange(20, dtype=np.float16).reshape(4, 5), "words": ["a", "b"], "n": 2}
@@ -305,7 +309,8 @@ warnings.simplefilter("ignore")
 store = Store(pathlib.Path(sys.argv[1]))
 items = {f"key-{n}": {"n": n, "words": ["word"] * 150} for n in range(200)}
 store.put_many(items)
-store._values._sql("PRAGMA wal_checkpoint(TRUNCATE)")
+with store._values.lent() as values:
+    values._sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 os.truncate(store.folder / "values" / "cache.db", int(sys.argv[2]))
 found = store.get_many(items)
 again = {key: store.get_or_compute(key, lambda value=value: value)[0] for key, value in items.items()}
@@ -361,8 +366,9 @@ def test_a_full_disk_is_a_warning(store: Store, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_database_that_cannot_grow_is_a_warning_and_leaves_no_files(store: Store) -> None:
-    pages = store._values._sql("PRAGMA page_count").fetchone()[0]
-    store._values._sql(f"PRAGMA max_page_count = {pages}")
+    with store._values.lent() as values:
+        pages = values._sql("PRAGMA page_count").fetchone()[0]
+        values._sql(f"PRAGMA max_page_count = {pages}").fetchall()
     items = {"file": LARGE} | {str(number): {"x": np.zeros(INLINE_BYTES // 2, np.uint8)} for number in range(200)}
     with pytest.warns(StoreWarning, match="The disk is full"):
         assert not store.put_many(items)
@@ -442,6 +448,85 @@ def test_an_interrupted_batch_leaves_no_files(store: Store, monkeypatch: pytest.
     assert files(store) == []
     monkeypatch.undo()
     assert store.put("key", LARGE)
+
+
+# Connections
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
+def test_threads_that_come_and_go_leave_few_files_open(store: Store) -> None:
+    def use(number: int) -> None:
+        for turn in range(3):
+            store.put(f"{number}-{turn}", SMALL)
+            assert same(store.get(f"{number}-{turn}"), SMALL)
+
+    for _ in range(3):
+        with ThreadPoolExecutor(30) as threads:
+            list(threads.map(use, range(30)))
+        assert len(open_files(store.folder)) <= 2 * MOST + 1  # database and log of each, the shared index once
+
+
+def open_files(folder: Path) -> list[str]:
+    links = []
+    for link in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # the listing's own
+            links.append(str(link.readlink()))
+    return [link for link in links if link.startswith(str(folder))]
+
+
+def test_a_connection_is_used_by_no_two_threads_and_by_none_that_has_not_asked(store: Store) -> None:
+    with store._values.lent() as values, ThreadPoolExecutor(1) as threads:
+        mine = values._con
+        assert threads.submit(lambda: store.put("key", SMALL)).result(timeout=60)
+        with pytest.raises(RuntimeError, match="outside"):
+            threads.submit(lambda: values._con).result(timeout=60)
+        assert values._con is mine
+    with pytest.raises(RuntimeError, match="outside"):
+        _ = store._values._con
+
+
+def test_who_finds_no_connection_free_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put("key", SMALL)
+    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    with contextlib.ExitStack() as lent, ThreadPoolExecutor(1) as threads:
+        for _ in range(MOST):
+            lent.enter_context(store._values._current_pool().room)
+        with pytest.warns(StoreWarning, match="connections were busy"):
+            assert threads.submit(store.get, "key").result(timeout=60) is None
+    assert same(store.get("key"), SMALL)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_after_a_fork_connections_are_made_anew(tmp_path: Path) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", FORKED, str(tmp_path / "store")], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert answer.stdout == "child True\nparent True\n", answer.stderr
+
+
+FORKED = """
+import os, pathlib, sys
+from core.runs.connections import MOST
+from core.runs.store import Store
+store = Store(pathlib.Path(sys.argv[1]))
+store.put("before", {"n": 1})
+pool = store._values._current_pool()
+with store._values.lent() as values:
+    inherited = values._con
+for _ in range(MOST):
+    pool.room.acquire()  # other threads' operations, under way at the fork
+child = os.fork()
+if not child:
+    with store._values.lent() as values:
+        anew = values._con is not inherited
+    sound = anew and store.get("before") == {"n": 1} and store.put("after", {"n": 2})
+    print("child", sound, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+for _ in range(MOST):
+    pool.room.release()
+print("parent", store.get("after") == {"n": 2} and store._values._current_pool() is pool)
+"""
 
 
 # One computation a key

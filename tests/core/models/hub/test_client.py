@@ -20,7 +20,7 @@ from core.models.hub import asking as hub_asking
 from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
 from core.models.hub import errors as hub_errors
-from core.models.hub.client import PRESETS, download
+from core.models.hub.client import MOST_TOKENIZER, PRESETS, download
 from core.vectors.activations import extract
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import SENTENCES, save_tiny
@@ -230,6 +230,16 @@ def test_too_large_is_refused_before_the_weights_are_fetched(server, tiny, monke
     with pytest.raises(ModelError, match="too large: about 500 million parameters, and this instance allows 130 mill"):
         download("someone/large")
     assert not any("model.safetensors" in path for path in server.requests)
+
+
+def test_a_tokenizer_that_is_too_large_is_refused_before_anything_else_is_fetched(server, tiny) -> None:
+    fine = {"tokenizer.json": MOST_TOKENIZER // 2, "tokenizer_config.json": MOST_TOKENIZER // 2}
+    server.add("someone/wordy", tiny, sizes={**fine, "tokenizer.json": fine["tokenizer.json"] + 1})
+    with pytest.raises(ModelError, match=r"tokenizer of someone/wordy is too large \(128 MB\)"):
+        download("someone/wordy")
+    assert not any("tokenizer" in path or "model.safetensors" in path for path in server.requests)
+    server.add("someone/long", tiny, sizes=fine)
+    assert download("someone/long").is_dir()
 
 
 def test_pickled_weights_alone_are_refused_when_shared(server, tiny, monkeypatch) -> None:

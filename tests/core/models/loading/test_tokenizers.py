@@ -251,6 +251,29 @@ def test_a_template_of_a_chat_is_not_run(folder: Path) -> None:
     assert load_tokenizer(ref).encode(["a dog"])[0].subwords > 1
 
 
+def test_a_token_that_the_model_has_no_vector_of_is_refused_before_a_forward_pass(folder: Path) -> None:
+    def grown_by_one(settings: Settings) -> None:
+        entry = {"content": "zebra", "special": False, "normalized": False, "single_word": False}
+        rows = len(settings["model"]["vocab"])
+        settings["added_tokens"].append({**entry, "id": rows, "lstrip": False, "rstrip": False})
+
+    ref = edited(folder, "tokenizer.json", grown_by_one)
+    rows = json.loads((folder / "config.json").read_text())["vocab_size"]
+    assert extract(ref, [("a", "dog")]).vectors.shape[1] == 2
+    with pytest.raises(ModelError, match=f"names token {rows:,}, and the model has vectors of {rows:,}"):
+        extract(ref, [("a", "zebra")])
+    config = json.loads((folder / "config.json").read_text())
+    del config["vocab_size"]  # the library's own number stands for it
+    (folder / "config.json").write_text(json.dumps(config))
+    assert load_tokenizer(ref).encode([("a", "zebra")])
+
+
+def test_a_padding_token_without_a_vector_pads_nothing(folder: Path) -> None:
+    place = (parse_ref(f"path:{folder}"), folder, 64)
+    assert open_tokenizer(*place).pad is not None
+    assert open_tokenizer(*place, open_tokenizer(*place).pad).pad is None
+
+
 def test_a_text_of_too_many_subwords_comes_back_cut_and_counted(folder: Path) -> None:
     ref = edited(folder, "tokenizer.json", lambda settings: settings.update(normalizer=grown(1)))
     (found,) = load_tokenizer(ref).encode([("a",) * 3_000])

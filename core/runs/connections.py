@@ -1,0 +1,126 @@
+"""Connections to the store's database: a few, each lent to one thread for one operation.
+
+diskcache opens a connection for every thread and has no call that closes those of other threads, so that a server
+whose threads come and go keeps the files of all of them open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.runs.entries import settings_read
+from core.runs.files import BOOKS, identity
+
+MOST = 8  # connections at once
+PATIENCE = 60.0  # seconds until a thread that waits for a connection gives up; as long as SQLite waits for a lock
+
+_OF_PARENTS: list[sqlite3.Connection] = []  # never closed here: SQLite forbids it on the other side of a fork
+
+
+class _Pool:
+    """Connections of one process to one file; another of either has a pool of its own."""
+
+    def __init__(self, owner: tuple[int, int | None]) -> None:
+        self.owner = owner
+        self.room = threading.BoundedSemaphore(MOST)
+        self.idle: list[sqlite3.Connection] = []
+
+    def close(self) -> None:
+        """Close what is not lent; what is lent stays usable."""
+        while self.idle:
+            with contextlib.suppress(IndexError):  # another thread was quicker
+                self.idle.pop().close()
+
+
+class PooledConnections:
+    """Mixed into `diskcache.Cache`: it uses the connection lent to the thread at hand, and opens none for the thread.
+
+    Its private `_con` is overridden because nothing public says which connection is used.
+    """
+
+    directory: str
+    timeout: float
+
+    def __init__(self, directory: str, **settings: Any) -> None:
+        self._lent = threading.local()
+        self._folder = Path(directory)
+        self._pool = _Pool(self._owner())
+        with settings_read(), self.lent():
+            super().__init__(directory, **settings)  # type: ignore[call-arg]
+        self.close()  # diskcache made its tables with a connection that does not wait for locks
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Any]:
+        """Lend this thread a connection for the block; not to be nested.
+
+        Raises:
+            sqlite3.OperationalError: If none comes free in time.
+        """
+        pool = self._current_pool()
+        if not pool.room.acquire(timeout=PATIENCE):
+            raise sqlite3.OperationalError(f"all {MOST} connections were busy for {PATIENCE:.0f} seconds")
+        try:
+            try:
+                self._lent.connection = pool.idle.pop()
+            except IndexError:
+                self._lent.connection = None  # opened when it is asked for
+            try:
+                yield self
+            except BaseException:  # in an unknown state
+                if self._lent.connection is not None:
+                    self._lent.connection.close()
+                raise
+            if self._lent.connection is not None:
+                pool.idle.append(self._lent.connection)
+        finally:
+            del self._lent.connection
+            pool.room.release()
+
+    def close(self) -> None:
+        """Close the connections that are not lent."""
+        self._pool.close()
+
+    def reset(self, key: str, *arguments: Any, **named: Any) -> Any:
+        """A setting, read or written; see `diskcache.Cache.reset`."""
+        with settings_read():
+            return super().reset(key, *arguments, **named)  # type: ignore[misc]
+
+    @property
+    def _con(self) -> sqlite3.Connection:
+        try:
+            return self._lent.connection or self._connect()
+        except AttributeError:
+            raise RuntimeError("the database is used outside of `lent`") from None
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = self._lent.connection = sqlite3.connect(
+            self._folder / BOOKS, timeout=self.timeout, isolation_level=None, check_same_thread=False
+        )
+        settings: list[tuple[str, Any]] = []
+        with contextlib.suppress(sqlite3.OperationalError):  # the tables are still to be made
+            settings = connection.execute("SELECT key, value FROM Settings").fetchall()
+        with settings_read():
+            for key, value in settings:
+                if key.startswith("sqlite_"):  # diskcache's name for a pragma; some are a connection's own
+                    self.reset(key, value, update=False)
+        return connection
+
+    def _current_pool(self) -> _Pool:
+        """The pool of this process and of the file that lies in the folder now."""
+        pool, owner = self._pool, self._owner()
+        if pool.owner != owner:
+            if pool.owner[0] != owner[0]:
+                _OF_PARENTS.extend(pool.idle)
+            else:
+                pool.close()
+            pool = self._pool = _Pool(owner)
+        return pool
+
+    def _owner(self) -> tuple[int, int | None]:
+        return os.getpid(), identity(self._folder)
