@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.results.columns import describe
+from core.results.bundle import Say, silent
 from core.results.drawing import files as drawn
 from core.results.numbers import text_of
 
@@ -24,10 +26,18 @@ if TYPE_CHECKING:
 SHOWN = 5  # figures that are not folded
 MOST_ROWS = 40  # of a table; the CSV has them all
 NOTICES = 4  # notices that are not folded
+MISLEADING = "What would mislead you here"  # above the caveats
 
 
 def report_html(
-    result: Result, figures: Mapping[str, alt.TopLevelMixin], *, link: str = "", command: str = ""
+    result: Result,
+    figures: Mapping[str, alt.TopLevelMixin],
+    *,
+    link: str = "",
+    command: str = "",
+    caveats: Mapping[str, str] | None = None,
+    formulas: Mapping[str, str] | None = None,
+    say: Say = silent,
 ) -> bytes:
     """The report of a result.
 
@@ -36,14 +46,23 @@ def report_html(
         figures: Charts by name, in the order in which they are shown.
         link: Address of the page that shows it; none where empty.
         command: What computes it again; none where empty.
+        caveats, formulas: Of the study, as `core.study.Study` has them.
+        say: Told what is being made, and how far it is.
     """
     parts = [f"<h1>Palimpsest: {html.escape(result.study)}</h1>"]
     parts.append(f"<p class=headline>{html.escape(result.headline)}</p>")
     said = [*result.notices, *(f"{name}: {text}" for name, text in result.failures.items())]
     parts += _folded("Notes", [f"<p class=notice>{html.escape(text)}</p>" for text in said], NOTICES)
-    drawings = [_figure(number, name, chart) for number, (name, chart) in enumerate(figures.items(), start=1)]
+    drawings = []
+    for number, (name, chart) in enumerate(figures.items(), start=1):
+        say((number - 1) / len(figures), f"Figure {number} of {len(figures)}")
+        drawings.append(_figure(number, name, chart))
     parts += _folded("More figures", drawings, SHOWN)
     parts += ["<h2>Methods</h2>", f"<p>{html.escape(result.methods)}</p>"]
+    parts += [f"<p>{html.escape(words)}:</p><pre>{html.escape(tex)}</pre>" for words, tex in (formulas or {}).items()]
+    if caveats:
+        points = [f"<li><b>{_marked(point)}</b> {_marked(text)}</li>" for point, text in caveats.items()]
+        parts += [f"<h2>{MISLEADING}</h2>", "<ul>", *points, "</ul>"]
     if link or command:
         parts.append("<h2>Again</h2>")
     if link:
@@ -60,6 +79,12 @@ def report_html(
         parts.append(f"<details><summary>{title}</summary><pre>{html.escape(text)}</pre></details>")
     page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Palimpsest report</title>{_STYLE}<body>'
     return (page + "\n".join(parts) + "</body></html>\n").encode("utf8")
+
+
+def _marked(text: str) -> str:
+    """A caveat's text with its *emphasis* and `code` as HTML."""
+    text = re.sub(r"\*([^*]+)\*", r"<em>\1</em>", html.escape(text))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
 
 
 def _folded(title: str, parts: Sequence[str], shown: int) -> list[str]:
