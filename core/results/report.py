@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.results.columns import describe
 from core.results.bundle import Say, silent
+from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.numbers import text_of
 

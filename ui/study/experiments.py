@@ -17,6 +17,7 @@ from core.errors import PalimpsestError
 from core.options import Option, Spec, options_of
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
+from ui.study.forms import Form, sentence_of
 from ui.study.price import Said, say
 from ui.study.results import show_charts, show_headline, show_method, show_table
 from ui.study.run_panel import is_stored, run_panel
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from core.study import Study
     from ui.frame.links import Address
     from ui.study.figures import Drawn
-    from ui.study.forms import Form
 
 HELP = "On two idle cores; what was computed before is quick."
 
@@ -64,6 +64,7 @@ class Experiment:
         shown: Result -> what is shown, with controls of its own; every figure and every table without it.
         models: Spec -> the models that are read.
         problem: The page's study -> why there is no such experiment with it; "" where there is.
+        looked_at: Options of the page's form that `problem` looks at.
     """
 
     study: Study
@@ -74,6 +75,7 @@ class Experiment:
     shown: Callable[[Address, Result], Shown] | None = None
     models: Callable[[Any], tuple[str, ...]] = refs_of
     problem: Callable[[Any], str] = lambda spec: ""
+    looked_at: Sequence[str] = ()
 
     @property
     def options(self) -> list[Option]:
@@ -84,7 +86,7 @@ class Experiment:
     @property
     def read(self) -> frozenset[str]:
         """Options of the page's form that it depends on."""
-        return frozenset((*self.shared, *(name for name, _ in self.taken.values())))
+        return frozenset((*self.shared, *self.looked_at, *(name for name, _ in self.taken.values())))
 
     def asked(self, address: Address, spec: Spec) -> Spec:
         """The study that is asked for.
@@ -170,7 +172,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:
-        st.info(f"{study.purpose[0].upper()}{study.purpose[1:]}. It starts when you press its button.")
+        st.info(f"{sentence_of(study.purpose)} It starts when you press its button.")
         if said is not None and said.asks:
             st.markdown(plain(said.sentence))
         return None
