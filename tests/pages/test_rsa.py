@@ -49,7 +49,8 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     assert "parse" in sentences(app)
     assert len(charts(app)) == 1
     labels = {button.label for button in app.get("download_button")}
-    assert labels == {"CSV", "Parquet", "SVG", "PNG", "Report"}
+    assert labels == {"CSV", "Parquet", "SVG", "PNG"}
+    assert {"Figure", "Report", "Download all"} <= {button.label for button in app.button}
     assert "Rogue dimensions" in sentences(app)
 
 
