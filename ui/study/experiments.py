@@ -120,7 +120,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         spec: The page's study, with which it shares options.
     """
     if problem := experiment.problem(spec):
-        st.info(plain(problem), icon=":material/info:")
+        st.info(problem, icon=":material/info:")
         return
     study = experiment.study
     try:
