@@ -46,7 +46,8 @@ form = Form(
     display=(*options_of(Display), *OPTIONS),
     title="Is syntax still in there?",
     lead="A linear map is trained so that distances between word vectors become distances in the "
-    "dependency tree. Where that works, the tree can be read off the vectors: layer by layer, before and after fine-tuning.",
+    "dependency tree. Where that works, the tree can be read off the vectors: layer by layer, before "
+    "and after fine-tuning.",
     experiments=EXPERIMENTS,
 )
 

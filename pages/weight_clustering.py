@@ -50,7 +50,8 @@ form = Form(
     display=options_of(Display),
     title="What was this model fine-tuned on?",
     lead="Fine-tuning leaves a trace in the weights: the difference from the base. Models whose traces "
-    "point the same way lie near each other; if neighbours share a task more often than chance, the weights alone give it away.",
+    "point the same way lie near each other; if neighbours share a task more often than chance, the weights "
+    "alone give it away.",
     experiments=EXPERIMENTS,
 )
 

@@ -19,8 +19,8 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 
 from core.limits import MODE
-from core.results.export import table_csv
 from core.models import zoo_models
+from core.results.export import table_csv
 from tests import ROOT
 from ui.study import downloads, figures, results
 from ui.study.figures import themed
@@ -157,7 +157,7 @@ class Everything:
         monkeypatch.setattr("core.results.export.chart_png", lambda chart: b"PNG")
 
     def check(self, app: AppTest) -> dict[str, bytes]:
-        """Press *Download all*; every row of every table that the page shows is in the zip, whose files are returned."""
+        """Press *Download all*; the zip, whose files are returned, has every row of every table that the page shows."""
         self.shown.clear()
         next(button for button in app.button if button.label == "Download all").click()
         settle(app.run())

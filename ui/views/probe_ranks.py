@@ -78,7 +78,7 @@ def ranks_view(
 
 def _offer(spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Callable[[], None]) -> None:
     """What the sweep will do and what it costs, with the button that starts it."""
-    where = ", ".join(f"layer {layer} of {short_name(model)}" for model, layer in layers.items())
+    where = " and ".join(f"layer {layer} of {short_name(model)}" for model, layer in layers.items())
     st.markdown(
         plain(f"How many dimensions does a probe need? One probe of every rank from 1 to full is trained on {where}.")
     )

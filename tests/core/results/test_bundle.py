@@ -49,7 +49,8 @@ def test_everything_of_a_result_is_in_its_zip() -> None:
     assert files["references.bib"].count(b"@") == 2  # the paper and Palimpsest itself
     assert files["heads.conllu"] == b"1\ta"
     assert {name: content[:4] for name, content in files.items() if name.startswith("figures/")} == {
-        "figures/one.svg": b"<svg", "figures/one.png": b"\x89PNG", "figures/two.svg": b"<svg", "figures/two.png": b"\x89PNG",
+        "figures/one.svg": b"<svg", "figures/one.png": b"\x89PNG",
+        "figures/two.svg": b"<svg", "figures/two.png": b"\x89PNG",
     }  # fmt: skip
     dictionary = pd.read_csv(io.BytesIO(files["dictionary.csv"]))
     named = {(row.file, row.column) for row in dictionary.itertuples()}
