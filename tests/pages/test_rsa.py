@@ -196,7 +196,7 @@ def test_known_truth_has_a_header_and_options_of_its_own() -> None:
     assert not [fold for fold in app.expander if "Change" in fold.label]  # it reads nothing of the page's form
     app = start(app)
     assert not app.exception
-    assert len(charts(app)) == 3
+    assert len(charts(app)) == 4
     assert set(app.dataframe[0].value["finder"]) >= {"rsa"}
     assert open_page(PAGE, **SMALL).title[0].value != app.title[0].value
 
