@@ -29,5 +29,5 @@ def test_the_zip_holds_every_table_that_the_view_shows(path: str, view: str, eve
             settle(app.run())
     assert not app.exception
     files = everything.check(app)
-    assert everything.shown
+    assert everything.shown or view == "Token map"  # which has a table for a question only
     assert sum(name.endswith(".png") for name in files) >= 2

@@ -62,6 +62,7 @@ class Experiment:
         taken: Options that are made from another option of the page's form: name -> (the form's, what makes it).
         display: Options of what is shown of the result.
         shown: Result -> what is shown, with controls of its own; every figure and every table without it.
+        table: The table that CSV and Parquet give; the main one where it is empty.
         models: Spec -> the models that are read.
         problem: The page's study -> why there is no such experiment with it; "" where there is.
         looked_at: Options of the page's form that `problem` looks at.
@@ -73,6 +74,7 @@ class Experiment:
     taken: Mapping[str, tuple[str, Callable[[Any], Any]]] = field(default_factory=dict)
     display: Sequence[Option] = ()
     shown: Callable[[Address, Result], Shown] | None = None
+    table: str = ""
     models: Callable[[Any], tuple[str, ...]] = refs_of
     problem: Callable[[Any], str] = lambda spec: ""
     looked_at: Sequence[str] = ()
@@ -143,7 +145,8 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
         show_headline(result, shown.sentence, form.bar)
     if not show_charts(shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view):
         return
-    show_downloads(result, shown.charts, lambda: study.figures(result), view=(study.name, shown.view))
+    view = (study.name, shown.view)
+    show_downloads(result, shown.charts, lambda: study.figures(result), table=experiment.table, view=view)
     for name, table in shown.tables.items():
         show_table(table, name)
     show_method(result, study)

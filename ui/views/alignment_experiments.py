@@ -48,5 +48,6 @@ EXPERIMENTS = {
         own={"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
         shared=TEXT,
         taken={"models": ("models", lambda models: models[:2])},
+        table="errors",
     ),
 }
