@@ -15,11 +15,11 @@ from ui import lessons
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.models import fine_tune_finder
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
-from ui.study.views import contents
 from ui.views import rsa as rsa_views
 from ui.views.rsa import CURVES, GRID, TEXTS, TOKENS, view_headline
 from ui.views.rsa_experiments import EXPERIMENTS

@@ -13,10 +13,10 @@ from ui import lessons
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
-from ui.study.views import contents
 from ui.views.alignment import GROUPS, METHOD, SHOWN, STUDY_VIEWS, show_view
 from ui.views.alignment_experiments import EXPERIMENTS
 

@@ -15,10 +15,10 @@ from ui import lessons
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.study.run_panel import run_panel
-from ui.study.views import contents
 from ui.views import weights as weights_views
 from ui.views import weights_hub
 from ui.views.weights_experiments import EXPERIMENTS

@@ -18,10 +18,10 @@ from core.options import Option, Spec, options_of
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.forms import Form, sentence_of
+from ui.study.identity import contents
 from ui.study.price import Said, say
 from ui.study.results import show_charts, show_headline, show_method, show_table
 from ui.study.run_panel import is_stored, run_panel
-from ui.study.views import contents
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,6 @@ view = form.view()
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from ui.frame import presenting, shell
 from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.controls import draw_control
+from ui.study.identity import UPLOAD, Upload, upload_control, upload_of
 from ui.study.run_panel import ENDED_WITHOUT
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.study.experiments import Experiment
 
-UPLOAD = "upload"
 WRONG = ":material/error:"
 NO_STUDY = "What is asked for makes no study yet"
 ACROSS = 3  # controls beside each other among the options
@@ -40,19 +39,6 @@ ACROSS = 3  # controls beside each other among the options
 WORD_JOINER = "\u2060"
 S = TypeVar("S", bound=Spec)
 Drawn = TypeVar("Drawn")
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A file that somebody brought: its CorpusRef and its content."""
-
-    ref: str
-    content: bytes
-
-    @property
-    def identity(self) -> str:
-        """Tells two uploads of the same name apart."""
-        return hashlib.sha256(self.content).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -225,7 +211,7 @@ class Form(Generic[S]):
         """The controls of a text: what, which genres, how many sentences, and an upload."""
         source, genres, amount, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
         with upload:
-            self._upload_control()
+            upload_control(self.address)
         with source:
             self.control("corpus")
         with genres:
@@ -343,31 +329,12 @@ class Form(Generic[S]):
     @property
     def upload(self) -> Upload | None:
         """The file at hand, if it is the text chosen."""
-        file = st.session_state.get(self.address.key("upload"))
-        if file is None or self.address["corpus"] != f"{UPLOAD}:{file.name}":
-            return None
-        return Upload(f"{UPLOAD}:{file.name}", file.getvalue())
+        return upload_of(self.address)
 
     @property
     def texts(self) -> dict[str, bytes]:
         """The upload under its CorpusRef; empty for what a study reads itself."""
         return {self.upload.ref: self.upload.content} if self.upload else {}
-
-    def _upload_control(self) -> None:
-        """The file control; a file that has just come becomes the text, and the button shows its name."""
-        key, seen = self.address.key("upload"), self.address.key("upload seen")
-        file = st.session_state.get(key)
-        if file is not None and st.session_state.get(seen) != file.file_id:
-            st.session_state[seen] = file.file_id
-            self.address.set("corpus", f"{UPLOAD}:{file.name}")
-        label = _shortened(file.name) if file is not None else "Upload"
-        with st.popover(plain(label), icon=":material/upload_file:", width="stretch"):
-            st.file_uploader(
-                "A .txt file of running text, or .conllu with words and trees.",
-                type=["txt", "conllu", "gz"],
-                key=key,
-                help="The file itself is kept for this session only; its words and results are in the store.",
-            )
 
 
 def sentence_of(purpose: str) -> str:
@@ -378,7 +345,3 @@ def sentence_of(purpose: str) -> str:
 def _text_of(spec: Spec) -> tuple[Any, ...]:
     """What decides how many sentences of which text are read."""
     return tuple(getattr(spec, name, None) for name in ("corpus", "genres", "sentences"))
-
-
-def _shortened(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"

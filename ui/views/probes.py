@@ -35,10 +35,10 @@ from ui.frame.text import plain
 from ui.study.controls import KEPT
 from ui.study.downloads import held, show_downloads
 from ui.study.figures import draw_spec, page_specs, show_charts
+from ui.study.identity import contents
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
 from ui.study.run_panel import run_panel
-from ui.study.views import contents
 
 if TYPE_CHECKING:
     import altair as alt

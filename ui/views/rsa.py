@@ -23,10 +23,10 @@ from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
 from ui.study.results import show_charts, show_headline, show_method, show_table
-from ui.study.views import contents
 
 if TYPE_CHECKING:
     import altair as alt

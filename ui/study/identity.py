@@ -1,0 +1,66 @@
+"""What tells two studies of one spec apart: the file that somebody brought, and what the models' names stand for now."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.errors import PalimpsestError
+from core.models import fingerprint
+from ui.frame.links import Address
+from ui.frame.text import plain
+
+UPLOAD = "upload"
+LONGEST_NAME = 24  # letters of a file's name on its button
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that somebody brought: its CorpusRef and its content."""
+
+    ref: str
+    content: bytes
+
+    @property
+    def identity(self) -> str:
+        """Tells two uploads of the same name apart."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def upload_of(address: Address) -> Upload | None:
+    """The file at hand, if it is the text that is chosen on the page."""
+    file = st.session_state.get(address.key("upload"))
+    if file is None or address["corpus"] != f"{UPLOAD}:{file.name}":
+        return None
+    return Upload(f"{UPLOAD}:{file.name}", file.getvalue())
+
+
+def upload_control(address: Address) -> None:
+    """The file control; a file that has just come becomes the text, and the button shows its name."""
+    key, seen = address.key("upload"), address.key("upload seen")
+    file = st.session_state.get(key)
+    if file is not None and st.session_state.get(seen) != file.file_id:
+        st.session_state[seen] = file.file_id
+        address.set("corpus", f"{UPLOAD}:{file.name}")
+    name = file.name if file is not None else "Upload"
+    label = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 9]}…{name[-8:]}"
+    with st.popover(plain(label), icon=":material/upload_file:", width="stretch"):
+        st.file_uploader(
+            "A .txt file of running text, or .conllu with words and trees.",
+            type=["txt", "conllu", "gz"],
+            key=key,
+            help="The file itself is kept for this session only; its words and results are in the store.",
+        )
+
+
+def contents(*refs: str) -> tuple[str, ...]:
+    """What the references stand for now, for a study's identity; "" for a hub model, which the study looks up."""
+    found = []
+    for ref in refs:
+        try:
+            found.append("" if "hub:" in ref else fingerprint(ref))
+        except PalimpsestError:
+            found.append("")  # the study itself says what is wrong with it
+    return tuple(found)
