@@ -1,4 +1,4 @@
-"""What tells two studies of one spec apart: the file that somebody brought, and what the models' names stand for now."""
+"""What tells two studies of one spec apart: the file that somebody brought, what models' names stand for."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def upload_control(address: Address) -> None:
 
 def contents(*refs: str) -> tuple[str, ...]:
     """What the references stand for now, for a study's identity; "" for a hub model, which the study looks up."""
-    found = []
+    fingerprints = []
     for ref in refs:
         try:
-            found.append("" if "hub:" in ref else fingerprint(ref))
+            fingerprints.append("" if "hub:" in ref else fingerprint(ref))
         except PalimpsestError:
-            found.append("")  # the study itself says what is wrong with it
-    return tuple(found)
+            fingerprints.append("")  # the study itself says what is wrong with it
+    return tuple(fingerprints)
