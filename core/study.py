@@ -7,7 +7,7 @@ the precomputed results and the tests go over all of them in `core.catalogue`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.runs.runner import Outputs, Task, run, run_here
@@ -57,6 +57,8 @@ class Study:
         finish: spec, outputs of the first stage, result, options of a run -> the result with what is computed from it
             in further tasks.
         files: Result -> files beside tables and figures, by name.
+        caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and `code` as in Markdown.
+        formulas: What is computed: the words before a formula -> LaTeX.
     """
 
     name: str
@@ -71,6 +73,8 @@ class Study:
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected
     files: Callable[[Any], dict[str, bytes]] = no_files
+    caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
+    formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.

@@ -12,17 +12,15 @@ from core.probes.trees.result import ProbeResult
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.study import STUDY
 from ui import lessons
-from ui.frame import shell
 from ui.study import pins as kept
+from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
-from ui.study.views import contents
-from ui.views import edges as edge_views
-from ui.views import probe_training
+from ui.views.probe_experiments import EXPERIMENTS
 from ui.views.probe_ranks import ranks_view
-from ui.views.probe_words import CAVEATS, FORMULAS
 from ui.views.probes import OPTIONS, SENTENCE_VIEW, scores_view, sentence_view
 
 SCORES, SENTENCE, RANKS = "By layer", SENTENCE_VIEW, "Rank"
@@ -30,8 +28,7 @@ VIEWS = {
     SCORES: "scores of every layer",
     SENTENCE: "one sentence: the parse beside the predicted tree",
     RANKS: "how many dimensions a probe needs",
-    edge_views.EDGES: edge_views.MEANING,
-    probe_training.TRAINING: probe_training.MEANING,
+    **views_of(EXPERIMENTS),
 }
 
 
@@ -43,13 +40,20 @@ class Display(Spec):
     layer: int = layer_option("Of the sentence; the model's best at first.")
 
 
-aside = shell.open_page(
-    "Is syntax still in there?",
-    "A linear map is trained so that distances between word vectors become distances in the dependency tree. Where "
-    "that works, the tree can be read off the vectors: layer by layer, before and after fine-tuning.",
+form = Form(
+    "probe",
+    ProbeSpec,
+    display=(*options_of(Display), *OPTIONS),
+    title="Is syntax still in there?",
+    lead="A linear map is trained so that distances between word vectors become distances in the "
+    "dependency tree. Where that works, the tree can be read off the vectors: layer by layer, before "
+    "and after fine-tuning.",
+    experiments=EXPERIMENTS,
 )
-form = Form("probe", ProbeSpec, display=(*options_of(Display), *OPTIONS, *edge_views.OPTIONS, *probe_training.OPTIONS))
-with form.body():
+
+
+def controls() -> None:
+    """What the study reads, and how."""
     left, right = st.columns([4, 1])
     with left:
         form.control("models")
@@ -59,16 +63,16 @@ with form.body():
     form.rest()
     with st.container(horizontal=True):
         form.button()
+
+
+form.draw(controls)
 asked = form.spec(train="", dev="", test="", layers=(), sweep=False)
 if asked is None:
     st.stop()
 spec = asked
 view = form.view()
-if view == edge_views.EDGES:
-    edge_views.edge_view(form, spec, aside)
-    st.stop()
-if view == probe_training.TRAINING:
-    probe_training.training_view(form, spec, aside)
+if form.experiment is not None:
+    show_experiment(form, form.experiment, spec)
     st.stop()
 texts, identity = form.texts, (form.identity, *contents(*spec.probed))
 result = priced_panel(
@@ -79,7 +83,7 @@ result = priced_panel(
     STUDY.price,
     identity=identity,
     again=form.pressed,
-    told=aside,
+    told=form.aside,
 )
 if not isinstance(result, ProbeResult):
     form.without_result()
@@ -96,4 +100,4 @@ else:
     ranks_view(form, spec, result, texts, identity)
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
-show_method(result, CAVEATS, FORMULAS)
+show_method(result, STUDY)

@@ -12,26 +12,26 @@ from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY
 from core.rsa.tokens.spec import TokenMapSpec
 from ui import lessons
-from ui.frame import shell
 from ui.study import pins as kept
+from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.models import fine_tune_finder
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
-from ui.study.views import contents
 from ui.views import rsa as rsa_views
-from ui.views import rsa_experiments
 from ui.views.rsa import CURVES, GRID, TEXTS, TOKENS, view_headline
+from ui.views.rsa_experiments import EXPERIMENTS
 
 VIEWS = {
     CURVES: "similarity to the base by layer",
     GRID: "any layer of the base with any layer of the others",
     TEXTS: "the same on two texts",
     TOKENS: "the words of a passage through the layers",
-    **rsa_experiments.VIEWS,
+    **views_of(EXPERIMENTS),
 }
-GROUPS = {"Layers": (CURVES, GRID, TEXTS, TOKENS), "Experiments": tuple(rsa_experiments.VIEWS)}
+GROUPS = {"Layers": (CURVES, GRID, TEXTS, TOKENS), "Experiments": tuple(EXPERIMENTS)}
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,20 @@ class Display(Spec):
     layer: int = layer_option("Of the token map; the top one at first.")
 
 
-aside = shell.open_page(
-    "Which layers does fine-tuning change?",
-    "The same words through two models, layer by layer: where the similarity falls, fine-tuning has written over "
-    "what pretraining wrote.",
-)
 token_options = [option for option in options_of(TokenMapSpec) if option.name != "models"]
-form = Form("rsa", RsaSpec, display=(*options_of(Display), *token_options, *rsa_experiments.OPTIONS))
-with form.body():
+form = Form(
+    "rsa",
+    RsaSpec,
+    display=(*options_of(Display), *token_options),
+    title="Which layers does fine-tuning change?",
+    lead="The same words through two models, layer by layer: where the similarity falls, fine-tuning has written over "
+    "what pretraining wrote.",
+    experiments=EXPERIMENTS,
+)
+
+
+def controls() -> None:
+    """What the study reads, and how."""
     left, middle, right = st.columns([3, 6, 2])
     with left:
         form.control("base")
@@ -62,15 +68,18 @@ with form.body():
     with st.container(horizontal=True):
         form.button()
         fine_tune_finder(form.address.key("base"))
+
+
+form.draw(controls)
 spec = form.spec(against="", against_genres=(), grid=False)
 if spec is None:
     st.stop()
 view = form.view(GROUPS)
 if view == TOKENS:
-    rsa_views.token_map(form, spec, aside)
+    rsa_views.token_map(form, spec)
     st.stop()
-if view in rsa_experiments.EXPERIMENTS:
-    rsa_experiments.EXPERIMENTS[view](form, spec, aside)
+if form.experiment is not None:
+    show_experiment(form, form.experiment, spec)
     st.stop()
 study = replace(spec, grid=view == GRID)
 if view == TEXTS:
@@ -84,7 +93,7 @@ found = priced_panel(
     STUDY.price,
     identity=(form.identity, contents(study.base, *study.compare)),
     again=form.pressed,
-    told=aside,
+    told=form.aside,
 )
 if found is None:
     form.without_result()
@@ -97,4 +106,4 @@ if not len(result.table):
 rsa_views.draw(form, result, view)
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
-show_method(result, rsa_views.CAVEATS, rsa_views.FORMULAS)
+show_method(result, STUDY)

@@ -10,24 +10,17 @@ from core import options
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.study import STUDY
 from ui import lessons
-from ui.frame import shell
 from ui.study import pins as kept
+from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
-from ui.study.views import contents
-from ui.views.alignment import (
-    CAVEATS,
-    EXPERIMENT_OPTIONS,
-    EXPERIMENTS,
-    FORMULAS,
-    GROUPS,
-    METHOD,
-    SHOWN,
-    VIEWS,
-    show_view,
-)
+from ui.views.alignment import GROUPS, METHOD, SHOWN, STUDY_VIEWS, show_view
+from ui.views.alignment_experiments import EXPERIMENTS
+
+VIEWS = STUDY_VIEWS | views_of(EXPERIMENTS)
 
 
 @dataclass(frozen=True)
@@ -38,13 +31,19 @@ class Display(options.Spec):
     layer: int = layer_option("Of the space; the top one at first.")
 
 
-aside = shell.open_page(
-    "Do two seeds learn the same space?",
-    "The same words through models that differ in nothing but their random seed: if one space is the other one bent, "
-    "a map fitted on some words should carry over to words that it has never seen.",
+form = Form(
+    "alignment",
+    AlignSpec,
+    display=(*options.options_of(Display), *SHOWN),
+    title="Do two seeds learn the same space?",
+    lead="The same words through models that differ in nothing but their random seed: if one space "
+    "is the other one bent, a map fitted on some words should carry over to words that it has never seen.",
+    experiments=EXPERIMENTS,
 )
-form = Form("alignment", AlignSpec, display=(*options.options_of(Display), *SHOWN, *EXPERIMENT_OPTIONS))
-with form.body():
+
+
+def controls() -> None:
+    """What the study reads, and how."""
     left, right = st.columns([3, 4])
     with left:
         form.control("models")
@@ -55,12 +54,15 @@ with form.body():
     form.rest()
     with st.container(horizontal=True):
         form.button()
+
+
+form.draw(controls)
 spec = form.spec()
 if spec is None:
     st.stop()
 view = form.view(GROUPS)
-if view in EXPERIMENTS:
-    EXPERIMENTS[view](form, spec, aside)
+if form.experiment is not None:
+    show_experiment(form, form.experiment, spec)
     st.stop()
 study, texts = spec, form.texts
 refs = (*study.models, *study.against)
@@ -73,7 +75,7 @@ found = priced_panel(
     STUDY.price,
     identity=identity,
     again=form.pressed,
-    told=aside,
+    told=form.aside,
 )
 if found is None:
     form.without_result()
@@ -86,4 +88,4 @@ if not len(result.table):
 show_view(form, result, view)
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
-show_method(result, CAVEATS, FORMULAS)
+show_method(result, STUDY)

@@ -12,15 +12,16 @@ from core.weights.clusters.members import fine_tunes
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, redraw
 from ui import lessons
-from ui.frame import shell
 from ui.study import pins as kept
+from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.study.run_panel import run_panel
-from ui.study.views import contents
 from ui.views import weights as weights_views
-from ui.views import weights_experiments, weights_hub
+from ui.views import weights_hub
+from ui.views.weights_experiments import EXPERIMENTS
 
 MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"
 VIEWS = {
@@ -28,7 +29,7 @@ VIEWS = {
     NEIGHBOURS: "how often neighbours share a label",
     DISTANCES: "every distance, sorted by a tree",
     DEPTH: "rank by layer, family by family",
-    weights_experiments.INTRUDERS: "directions that the base does not have",
+    **views_of(EXPERIMENTS),
 }
 
 
@@ -43,13 +44,20 @@ class Display(Spec):
     )
 
 
-aside = shell.open_page(
-    "What was this model fine-tuned on?",
-    "Fine-tuning leaves a trace in the weights: the difference from the base. Models whose traces point the same way "
-    "lie near each other; if neighbours share a task more often than chance, the weights alone give it away.",
+form = Form(
+    "weights",
+    WeightsSpec,
+    display=options_of(Display),
+    title="What was this model fine-tuned on?",
+    lead="Fine-tuning leaves a trace in the weights: the difference from the base. Models whose traces "
+    "point the same way lie near each other; if neighbours share a task more often than chance, the weights "
+    "alone give it away.",
+    experiments=EXPERIMENTS,
 )
-form = Form("weights", WeightsSpec, display=[*options_of(Display), *weights_experiments.EXPERIMENT_OPTIONS])
-with form.body():
+
+
+def controls() -> dict[str, bytes]:
+    """What the study compares, and how; the label table that somebody brought."""
     left, middle, right = st.columns([3, 6, 2])
     with left:
         form.control("base")
@@ -61,7 +69,10 @@ with form.body():
     with st.container(horizontal=True):
         form.button()
         with st.popover("Labels", icon=":material/label:"):
-            texts = weights_views.label_table(form)
+            return weights_views.label_table(form)
+
+
+texts = form.draw(controls) or {}
 with form.fold:
     weights_hub.hub_panel(form.address)
 asked = form.spec(map="pca")
@@ -73,8 +84,8 @@ identity = (
     weights_views.identity_of(texts),
     contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())),
 )
-if view == weights_experiments.INTRUDERS:
-    weights_experiments.intruders_view(form, spec, identity, aside)
+if form.experiment is not None:
+    show_experiment(form, form.experiment, spec)
     st.stop()
 found = priced_panel(
     form,
@@ -84,7 +95,7 @@ found = priced_panel(
     STUDY.price,
     identity=identity,
     again=form.pressed,
-    told=aside,
+    told=form.aside,
 )
 if found is None:
     form.without_result()
@@ -112,4 +123,4 @@ else:
     )
 kept.beside(form, spec, result, STUDY.figures)
 lessons.conclude(form.address, result)
-show_method(result, weights_views.CAVEATS, weights_views.FORMULAS)
+show_method(result, STUDY)

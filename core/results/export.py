@@ -203,11 +203,15 @@ def write_result(
         ExportError: If the folder cannot be made or written.
     """
     files = {"result.json": result_json(result)}
-    for number, (name, table) in enumerate(result.tables.items()):
-        files["table.csv" if number == 0 else f"{name}.csv"] = table_csv(table)
+    files |= {name: table_csv(table) for name, table in tables_by_file(result).items()}
     for number, (name, chart) in enumerate(figures.items()):
         files["figure.svg" if number == 0 else f"{name}.svg"] = chart_svg(chart)
     return write_folder(out, files | dict(extra or {}))
+
+
+def tables_by_file(result: Result) -> dict[str, pd.DataFrame]:
+    """Every table under the name of its CSV: the main one is `table.csv`, the others carry their names."""
+    return {f"{name if number else 'table'}.csv": table for number, (name, table) in enumerate(result.tables.items())}
 
 
 def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:

@@ -5,10 +5,13 @@ The page is `templates/report.html`: texts are escaped there, figures are embedd
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.results.bundle import Say, silent
 from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.numbers import text_of
@@ -24,10 +27,18 @@ TEMPLATE = SHARED / "report.html"
 SHOWN = 5  # figures that are not folded
 MOST_ROWS = 40  # of a table; the CSV has them all
 NOTICES = 4  # notices that are not folded
+MISLEADING = "What would mislead you here"  # above the caveats
 
 
 def report_html(
-    result: Result, figures: Mapping[str, alt.TopLevelMixin], *, link: str = "", command: str = ""
+    result: Result,
+    figures: Mapping[str, alt.TopLevelMixin],
+    *,
+    link: str = "",
+    command: str = "",
+    caveats: Mapping[str, str] | None = None,
+    formulas: Mapping[str, str] | None = None,
+    say: Say = silent,
 ) -> bytes:
     """The report of a result.
 
@@ -36,21 +47,38 @@ def report_html(
         figures: Charts by name, in the order in which they are shown.
         link: Address of the page that shows it; none where empty.
         command: What computes it again; none where empty.
+        caveats, formulas: Of the study, as `core.study.Study` has them.
+        say: Told what is being made, and how far it is.
     """
+    from markupsafe import Markup
+
     records = {"Spec": result.spec, "Provenance": result.provenance}
+    drawings = []
+    for number, (name, chart) in enumerate(figures.items(), start=1):
+        say((number - 1) / len(figures), f"Figure {number} of {len(figures)}")
+        drawings.append(_figure(number, name, chart))
     return fill(
         TEMPLATE,
         result=result,
         notices=[*result.notices, *(f"{name}: {text}" for name, text in result.failures.items())],
-        figures=[_figure(number, name, chart) for number, (name, chart) in enumerate(figures.items(), start=1)],
+        figures=drawings,
         tables=[_table(name, table) for name, table in result.tables.items()],
         records={title: json.dumps(each, indent=2, ensure_ascii=False, default=str) for title, each in records.items()},
+        caveats={Markup(_marked(point)): Markup(_marked(text)) for point, text in (caveats or {}).items()},
+        formulas=formulas or {},
+        misleading=MISLEADING,
         link=link,
         command=command,
         most_figures=SHOWN,
         most_notices=NOTICES,
         most_rows=MOST_ROWS,
     )
+
+
+def _marked(text: str) -> str:
+    """A caveat's text with its *emphasis* and `code` as HTML."""
+    text = re.sub(r"\*([^*]+)\*", r"<em>\1</em>", html.escape(text))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
 
 
 def _figure(number: int, name: str, chart: alt.TopLevelMixin) -> dict[str, Any]:

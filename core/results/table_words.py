@@ -33,6 +33,8 @@ TITLES: Mapping[str, str] = {
     "best": "Best layer at each step",
     "sweep": "Scores by rank of the probe",
     "edges": "Scores by layer",
+    "sentence_words": "Words of the sentence",
+    "sentence_distances": "Distances between words",
     "edge_margins": "Scores compared with simpler explanations",
     "codes": "Lengths of the online codes",
     # weights

@@ -29,7 +29,7 @@ SETTLED = 1_500  # milliseconds for what moves
 def views(path: str) -> tuple[str, ...]:
     """The views that a page offers, read from the page's own code; one nameless for a page without."""
     names: dict[str, object] = {"__name__": "looked at"}
-    source = Path(path).read_text(encoding="utf8").split("\naside = ")[0]
+    source = Path(path).read_text(encoding="utf8").split("\nform = ")[0]
     if "class Display" not in source:
         return ("",)
     module = type(sys)("looked_at")

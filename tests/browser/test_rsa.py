@@ -89,8 +89,9 @@ def test_the_table_downloads_as_csv(page: Page, app_url: str) -> None:
 
 def test_the_report_downloads_with_its_figure(page: Page, app_url: str) -> None:
     open_study(page, app_url)
+    page.get_by_role("button", name="Report", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Report", exact=True).click()
+        page.get_by_role("button", name="Save", exact=True).click()
     text = download.value.path().read_text(encoding="utf8")
     assert "data:image/svg+xml" in text
     assert "<script" not in text

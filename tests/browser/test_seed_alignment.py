@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import BrowserContext
 
 from tests.core.alignment.conftest import WORDS, save_classifier
-from ui.views.alignment import PROTOCOL, SPACE, STUDY_VIEWS, TRAINING
+from ui.views.alignment import SPACE, STUDY_VIEWS, TRAINING
+from ui.views.alignment_experiments import PROTOCOL
 
 CHART = "[data-testid=stVegaLiteChart] .marks"  # what Vega draws; its menu of its own is hidden
 VIEWS = tuple(view for view in STUDY_VIEWS if view != TRAINING)

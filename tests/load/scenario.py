@@ -24,7 +24,7 @@ from tests.load.tab import Tab, TabError, run_alone
 STUDY = {"sentences": 40, "words": 100, "draws": 50, "references": "false", "compare": "zoo:parse-0"}
 TRAINED = {"methods": ["ridge", "kernel", "inn", "mlp"], "layers": [2, 6]}  # maps, the trained ones among them
 DIFFERENT = 10
-DOWNLOADS = ("CSV", "SVG", "Report")
+DOWNLOADS = ("CSV", "SVG", "PNG")
 VIEWS = ("Layer against layer", "By layer")
 OTHER_PAGE = ""  # the home page, which has a study of its own
 COMMAND = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true")

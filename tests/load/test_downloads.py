@@ -11,8 +11,8 @@ from tests.browser.server import serve
 from tests.load.tab import Tab, run_alone
 
 WAITING = 6
-KINDS = ("CSV", "Parquet", "SVG", "PNG", "Report")
-BEGINNINGS = {"CSV": b"model,", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG", "Report": b"<!doctype html>"}
+KINDS = ("CSV", "Parquet", "SVG", "PNG")
+BEGINNINGS = {"CSV": b"model,", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG"}
 READY = {"sentences": 20, "words": 40, "draws": 20, "compare": "zoo:parse-0", "references": "false"}
 LONG = {"models": [f"zoo:seed-{seed}" for seed in range(5)], "epochs": 100}
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit import config
@@ -17,8 +20,9 @@ from streamlit.testing.v1 import AppTest, app_test
 
 from core.limits import MODE
 from core.models import zoo_models
+from core.results.export import table_csv
 from tests import ROOT
-from ui.study import figures
+from ui.study import downloads, figures, results
 from ui.study.figures import themed
 
 TIMEOUT = 120  # seconds; a slow machine is no fault of the app
@@ -129,3 +133,59 @@ def headline(app: AppTest) -> str:
     bodies = [element.proto.body for element in app.get("html") if 'class="headline"' in element.proto.body]
     bare = re.sub(r"<span class=\"meaning\".*?</span>", "", "".join(bodies))
     return html.unescape(re.sub(r"<[^>]+>", "", bare))
+
+
+class Everything:
+    """What a page shows as tables, and what *Download all* gives."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shown: list[pd.DataFrame] = []
+        self.zips: list[bytes] = []
+        in_words, zip_result = results.in_words, downloads.zip_result
+
+        def shown(table: pd.DataFrame) -> pd.DataFrame:
+            self.shown.append(table)
+            return in_words(table)
+
+        def zipped(*arguments: Any, **options: Any) -> bytes:
+            self.zips.append(zip_result(*arguments, **options))
+            return self.zips[-1]
+
+        monkeypatch.setattr(results, "in_words", shown)
+        monkeypatch.setattr(downloads, "zip_result", zipped)
+        monkeypatch.setattr("core.results.export.chart_svg", lambda chart: b"<svg>")  # drawing is tested elsewhere
+        monkeypatch.setattr("core.results.export.chart_png", lambda chart: b"PNG")
+
+    def check(self, app: AppTest) -> dict[str, bytes]:
+        """Press *Download all*; the zip, whose files are returned, has every row of every table that the page shows."""
+        self.shown.clear()
+        next(button for button in app.button if button.label == "Download all").click()
+        settle(app.run())
+        assert not app.exception
+        assert [element.proto.label for element in app.get("download_button")][-1] == "Save"
+        with zipfile.ZipFile(io.BytesIO(self.zips[-1])) as packed:
+            files = {name: packed.read(name) for name in packed.namelist()}
+        tables = [_rows(content) for name, content in files.items() if name.endswith(".csv")]
+        for table in self.shown:
+            shown = _rows(table_csv(table))
+            assert any(_holds(rows, shown) for rows in tables), list(table.columns)
+        assert {"result.json", "dictionary.csv", "references.bib", "table.csv", "figures/as-shown.svg"} <= set(files)
+        assert "left-out.txt" not in files
+        return files
+
+
+def _rows(content: bytes) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
+
+
+def _holds(table: pd.DataFrame, part: pd.DataFrame) -> bool:
+    """Whether every row of the part is one of the table, in the part's columns."""
+    columns = list(part.columns)
+    return set(columns) <= set(table.columns) and {*map(tuple, part.to_numpy())} <= {
+        *map(tuple, table[columns].to_numpy())
+    }
+
+
+@pytest.fixture
+def everything(monkeypatch: pytest.MonkeyPatch) -> Everything:
+    return Everything(monkeypatch)

@@ -11,7 +11,7 @@ from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study import controls
-from ui.views.edges import EDGES
+from ui.views.probe_experiments import EDGES
 
 
 @pytest.fixture(scope="module")

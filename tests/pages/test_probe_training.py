@@ -6,7 +6,7 @@ import pytest
 
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
-from ui.views.probe_training import TRAINING
+from ui.views.probe_experiments import TRAINING
 
 SMALL = {
     "sentences": "140", "epochs": "1", "seeds": "1", "step_controls": "1", "draws": "20", "view": TRAINING,

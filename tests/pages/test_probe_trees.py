@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.core.probes.trees.test_study import write_trees
 from tests.core.tiny_models import save_tiny
-from tests.pages.conftest import headline, open_page, sentences, settle
+from tests.pages.conftest import Everything, headline, open_page, sentences, settle
 from ui.study import controls
 
 PAGE = "pages/probe_trees.py"
@@ -135,14 +137,20 @@ def test_worst_and_best_sentences_are_browsed(link: dict[str, str | list[str]]) 
         assert "edges of the tree are predicted" in sentences(app)
 
 
-def test_ranks_are_swept_on_demand(link: dict[str, str | list[str]]) -> None:
+def test_ranks_are_swept_on_demand(
+    link: dict[str, str | list[str]], everything: Everything, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
     app = open_page(PAGE, **link, view="Rank")
     assert figures(app) == 0
-    next(button for button in app.button if button.label == "Sweep the rank").click()
+    assert "every rank from 1 to full is trained on layer" in sentences(app)
+    next(button for button in app.button if button.label.startswith("Sweep the rank, about")).click()
     settle(app.run())
     assert not app.exception
     assert figures(app) == 2
     assert "at rank" in sentences(app)
+    everything.check(app)
+    assert figures(open_page(PAGE, **link, view="Rank")) == 2  # what is stored needs no button
 
 
 def test_a_link_that_asks_for_nonsense_is_mended(link: dict[str, str | list[str]]) -> None:

@@ -13,7 +13,8 @@ from core.rsa.layers.study import STUDY
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
-from tests.pages.conftest import SMALL, headline, open_page, sentences, settle
+from tests.pages.conftest import SMALL, Everything, headline, open_page, sentences, settle
+from ui.views.rsa_experiments import EXPERIMENTS, SWAP, TRAINING, TRUTH
 
 PAGE = "pages/rsa.py"
 pytestmark = pytest.mark.usefixtures("box")
@@ -49,7 +50,8 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     assert "parse" in sentences(app)
     assert len(charts(app)) == 1
     labels = {button.label for button in app.get("download_button")}
-    assert labels == {"CSV", "Parquet", "SVG", "PNG", "Report"}
+    assert labels == {"CSV", "Parquet", "SVG", "PNG"}
+    assert {"Figure", "Report", "Download all"} <= {button.label for button in app.button}
     assert "Rogue dimensions" in sentences(app)
 
 
@@ -168,42 +170,64 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
     assert "draws 3 to 200 words" in sentences(app).replace("\\", "")
 
 
-def test_layers_are_exchanged_where_the_task_can_be_scored() -> None:
-    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view="Layers exchanged")
+def start(app: AppTest) -> AppTest:
+    """Press the button of an experiment, which says how long it will take."""
+    next(button for button in app.button if button.label.startswith("Run, about ")).click()
+    return settle(app.run())
+
+
+def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everything) -> None:
+    app = open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view=SWAP)
+    assert not app.exception
+    assert not charts(app)  # it waits for its button
+    app = start(app)
     assert len(charts(app)) == 2
     assert "of UAS ." in headline(app)
     assert "chance" in sentences(app)  # among the notes
     assert "it knows contradiction" in sentences(app)
+    everything.check(app)
+    assert charts(open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view=SWAP))  # stored by now
 
 
-def test_training_and_known_truth_have_views_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.rsa.truth import study as truth
+def test_known_truth_has_a_header_and_options_of_its_own() -> None:
+    app = open_page(PAGE, **SMALL, view=TRUTH, plants="2", truth_measures="rsa")
+    assert not app.exception
+    assert app.title[0].value == EXPERIMENTS[TRUTH].study.title
+    assert not [fold for fold in app.expander if "Change" in fold.label]  # it reads nothing of the page's form
+    app = start(app)
+    assert not app.exception
+    assert len(charts(app)) == 4
+    assert set(app.dataframe[0].value["finder"]) >= {"rsa"}
+    assert open_page(PAGE, **SMALL).title[0].value != app.title[0].value
 
-    app = open_page(PAGE, **SMALL, view="Through training")
+
+def test_through_training_says_its_own_study_and_disables_what_it_does_not_read() -> None:
+    app = start(open_page(PAGE, **SMALL, view=TRAINING))
+    assert not app.exception
     assert len(charts(app)) == 2
     assert any("another run" in block.value for block in app.markdown)
-    small = truth.TruthSpec(
-        compare=("zoo:parse-frozen-2", "zoo:parse-frozen-4"), planted=("zoo:parse-0",), plants=2, measures=("rsa",),
-        sentences=20, words=60, draws=20,
-    )  # fmt: skip
-    monkeypatch.setattr(truth, "TruthSpec", lambda: small)
-    assert len(charts(view(app, "Known truth"))) == 3
+    assert app.title[0].value == EXPERIMENTS[TRAINING].study.title
+    line = next(fold.label for fold in app.expander if "Change" in fold.label)
+    assert "20 sentences" in line
+    assert "against parse" not in line
+    assert app.multiselect(key="rsa/compare").disabled
+    assert not app.selectbox(key="rsa/measure").disabled
 
 
 def test_the_run_is_chosen_in_the_view_and_stands_in_the_link() -> None:
     run = {"steps": ["zoo:seed-0@step-200", "zoo:seed-0@step-800"], "others": ["zoo:seed-2"]}
-    app = open_page(PAGE, **SMALL, view="Through training", **run)
+    app = start(open_page(PAGE, **SMALL, view=TRAINING, **run))
     assert not app.exception
     assert set(app.dataframe[0].value["model"]) == {*run["steps"]}
     assert "seed-2, the end of another run" in headline(app)
     assert app.query_params["steps"] == run["steps"]
     app.multiselect(key="rsa/others").set_value([])
-    next(button for button in app.button if button.label.startswith("Run, a few")).click()
+    next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())
     assert not app.exception
     assert "another run" not in headline(app)
     app.multiselect(key="rsa/steps").set_value(["zoo:nothing@step-*"])
-    next(button for button in app.button if button.label.startswith("Run, a few")).click()
+    next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())
     assert not app.exception
     assert "No model matches" in sentences(app)

@@ -14,8 +14,9 @@ from streamlit.testing.v1 import AppTest
 from core.alignment.seeds import study
 from core.limits import MODE, SHARED
 from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
-from tests.pages.conftest import headline, open_page, sentences
-from ui.views.alignment import ATTENTION, CHECK, EXPERIMENT_VIEWS, PROTOCOL, SPACE, STITCHING, STUDY_VIEWS, TRAINING
+from tests.pages.conftest import Everything, headline, open_page, sentences
+from ui.views.alignment import SPACE, STUDY_VIEWS, TRAINING
+from ui.views.alignment_experiments import ATTENTION, CHECK, EXPERIMENTS, PROTOCOL, STITCHING
 
 PAGE = "pages/seed_alignment.py"
 MODELS = ("zoo:seed-0", "zoo:seed-1")
@@ -93,9 +94,9 @@ def press(app: AppTest, label: str) -> AppTest:
     return app.run()
 
 
-@pytest.mark.parametrize("view", EXPERIMENT_VIEWS)
+@pytest.mark.parametrize("view", EXPERIMENTS)
 def test_an_experiment_starts_on_its_button_and_without_the_main_study(
-    view: str, monkeypatch: pytest.MonkeyPatch, drawn: list[object]
+    view: str, monkeypatch: pytest.MonkeyPatch, drawn: list[object], everything: Everything
 ) -> None:
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("the main study ran")
@@ -123,6 +124,7 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
     assert not app.exception
     assert charts(app) >= 1
     assert app.dataframe
+    everything.check(app)
     drawn.clear()
     assert charts(open_page(PAGE, **LINK, **own, view=view)) == charts(app)  # what is there needs no button
     assert not drawn

@@ -83,6 +83,13 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
 
     Returns:
         The room at the right.
+    """
+    enter()
+    return show_head(title, lead, brief=brief)
+
+
+def enter() -> None:
+    """Make sure that the page stands in its frame, and give it its style; call it before all else.
 
     A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its first link
     without the frame; calling st.navigation ends that, and the second run goes through app.py.
@@ -93,6 +100,10 @@ def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
         navigation()
         st.rerun()
     st.html(_style(page_theme()))
+
+
+def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
+    """The first line itself; arguments and return as for `open_page`."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.title(title, anchor=False, help=lead if brief else None, width="content")
         aside = st.container(width="content")

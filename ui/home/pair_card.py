@@ -12,8 +12,8 @@ from core.models import zoo_models
 from core.models.hub import client as hub
 from core.options import options_of
 from ui.frame.text import plain
+from ui.study.identity import contents
 from ui.study.run_panel import run_panel
-from ui.study.views import contents
 
 LOOKED, ASKED = "pair/looked", "pair/asked"
 

@@ -21,23 +21,34 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ct
 from core.catalogue import STUDIES
 from core.commands.study import command_line
 from core.errors import PalimpsestError
+from core.results.bundle import Say, zip_result
 from core.results.drawing.paper import INCHES, Paper, caption, one_chart, paper_file
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.references import bibtex
 from core.results.report import report_html
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once
+from ui.frame.shell import in_bytes
+from ui.frame.text import plain
 
 if TYPE_CHECKING:
     import altair as alt
 
 HELP = {
-    "Report": "One HTML file: figures, numbers, spec, versions, citations, and a methods paragraph ready to paste.",
     "SVG": "The figure as it is shown, on white.",
     "PNG": "The figure as it is shown, on white, at twice the screen's resolution.",
 }
+ALL_HELP = "One zip: every table as CSV, the data dictionary, every figure as SVG and PNG, spec and BibTeX."
+REPORT_HELP = "One HTML file: figures, numbers, spec, versions, citations, caveats, and a methods paragraph to paste."
 FIGURE_HELP = "For a paper: one column or two, PDF, SVG or PNG at 300 dots an inch, caption and BibTeX."
-MIME = {"pdf": "application/pdf", "svg": "image/svg+xml", "png": "image/png"}
+MIME = {
+    "pdf": "application/pdf",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "html": "text/html",
+    "zip": "application/zip",
+}
+AS_SHOWN = "as-shown"  # in the zip: what the view draws, as one figure
 CSS_DPI = 96  # pixels an inch: the preview is as large as the print
 
 
@@ -49,8 +60,9 @@ def show_downloads(
     table: str = "",
     view: Hashable = None,
     name: str = "",
+    more: Mapping[str, Callable[[], bytes]] | None = None,
 ) -> None:
-    """A row of buttons: the table as CSV and Parquet, the figure as SVG and PNG and for a paper, the report.
+    """A row of buttons: the table as CSV and Parquet, the figure as SVG and PNG and for a paper, the report, and all.
 
     Nothing in presentation mode.
 
@@ -62,12 +74,12 @@ def show_downloads(
         view: What `draw` depends on beside the result and the table. Where it is given, the pictures are made once
             and shared by all sessions, as the report is.
         name: What files are called after the study; made from the view without it.
+        more: What else the view shows, for the zip: what makes each file, by its name.
     """
     if presenting():
         return
     data = result.tables.get(table, result.table)
     stem = "-".join(filter(None, ("palimpsest", slug(result.study), slug(name or view))))
-    link, command = _link(), command_of(result)
 
     def shared(what: Hashable, make: Callable[[], bytes]) -> Callable[[], bytes]:
         return lambda: made_once().get(result, ("file", what), make)
@@ -80,14 +92,10 @@ def show_downloads(
         ("Parquet", "parquet", "application/vnd.apache.parquet", lambda: table_parquet(data)),
         ("SVG", "svg", "image/svg+xml", picture("svg", lambda: chart_svg(one_chart(draw())))),
         ("PNG", "png", "image/png", picture("png", lambda: chart_png(one_chart(draw())))),
-        (
-            *("Report", "html", "text/html"),
-            shared(("html", link), lambda: report_html(result, figures(), link=link, command=command)),
-        ),
     )
     with st.container(horizontal=True, key=f"downloads_{result.study}"):
         for label, suffix, mime, make in files:
-            called = f"{stem}.{suffix}" if suffix != "html" else f"palimpsest-{slug(result.study)}.html"
+            called = f"{stem}.{suffix}"
             st.download_button(
                 label,
                 held(make, called, mime),
@@ -99,8 +107,50 @@ def show_downloads(
                 help=HELP.get(label),
             )
         asked = st.button("Figure", icon=":material/article:", key=f"figure_{result.study}", help=FIGURE_HELP)
+        report = st.button("Report", icon=":material/description:", key=f"report_{result.study}", help=REPORT_HELP)
+        everything = st.button("Download all", icon=":material/folder_zip:", key=f"all_{result.study}", help=ALL_HELP)
     if asked:
         figure_dialog(result, draw, (table, view), stem)
+    elif report:
+        link = _link()
+        file_dialog(
+            f"palimpsest-{slug(result.study)}.html",
+            lambda say: made_once().get(result, ("report", link), lambda: _report(result, figures(), link, say)),
+        )
+    elif everything:
+        make = partial(zip_result, result, lambda: {AS_SHOWN: one_chart(draw()), **figures()}, extra=more)
+        file_dialog(f"{stem}.zip", make)
+
+
+@st.dialog("Download")
+def file_dialog(called: str, make: Callable[..., bytes]) -> None:
+    """Make a file that may take long, showing how far it is, and offer it.
+
+    Args:
+        called: The file's name.
+        make: Makes it, with `say`: who is told how far it is, as a share and in words.
+    """
+    bar = st.progress(0.0, "Getting ready")
+    content = make(say=bar.progress)
+    bar.empty()
+    st.markdown(f"{plain(called)}, {in_bytes(len(content))}")
+    st.download_button(
+        "Save",
+        content,
+        called,
+        MIME[called.rpartition(".")[2]],
+        type="primary",
+        key="made/save",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+def _report(result: Result, figures: Mapping[str, alt.TopLevelMixin], link: str, say: Say) -> bytes:
+    """The report, with the caveats and formulas of the study."""
+    study, command = STUDIES.get(result.study), command_of(result)
+    words = {"caveats": study.caveats, "formulas": study.formulas} if study is not None else {}
+    return report_html(result, figures, link=link, command=command, **words, say=say)
 
 
 @st.dialog("Figure for a paper", width="large")

@@ -1,62 +1,219 @@
-"""An experiment beside a page's study: options of its own, and a button that starts what takes long."""
+"""An experiment: a study that has a view beside its page's own, with options of its own and a button that starts it.
+
+A page says in an `Experiment` which options are the experiment's own, which it shares with the page's form and how its
+panels are drawn; `show_experiment` is the view of every one of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.commands.pricing import Pricing
-from core.options import Spec
+from core.commands.study import refs_of
+from core.errors import PalimpsestError
+from core.options import Option, Spec, options_of
 from ui.frame.text import plain
-from ui.study.forms import Form
+from ui.study.downloads import show_downloads
+from ui.study.forms import Form, sentence_of
+from ui.study.identity import contents
 from ui.study.price import Said, say
+from ui.study.results import show_charts, show_headline, show_method, show_table
 from ui.study.run_panel import is_stored, run_panel
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
+    import pandas as pd
 
     from core.results.export import Result
-    from ui.study.jobs import Work
+    from core.study import Study
+    from ui.frame.links import Address
+    from ui.study.figures import Drawn
 
 HELP = "On two idle cores; what was computed before is quick."
 
 
-def started(
-    form: Form[Any],
-    view: str,
-    own: Iterable[str],
-    asked: Spec | None,
-    said: Said | None,
-    stored: Callable[[Any], bool],
+@dataclass(frozen=True)
+class Shown:
+    """What an experiment's view shows of a result.
+
+    Attributes:
+        charts: Draws its charts.
+        tables: Its tables by name, or the rows of them that are shown.
+        sentence: Its headline; the study's where it is empty.
+        view: What the charts depend on beside the result.
+    """
+
+    charts: Callable[[], Drawn]
+    tables: Mapping[str, pd.DataFrame]
+    sentence: str = ""
+    view: Hashable = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A study beside a page's own.
+
+    Attributes:
+        study: What is run.
+        own: Options with controls in the view: name in the address -> the option's.
+        shared: Options that the page's form has too, by the same name.
+        taken: Options that are made from another option of the page's form: name -> (the form's, what makes it).
+        display: Options of what is shown of the result.
+        shown: Result -> what is shown, with controls of its own; every figure and every table without it.
+        table: The table that CSV and Parquet give; the main one where it is empty.
+        models: Spec -> the models that are read.
+        problem: The page's study -> why there is no such experiment with it; "" where there is.
+        looked_at: Options of the page's form that `problem` looks at.
+    """
+
+    study: Study
+    own: Mapping[str, str] = field(default_factory=dict)
+    shared: Sequence[str] = ()
+    taken: Mapping[str, tuple[str, Callable[[Any], Any]]] = field(default_factory=dict)
+    display: Sequence[Option] = ()
+    shown: Callable[[Address, Result], Shown] | None = None
+    table: str = ""
+    models: Callable[[Any], tuple[str, ...]] = refs_of
+    problem: Callable[[Any], str] = lambda spec: ""
+    looked_at: Sequence[str] = ()
+
+    @property
+    def options(self) -> list[Option]:
+        """What the page's address holds for it."""
+        options = {option.name: option for option in options_of(self.study.Spec)}
+        return [*(replace(options[name], name=ours) for ours, name in self.own.items()), *self.display]
+
+    @property
+    def read(self) -> frozenset[str]:
+        """Options of the page's form that it depends on."""
+        return frozenset((*self.shared, *self.looked_at, *(name for name, _ in self.taken.values())))
+
+    def asked(self, address: Address, spec: Spec) -> Spec:
+        """The study that is asked for.
+
+        Args:
+            address: The page's, which holds the experiment's own options.
+            spec: The page's study.
+
+        Raises:
+            PalimpsestError: If it is none, such as a pattern of models that matches nothing.
+        """
+        values = {name: getattr(spec, name) for name in self.shared}
+        values |= {name: make(getattr(spec, source)) for name, (source, make) in self.taken.items()}
+        values |= {name: address[ours] for ours, name in self.own.items()}
+        asked: Spec = self.study.Spec(**values)
+        self.models(asked)
+        return asked
+
+
+def views_of(experiments: Mapping[str, Experiment]) -> dict[str, str]:
+    """The views that experiments are, with what each of them tells."""
+    return {view: experiment.study.purpose for view, experiment in experiments.items()}
+
+
+def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None:
+    """The whole view: controls and the button with its price, then headline, charts, downloads, tables and method.
+
+    Args:
+        form: The page's.
+        experiment: What is shown.
+        spec: The page's study, with which it shares options.
+    """
+    if problem := experiment.problem(spec):
+        st.info(problem, icon=":material/info:")
+        return
+    study = experiment.study
+    try:
+        asked: Spec | None = experiment.asked(form.address, spec)
+    except PalimpsestError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        asked = None
+    result = _result_of(form, experiment, asked)
+    if result is None:
+        return
+    if result.table.empty:
+        show_headline(result, bar=form.bar)
+        return
+    headline = st.container()  # what it says may depend on controls below it
+    if experiment.shown is not None:
+        shown = experiment.shown(form.address, result)
+    else:
+        shown = Shown(lambda: [*study.figures(result).values()], result.tables)
+    with headline:
+        show_headline(result, shown.sentence, form.bar)
+    if not show_charts(shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view):
+        return
+    view = (study.name, shown.view)
+    show_downloads(result, shown.charts, lambda: study.figures(result), table=experiment.table, view=view)
+    for name, table in shown.tables.items():
+        show_table(table, name)
+    show_method(result, study)
+
+
+def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> Result | None:
+    """The experiment's controls, and its result where it has been started or everything is there already.
+
+    Args:
+        form, experiment: As for `show_experiment`.
+        asked: What is asked for; None where that is no study.
+    """
+    study, texts = experiment.study, form.texts
+
+    def run(progress: Any, cancel: Any) -> Any:
+        return study.run(asked, texts, progress=progress, cancel=cancel)
+
+    if asked is None:
+        _controls(form, experiment, None, None, lambda: False)
+        return None
+    identity = (form.identity, contents(*experiment.models(asked)))
+    said = say(study.name, asked, study.price, form.pressed)
+
+    def stored() -> bool:
+        return is_stored(study.name, asked, run, identity=identity)
+
+    pressed = _controls(form, experiment, asked, said, stored)
+    if pressed is None:
+        st.info(f"{sentence_of(study.purpose)} It starts when you press its button.")
+        if said is not None and said.asks:
+            st.markdown(plain(said.sentence))
+        return None
+    if said is not None and said.refused and not stored():
+        st.error(plain(said.refused), icon=":material/error:")
+        return None
+    return run_panel(study.name, asked, run, identity=identity, again=pressed, told=form.aside)
+
+
+def _controls(
+    form: Form[Any], experiment: Experiment, asked: Spec | None, said: Said | None, stored: Callable[[], bool]
 ) -> bool | None:
     """Draw the experiment's controls: on the page until it has been started, then behind a button of the view's row.
 
-    What is all in the store, or came with the box, or is quick, needs no start.
+    What is all in the store, or came with the box, needs no start.
 
     Args:
-        form: The page's; the options are in its address.
-        view: The view that the experiment is.
-        own: Names of the options, in the address.
-        asked: What the controls hold, None where that is no study.
+        form, experiment, asked: As for `_result_of`.
         said: Its price; None where there is none to say.
-        stored: Whether the numbers of what is asked for are there already, or soon will be.
+        stored: Whether the numbers of what is asked for are there already.
 
     Returns:
         Whether its button was just pressed, None where it has not been started.
     """
-    state, pressed_key = st.session_state, form.address.key(f"{view} pressed")
-    known: set[Spec] = state.setdefault(form.address.key("started"), set())
+    state, name = st.session_state, experiment.study.name
+    pressed_key = form.address.key(f"{name} pressed")
+    started: set[Spec] = state.setdefault(form.address.key("started"), set())
     pressed = bool(state.pop(pressed_key, False))
-    if asked is not None and asked not in known and (pressed or stored(asked)):
-        known.add(asked)
+    if asked is not None and asked not in started and (pressed or stored()):
+        started.add(asked)
     place = st.container()
-    if asked in known:  # the figure gets the room
+    if asked in started:  # the figure gets the room
+        if not experiment.own:
+            return pressed
         place = form.bar.popover("Settings", icon=":material/tune:", help="Options of this experiment alone.")
-    with place, st.form(form.address.key(view), border=False):
-        for name in own:
-            form.control(name, anew=True)
+    with place, st.form(form.address.key(name), border=False):
+        for option in experiment.own:
+            form.control(option, anew=True)
         st.form_submit_button(
             f"Run, {said.takes}" if said is not None else "Run",
             icon=":material/play_arrow:",
@@ -64,46 +221,4 @@ def started(
             on_click=state.__setitem__,
             args=(pressed_key, True),
         )
-    return pressed if asked in known else None
-
-
-def result_of(
-    form: Form[Any],
-    view: str,
-    own: Iterable[str],
-    asked: Spec | None,
-    run: Work,
-    *,
-    pricing: Pricing,
-    name: str,
-    identity: Hashable,
-    waiting: str,
-    aside: DeltaGenerator,
-    icon: str | None = None,
-) -> Result | None:
-    """The experiment's controls, and its result where it has been started or everything is there already.
-
-    Args:
-        form, view, own, asked: As for `started`.
-        pricing: Of the study.
-        run, name, identity: As for `run_panel`.
-        waiting: What stands below the controls until it has been started, with this `icon`.
-        aside: Where the line about the numbers' origin stands.
-    """
-
-    def stored(asked: Any) -> bool:
-        return is_stored(name, asked, run, identity=identity)
-
-    said = say(name, asked, pricing, form.pressed) if asked is not None else None
-    pressed = started(form, view, own, asked, said, stored)
-    if asked is None:
-        return None
-    if pressed is None:
-        st.info(waiting, icon=icon)
-        if said is not None and said.asks:
-            st.markdown(plain(said.sentence))
-        return None
-    if said is not None and said.refused and not stored(asked):
-        st.error(plain(said.refused), icon=":material/error:")
-        return None
-    return run_panel(name, asked, run, identity=identity, again=pressed, told=aside)
+    return pressed if asked in started else None

@@ -1,17 +1,14 @@
 """Controls made from options: the widget, its label, help, bounds and default are the option's.
 
-form = Form("rsa", RsaSpec, display=RsaDisplay)
-with form.body():       # folded to a line that says the study, until somebody wants to change it
-    form.control("base")
-    form.rest("Options")
+form = Form("rsa", RsaSpec, display=options_of(Display), title="Which layers does fine-tuning change?", lead="...")
+form.draw(controls)     # folded to a line that says the study; `controls` calls form.control("base"), form.rest() ...
 spec = form.spec()      # None where something is no choice, which is then said below the form
 view = form.view()
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
@@ -22,34 +19,26 @@ from core.errors import PalimpsestError
 from core.options import Option, Spec, flag, options_of
 from core.options.summary import summary
 from ui import lessons
-from ui.frame import presenting
+from ui.frame import presenting, shell
 from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.controls import draw_control
+from ui.study.identity import UPLOAD, Upload, upload_control, upload_of
 from ui.study.run_panel import ENDED_WITHOUT
 
 if TYPE_CHECKING:
-    from core.results.export import Result
+    from streamlit.delta_generator import DeltaGenerator
 
-UPLOAD = "upload"
+    from core.results.export import Result
+    from ui.study.experiments import Experiment
+
 WRONG = ":material/error:"
+NO_STUDY = "What is asked for makes no study yet"
 ACROSS = 3  # controls beside each other among the options
 # A browser that hears "closed" twice leaves open what was opened between; it obeys when the label is another one.
 WORD_JOINER = "\u2060"
 S = TypeVar("S", bound=Spec)
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A file that somebody brought: its CorpusRef and its content."""
-
-    ref: str
-    content: bytes
-
-    @property
-    def identity(self) -> str:
-        """Tells two uploads of the same name apart."""
-        return hashlib.sha256(self.content).hexdigest()
+Drawn = TypeVar("Drawn")
 
 
 @dataclass(frozen=True)
@@ -63,22 +52,51 @@ class Manner(Spec):
 class Form(Generic[S]):
     """A page's form: the study's options as controls, and the spec that they hold."""
 
-    def __init__(self, page: str, spec: type[S], display: Iterable[Option] = ()) -> None:
-        """Read the address; see `ui.frame.links.Address.open`.
+    def __init__(
+        self,
+        page: str,
+        spec: type[S],
+        display: Iterable[Option] = (),
+        *,
+        title: str = "",
+        lead: str = "",
+        experiments: Mapping[str, Experiment] | None = None,
+    ) -> None:
+        """Read the address, see `ui.frame.links.Address.open`, and write the page's first line.
 
         Args:
             page: The page's name in widget keys, its own.
             spec: The study's spec.
             display: Options of what is shown (view, layer): in the address too, no part of the study.
+            title, lead: The page's first line, see `ui.frame.shell.open_page`; none for a form inside a page.
+            experiments: Views that are studies of their own: their title, line and options stand in the page's place.
         """
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
-        self.address = Address(page, (*options_of(spec), *display, *options_of(Manner)))
+        of_experiments = [option for each in (experiments or {}).values() for option in each.options]
+        self.address = Address(page, (*options_of(spec), *display, *of_experiments, *options_of(Manner)))
+        if title:
+            shell.enter()
+        first_line = st.container()
         self.address.open()
+        self.experiment = experiments.get(str(self.address["view"])) if experiments else None
+        self.aside: DeltaGenerator = first_line
+        if title:
+            if self.experiment is not None:
+                title, lead = self.experiment.study.title, sentence_of(self.experiment.study.purpose)
+            with first_line:
+                self.aside = shell.show_head(title, lead)
         presenting.clear_stage()
         self.pressed = False
         self.bar = self.fold = st.container()
+
+    def draw(self, controls: Callable[[], Drawn]) -> Drawn | None:
+        """The form with these controls; nothing, and None, in a view of an experiment that reads none of them."""
+        if self.experiment is not None and not self.experiment.read:
+            return None
+        with self.body():
+            return controls()
 
     @contextmanager
     def body(self) -> Iterator[None]:
@@ -94,11 +112,20 @@ class Form(Generic[S]):
         if not state[key]:
             for name in self._names:  # a browser that gets two runs at once would begin with lowest values otherwise
                 self.address.tell(name)
-        line = plain(summary(study, self._read(study))) if study is not None else "What is asked for makes no study yet"
+        line = plain(self._line(study)) if study is not None else NO_STUDY
         told = WORD_JOINER * (state.get(self._presses, 0) % 2)
         self.fold = st.expander(f"{line} :primary[**Change**]{told}", key=key, on_change=self._folded)
         with self.fold, st.form(self.address.key("form"), border=False):
             yield
+
+    def _line(self, study: S) -> str:
+        """The study in a line: the experiment's, in its view."""
+        if self.experiment is None:
+            return summary(study, self._read(study))
+        try:
+            return summary(self.experiment.asked(self.address, study))
+        except PalimpsestError:
+            return NO_STUDY
 
     def say_read(self, spec: S, result: Result) -> None:
         """Say in the form's line how many sentences the result read, where the text has fewer than were asked for."""
@@ -168,17 +195,23 @@ class Form(Generic[S]):
         self._drawn.add(name)
         if anew:
             self.address.tell(name)
+        if not self._applies(name):
+            layout["disabled"] = True
         draw_control(self.address, name, **layout)
         try:
             self.address.options[name].check(self.address[name])
         except PalimpsestError as error:
             st.error(plain(str(error)), icon=WRONG)
 
+    def _applies(self, name: str) -> bool:
+        """Whether an option has to do with what is shown: in an experiment's view not all of the page's have."""
+        return self.experiment is None or name in self.experiment.read or name not in self._names
+
     def text(self) -> None:
         """The controls of a text: what, which genres, how many sentences, and an upload."""
         source, genres, amount, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
         with upload:
-            self._upload_control()
+            upload_control(self.address)
         with source:
             self.control("corpus")
         with genres:
@@ -188,7 +221,8 @@ class Form(Generic[S]):
 
     def rest(self, label: str = "Options") -> None:
         """All options that have no control yet, folded; opened, a popover would show lowest values."""
-        left = [name for name in self._names if name not in self._drawn and self.address.options[name].shown]
+        shown = [name for name in self._names if self.address.options[name].shown and self._applies(name)]
+        left = [name for name in shown if name not in self._drawn]
         if left:
             with st.expander(label, icon=":material/tune:"):
                 places = st.columns(ACROSS, gap="medium")
@@ -295,37 +329,19 @@ class Form(Generic[S]):
     @property
     def upload(self) -> Upload | None:
         """The file at hand, if it is the text chosen."""
-        file = st.session_state.get(self.address.key("upload"))
-        if file is None or self.address["corpus"] != f"{UPLOAD}:{file.name}":
-            return None
-        return Upload(f"{UPLOAD}:{file.name}", file.getvalue())
+        return upload_of(self.address)
 
     @property
     def texts(self) -> dict[str, bytes]:
         """The upload under its CorpusRef; empty for what a study reads itself."""
         return {self.upload.ref: self.upload.content} if self.upload else {}
 
-    def _upload_control(self) -> None:
-        """The file control; a file that has just come becomes the text, and the button shows its name."""
-        key, seen = self.address.key("upload"), self.address.key("upload seen")
-        file = st.session_state.get(key)
-        if file is not None and st.session_state.get(seen) != file.file_id:
-            st.session_state[seen] = file.file_id
-            self.address.set("corpus", f"{UPLOAD}:{file.name}")
-        label = _shortened(file.name) if file is not None else "Upload"
-        with st.popover(plain(label), icon=":material/upload_file:", width="stretch"):
-            st.file_uploader(
-                "A .txt file of running text, or .conllu with words and trees.",
-                type=["txt", "conllu", "gz"],
-                key=key,
-                help="The file itself is kept for this session only; its words and results are in the store.",
-            )
+
+def sentence_of(purpose: str) -> str:
+    """A study's purpose as a sentence."""
+    return f"{purpose[0].upper()}{purpose[1:]}."
 
 
 def _text_of(spec: Spec) -> tuple[Any, ...]:
     """What decides how many sentences of which text are read."""
     return tuple(getattr(spec, name, None) for name in ("corpus", "genres", "sentences"))
-
-
-def _shortened(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"

@@ -13,6 +13,7 @@ import streamlit as st
 from core.results.columns import meaning
 from core.results.glossary import explained
 from core.results.headlines import lead_of
+from core.results.report import MISLEADING
 from core.results.table_words import label_of, title_of_table
 from ui.frame.text import plain
 from ui.study.figures import show_charts
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
+    from core.study import Study
 
 __all__ = ["show_charts", "show_headline", "show_method", "show_table"]
 
@@ -117,18 +119,19 @@ def _column(values: pd.Series, name: str, digits: int) -> Any:
     return st.column_config.Column(label, help=explained_as)
 
 
-def show_method(result: Result, caveats: str, formulas: dict[str, str] | None = None) -> None:
+def show_method(result: Result, study: Study) -> None:
     """ "Method and caveats": the paragraph to paste, the formulas, what would mislead, and whom to cite.
 
     Args:
         result: What the study returned.
-        caveats: Markdown, written by the page.
-        formulas: LaTeX by the name that stands before it.
+        study: Whose formulas and caveats are said.
     """
     with st.expander("Method and caveats", icon=":material/menu_book:"):
         st.markdown(plain(result.methods))
-        for name, formula in (formulas or {}).items():
+        for name, formula in study.formulas.items():
             st.markdown(f"**{plain(name)}**")
             st.latex(formula)
-        st.markdown(caveats)
+        if study.caveats:
+            points = (f"- **{point}** {text}" for point, text in study.caveats.items())
+            st.markdown("\n".join([f"**{MISLEADING}**", "", *points]))
         st.markdown("\n".join(f"- {plain(reference.line)}" for reference in result.citations))

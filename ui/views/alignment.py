@@ -1,9 +1,9 @@
-"""The parts of the seed-alignment page that are experiments of their own, and what to beware of."""
+"""Views of the seed-alignment page's own study: errors, the space before and after a map, training."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,46 +11,26 @@ import numpy as np
 import streamlit as st
 
 from core import options
-from core.alignment.attention.study import STUDY as ATTENTION_STUDY
-from core.alignment.check.study import STUDY as CHECK_STUDY
 from core.alignment.maps.registry import METHODS
-from core.alignment.published.study import STUDY as PUBLISHED_STUDY
 from core.alignment.seeds import charts
 from core.alignment.seeds import view_text as view_headlines
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.study import METHOD_NOTE
 from core.alignment.seeds.text import judged
-from core.alignment.stitching.study import STUDY as STITCHING_STUDY
-from core.errors import PalimpsestError
-from core.options import Option, Spec, options_of
+from core.options import Spec, options_of
 from core.results.drawing.panels import Panels
 from core.results.names import short_names
-from core.study import Study
 from ui import lessons
 from ui.frame.links import Address
-from ui.frame.text import plain
 from ui.study.controls import KEPT
 from ui.study.downloads import show_downloads
-from ui.study.experiments import result_of
 from ui.study.forms import Form
 from ui.study.layers import Picking, layer_slider, played
-from ui.study.results import cautioned, show_charts, show_headline, show_method, show_notes, show_sentence, show_table
-from ui.study.views import contents
+from ui.study.results import cautioned, show_charts, show_headline, show_notes, show_sentence, show_table
+from ui.views.alignment_experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
     from core.results.export import Result
 
-FORMULAS = {
-    "Normalised held-out error of a map f": (
-        r"\mathrm{NMSE} = \frac{\sum_i \lVert f(x_i) - y_i \rVert^2}"
-        r"{\sum_i \lVert y_i - \bar y_{\mathrm{train}} \rVert^2}"
-    ),
-    "An affine coupling block; its inverse is as cheap": (
-        r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
-    ),
-}
 METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
     "By method",
     "By layer",
@@ -59,7 +39,6 @@ METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
     "The space",
     "Training",
 )
-STITCHING, CHECK, ATTENTION, PROTOCOL = "Stitching", "Bijection check", "Attention", "Published protocol"
 STUDY_VIEWS = {
     METHOD: "held-out error of every map",
     LAYER: "the same by layer",
@@ -68,17 +47,10 @@ STUDY_VIEWS = {
     SPACE: "words before and after a map",
     TRAINING: "how the networks converged",
 }
-EXPERIMENT_VIEWS = {
-    STITCHING: "lower layers of one model, upper layers and head of another",
-    CHECK: "maps undo a known bijection",
-    ATTENTION: "matched heads and mapped attention outputs",
-    PROTOCOL: "which findings of the paper survive a change of protocol",
-}
-VIEWS = STUDY_VIEWS | EXPERIMENT_VIEWS
 GROUPS = {
     "Errors": (METHOD, LAYER, GRID, PAIRS),
     "Maps": (SPACE, TRAINING),
-    "Experiments": (STITCHING, CHECK, ATTENTION, PROTOCOL),
+    "Experiments": tuple(EXPERIMENTS),
 }
 SENTENCES: dict[str, Callable[[Result], str]] = {
     METHOD: view_headlines.method_sentence,
@@ -87,29 +59,6 @@ SENTENCES: dict[str, Callable[[Result], str]] = {
     PAIRS: view_headlines.pairs_sentence,
     TRAINING: view_headlines.training_sentence,
 }
-OWN = {  # options of an experiment that are not the study's, by the name that they have in the address
-    STITCHING: {"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
-    CHECK: {"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
-    ATTENTION: {"attention_methods": "methods"},
-    PROTOCOL: {"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
-}
-CAVEATS = f"""
-**What would mislead you here**
-
-- **It is mostly the word.** Split by sentence, most test words were fitted on in other sentences, and a table of mean
-  vectors by word, which reads no source at all, competes with any map. Read errors on words that were never fitted on;
-  split by word holds out whole word types.
-- **Training error.** With as many dimensions as rows least squares fits anything. Only held-out error is shown.
-- **A low error of a non-bijective map says nothing of a bijection.** Kernel ridge and the plain network may throw
-  information away; read the round-trip error of the invertible maps in the table (`inverse_error`).
-- **Retrieval flatters.** A map with an error of .5 can still find most words among a thousand.
-- **Pairs share models.** Twenty directed pairs of five seeds are five models, not twenty samples: bands leave out one
-  model at a time, and one held-out word or sentence at a time. With two models only words or sentences are left out,
-  so the band is of this pair.
-- **How this differs from the published code.** {METHOD_NOTE}
-"""
-
-
 PICKED = {LAYER: "layer", GRID: "target_layer"}  # column of a chart's points or cells that says their layer
 
 
@@ -233,11 +182,6 @@ def space(address: Address, result: Result) -> None:
     show_downloads(result, parts, lambda: charts.figures(result), table="alignment", view=("space", *view), name=called)
 
 
-def _own_options(view: str, study: Study) -> list[Option]:
-    known = {option.name: option for option in options_of(study.Spec)}
-    return [replace(known[name], name=ours) for ours, name in OWN[view].items()]
-
-
 @dataclass(frozen=True)
 class Shown(Spec):
     """What *The space* shows: in the address, no part of the study."""
@@ -248,105 +192,4 @@ class Shown(Spec):
     )
 
 
-STUDIES: dict[str, Study] = {
-    STITCHING: STITCHING_STUDY,
-    CHECK: CHECK_STUDY,
-    ATTENTION: ATTENTION_STUDY,
-    PROTOCOL: PUBLISHED_STUDY,
-}
 SHOWN = options_of(Shown)
-EXPERIMENT_OPTIONS = [option for view, study in STUDIES.items() for option in _own_options(view, study)]
-
-
-def _experiment(
-    view: str, form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator, given: dict[str, Any]
-) -> None:
-    """An experiment's controls and the button that starts it, then its result.
-
-    Args:
-        given: The experiment's options that the study's form has.
-    """
-    study, name = STUDIES[view], view.lower()
-    shared = {"corpus": spec.corpus, "genres": spec.genres, "sentences": spec.sentences, "seed": spec.seed}
-    own_values = {field: form.address[ours] for ours, field in OWN[view].items()}
-    asked = _spec_of(study.Spec, shared | given | own_values)
-    texts = form.texts
-
-    refs = (*(getattr(asked, "models", None) or (getattr(asked, "model", ""),)), *getattr(asked, "tuned", ()))
-    identity = (form.identity, contents(*refs))
-
-    def run(progress: Any, cancel: Any) -> Any:
-        return study.run(asked, texts, progress=progress, cancel=cancel)
-
-    waiting = f"{VIEWS[view][0].upper()}{VIEWS[view][1:]}. It starts when you press its button."
-    result = result_of(
-        form,
-        view,
-        OWN[view],
-        asked,
-        run,
-        pricing=study.price,
-        name=name,
-        identity=identity,
-        waiting=waiting,
-        aside=aside,
-    )
-    if result is None:
-        return
-    show_headline(result, bar=form.bar)
-
-    def drawn() -> list[Any]:
-        return [*study.figures(result).values()]
-
-    if not show_charts(drawn, key=name, alt_text=result.headline, result=result):
-        return
-    show_downloads(result, drawn, lambda: study.figures(result), view=name)
-    for table_name, table in result.tables.items():
-        show_table(table, table_name)
-    show_method(result, CAVEATS, FORMULAS)
-
-
-def _spec_of(kind: Callable[..., Spec], values: dict[str, Any]) -> Spec | None:
-    """The experiment that is asked for; None, with a sentence, where there is none."""
-    try:
-        return kind(**values)
-    except PalimpsestError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        return None
-
-
-def _of_subwords(view: str, spec: AlignSpec) -> bool:
-    """Whether the rows asked for are those of this experiment, which maps every subword; a sentence where not."""
-    if spec.items != "words":
-        st.info(f"{view} maps every subword: choose words as rows under Options.", icon=":material/info:")
-    return spec.items == "words"
-
-
-def _stitching(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
-    """Models with one task's head, stitched at every layer; the study's own models have no head for a task."""
-    if _of_subwords(STITCHING, spec):
-        _experiment(STITCHING, form, spec, aside, {})
-
-
-def _check(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
-    """The bijection check of the first model."""
-    _experiment(CHECK, form, spec, aside, {"model": spec.models[0], "items": spec.items, "split": spec.split})
-
-
-def _attention(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
-    """Matched heads and mapped attention outputs of the first group."""
-    if _of_subwords(ATTENTION, spec):
-        _experiment(ATTENTION, form, spec, aside, {"models": spec.models})
-
-
-def _protocol(form: Form[AlignSpec], spec: AlignSpec, aside: DeltaGenerator) -> None:
-    """The published protocol and ours, on the first pair."""
-    _experiment(PROTOCOL, form, spec, aside, {"models": spec.models[:2]})
-
-
-EXPERIMENTS: dict[str, Callable[[Form[AlignSpec], AlignSpec, DeltaGenerator], None]] = {
-    STITCHING: _stitching,
-    CHECK: _check,
-    ATTENTION: _attention,
-    PROTOCOL: _protocol,
-}

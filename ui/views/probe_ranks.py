@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -12,18 +12,22 @@ from core.probes.prices import sweep_price
 from core.probes.trees import charts
 from core.probes.trees.sweep import run_sweep
 from core.results.names import short_name
+from ui.frame.text import plain
 from ui.study.downloads import show_downloads
-from ui.study.price import priced_panel
+from ui.study.price import say
 from ui.study.results import show_charts, show_headline, show_table
+from ui.study.run_panel import is_stored, run_panel
 
 if TYPE_CHECKING:
     import altair as alt
 
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
+    from core.results.export import Result
     from core.text.reading import Text
     from ui.study.forms import Form
 
+SWEEP = "rank sweep"
 SWEPT_HELP = "For each of them one probe of every rank is trained."
 
 
@@ -32,40 +36,36 @@ def ranks_view(
 ) -> None:  # fmt: skip
     """Probes of rank 1 to full at one layer, trained when they are asked for."""
     models = [model for model in result.probes if not model.startswith("random:")] or list(result.probes)
-    with st.form("probe/ranks", border=False):
-        left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
-        chosen = left.multiselect(
-            "Models", models, default=models[:2], key="probe/rank_models", format_func=short_name, help=SWEPT_HELP
-        )
-        every = sorted({layer for model in models for layer in result.probes[model].layers})
-        layer = middle.selectbox(
-            "Layer", ["best of each", *every], key="probe/rank_layer", help="Where the probes are trained."
-        )
-        asked = right.form_submit_button("Sweep the rank", icon=":material/play_arrow:", width="stretch")
-    swept = st.session_state.setdefault("swept", set())
-    wanted = tuple(
-        (model, result.best_layer(model) if isinstance(layer, str) else int(layer))
+    left, right = st.columns([4, 3], vertical_alignment="bottom")
+    chosen = left.multiselect(
+        "Models", models, default=models[:2], key="probe/rank_models", format_func=short_name, help=SWEPT_HELP
+    )
+    every = sorted({layer for model in models for layer in result.probes[model].layers})
+    layer = right.selectbox(
+        "Layer", ["best of each", *every], key="probe/rank_layer", help="Where the probes are trained."
+    )
+    layers = {
+        model: result.best_layer(model) if isinstance(layer, str) else int(layer)
         for model in chosen
         if isinstance(layer, str) or layer in result.probes[model].layers
-    )
-    key = (spec, wanted, identity)
-    if asked:
-        swept.add(key)
-    if not wanted or key not in swept:
-        st.info("One probe of each rank, 1 to full, is trained on one layer; all ranks of a model train together.")
+    }
+    if not layers:
+        st.info("Choose a model, and a layer that it has.", icon=":material/info:")
         return
-    sweep = priced_panel(
-        form,
-        "rank sweep",
-        spec,
-        lambda progress, cancel: run_sweep(spec, dict(wanted), texts, progress=progress, cancel=cancel),
-        partial(sweep_price, models=chosen),
-        identity=(wanted, identity),
-        again=asked,
-    )
+
+    def run(progress: Any, cancel: Any) -> Result:
+        return run_sweep(spec, layers, texts, progress=progress, cancel=cancel)
+
+    asked_for = (tuple(layers.items()), identity)
+    started: set[Hashable] = st.session_state.setdefault(form.address.key("rank sweeps"), set())
+    key = (spec, asked_for)
+    if key not in started and not is_stored(SWEEP, spec, run, identity=asked_for):
+        _offer(spec, layers, form.pressed, lambda: started.add(key))
+        return
+    sweep = run_panel(SWEEP, spec, run, identity=asked_for, told=form.aside)
     if sweep is None or sweep.table.empty:
         return
-    show_headline(sweep)
+    show_headline(sweep, bar=form.bar)
     drawing = partial(charts.sweep_chart, sweep.table)
 
     def drawn() -> list[alt.TopLevelMixin]:
@@ -74,3 +74,26 @@ def ranks_view(
     show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)
     show_downloads(sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep")
     show_table(sweep.table, "sweep")
+
+
+def _offer(spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Callable[[], None]) -> None:
+    """What the sweep will do and what it costs, with the button that starts it."""
+    where = " and ".join(f"layer {layer} of {short_name(model)}" for model, layer in layers.items())
+    st.markdown(
+        plain(f"How many dimensions does a probe need? One probe of every rank from 1 to full is trained on {where}.")
+    )
+    said = say(SWEEP, spec, partial(sweep_price, models=tuple(layers)), again)
+    if said is None:
+        return
+    if said.refused:
+        st.error(plain(said.refused), icon=":material/error:")
+        return
+    if said.asks:
+        st.markdown(plain(said.sentence))
+    st.button(
+        f"Sweep the rank, {said.takes}",
+        type="primary",
+        icon=":material/play_arrow:",
+        help="It can be cancelled; all ranks of a model are trained together.",
+        on_click=start,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -13,6 +14,8 @@ from core.options import options_of
 from core.options.option import LONGEST_LINE
 from core.probes.sentence import charts as sentence_charts
 from core.probes.sentence import word_charts
+from core.probes.sentence.result import figures as sentence_figures
+from core.probes.sentence.result import sentence_result
 from core.probes.sentence.study import (
     SENTENCE_SHOWN,
     SentenceSpec,
@@ -24,7 +27,6 @@ from core.probes.trees import charts
 from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.probes.trees.view_text import scores_sentence, sentence_line
-from core.results.export import chart_svg
 from core.results.names import short_name
 from ui import lessons
 from ui.frame.links import Address
@@ -33,10 +35,10 @@ from ui.frame.text import plain
 from ui.study.controls import KEPT
 from ui.study.downloads import held, show_downloads
 from ui.study.figures import draw_spec, page_specs, show_charts
+from ui.study.identity import contents
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
 from ui.study.run_panel import run_panel
-from ui.study.views import contents
 
 if TYPE_CHECKING:
     import altair as alt
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from core.probes.trees.data import Tree
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
+    from core.results.export import Result
     from ui.study.forms import Form
 
 TYPED, WORST, BEST = "typed", "worst", "best"
@@ -130,8 +133,10 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
         pick=Picking(form.address, ("layer",), _sentence_at).made,
     )
     st.caption("Click a point: a sentence opens at its layer.")
-    show_downloads(result, drawn, lambda: charts.figures(result), view=metric)
-    if any(probes.heads is not None for probes in result.probes.values()):
+    heads = any(probes.heads is not None for probes in result.probes.values())
+    more = {"predicted.conllu": partial(predicted_conllu, result)} if heads else {}
+    show_downloads(result, drawn, lambda: charts.figures(result), view=metric, more=more)
+    if heads:
         st.download_button(
             "Predicted heads of the test sentences",
             held(lambda: predicted_conllu(result), "palimpsest-predicted.conllu", "text/plain"),
@@ -207,11 +212,16 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
             result, ("sentence", model, layer, tree), lambda: draw_sentence(result, model, layer, tree, vectors)
         )
         found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+        said = cautioned(read, sentence_line(found, edges, parsed=result.parsed, layer=layer, name=short_name(model)))
         with headline:
-            said = sentence_line(found, edges, parsed=result.parsed, layer=layer, name=short_name(model))
-            show_sentence(cautioned(read, said))
+            show_sentence(said)
             show_notes(read)
-        _draw(view, model, layer)
+        drawn = made_once().get(
+            view,
+            ("result", said),
+            lambda: sentence_result(result, read, view, model=model, layer=layer, headline=said),
+        )
+        _draw(view, drawn, {"model": model, "layer": str(layer)})
 
 
 def _read(spec: SentenceSpec) -> SentencesRead | None:
@@ -261,8 +271,14 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
     return result.test[int(chosen)]
 
 
-def _draw(view: SentenceView, model: str, layer: int) -> None:
-    """Arcs first, then distances and the plane, then what can be taken away."""
+def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
+    """Arcs first, then distances and the plane, then what can be taken away, and the words as a table.
+
+    Args:
+        view: What is drawn.
+        result: The same as a result of its own.
+        comments: Of the CoNLL-U file.
+    """
     found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
     show_charts(
@@ -274,22 +290,11 @@ def _draw(view: SentenceView, model: str, layer: int) -> None:
     show_charts(
         lambda: [word_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.", result=view
     )
-    comments = {"model": model, "layer": str(layer)}
-    with st.container(horizontal=True):
-        for label, name, make, kind in (
-            ("Arcs (SVG)", "arcs.svg", lambda: chart_svg(sentence_charts.arcs_chart(view)), "image/svg+xml"),
-            ("Plane (SVG)", "plane.svg", lambda: chart_svg(word_charts.plane_chart(view)), "image/svg+xml"),
-            ("Heads (CoNLL-U)", "sentence.conllu", lambda: _conllu(view, comments), "text/plain"),
-        ):
-            st.download_button(
-                label,
-                held(make, f"palimpsest-{name}", kind),
-                f"palimpsest-{name}",
-                kind,
-                key=f"sentence_{name}",
-                on_click="ignore",
-                icon=":material/download:",
-            )
+    conllu = {"sentence.conllu": partial(_conllu, view, comments)}
+    drawing = partial(sentence_charts.arcs_chart, view)
+    name = f"{short_name(comments['model'])} layer {comments['layer']}"
+    show_downloads(result, drawing, lambda: sentence_figures(view), view="arcs", name=name, more=conllu)
+    show_table(result.table, "sentence_words")
 
 
 def _draw_arcs(view: SentenceView, alt_text: str) -> None:

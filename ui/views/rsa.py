@@ -1,4 +1,4 @@
-"""The parts of the RSA page that have controls of their own: the second text, the token map, and what to beware of."""
+"""The parts of the RSA page that have controls of their own: the second text, the token map."""
 
 from __future__ import annotations
 
@@ -23,49 +23,19 @@ from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.forms import Form
+from ui.study.identity import contents
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
 from ui.study.results import show_charts, show_headline, show_method, show_table
-from ui.study.views import contents
 
 if TYPE_CHECKING:
     import altair as alt
-    from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
 
 SAME = "the same text"
 OTHER_GENRES = ("legal", "technical")
 CURVES, GRID, TEXTS, TOKENS = "By layer", "Layer against layer", "Two texts", "Token map"
-FORMULAS = {
-    "RSA: correlation of two models' similarities of the same pairs of items": (
-        r"\rho = \operatorname{corr}_{i<j}\bigl(k(x_i, x_j),\; k(y_i, y_j)\bigr),"
-        r"\qquad k(a, b) = \frac{a \cdot b}{\lVert a \rVert \lVert b \rVert}"
-    ),
-    "Linear CKA, columns centred; debiased, each HSIC is replaced by its unbiased estimate": (
-        r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert Y^\top Y \rVert_F}"
-    ),
-    "Mean CCA over the canonical correlations; PWCCA weights them, SVCCA keeps 99 % of the variance first": (
-        r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"
-    ),
-}
-CAVEATS = """
-**What would mislead you here**
-
-- **Rogue dimensions.** Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, give
-  RSA .998; standardised, .002. Compare the curve with *Standardise dimensions* on, or drop the largest few.
-- **Biased CKA has a null far from 0.** With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000;
-  debiased CKA scores .00 at both. Read each curve against its grey band.
-- **Words are not independent.** Words of a sentence are alike in every model that reads it, so the grey band pairs
-  whole sentences at random; words paired one by one would be exceeded by any two models. Words that come again are
-  alike too, most of all in layer 0: *One occurrence per word* takes them out.
-- **CCA needs many more items than dimensions.** With n ≤ d any two spaces correlate perfectly; at d = 768 mean CCA of
-  unrelated spaces is still .83 at 1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased CKA.
-- **Similar is not the same.** The cosine compares vectors coordinate by coordinate; the other measures forgive a
-  rotation of the whole space, CCA any invertible linear map. A high curve says that the geometry survived.
-- **The band is over sentences, not over fine-tuning runs.** Another seed of the same fine-tune may lie outside it.
-  The dashed lines show what a different pretraining seed and random weights score.
-"""
 
 
 def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
@@ -86,13 +56,12 @@ def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
     return replace(spec, against=found.against, against_genres=found.against_genres)
 
 
-def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None:
+def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     """The words of a passage through the layers, the base beside the compared models.
 
     Args:
         form: The page's.
         spec: The study on the page, whose models are shown.
-        aside: Where the line stands that says how it was computed.
     """
     with (
         form.bar,
@@ -118,7 +87,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
         STUDY.price,
         identity=contents(*tokens.models),
         again=again,
-        told=aside,
+        told=form.aside,
     )
     if result is None:
         return
@@ -127,7 +96,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec, aside: DeltaGenerator) -> None
         played(form.address, _draw_layer)(form.address, result)
         if len(result.tables.get("spans", ())):
             show_table(result.tables["spans"], "spans")
-    show_method(result, "Distances in two dimensions are not the distances of the whole space: see the shares above.")
+    show_method(result, STUDY)
 
 
 def view_headline(result: Result, view: str) -> str:

@@ -46,48 +46,6 @@ MEASURES_HELP = "  \n".join(
 )
 OF_HELP = "**delta**: fine-tuned minus base. **weights**: the weights themselves."
 VECTORS_HELP = "  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in VECTORS.values())
-FORMULAS = {
-    "Projectors: mean over matrices and sides of squared sines of principal angles between leading subspaces": (
-        r"d(A, B)^2 = \frac{1}{2r} \lVert P_A - P_B \rVert_F^2 = \frac{1}{r} \sum_{i=1}^{r} \sin^2 \theta_i,"
-        r"\qquad \cos \theta_i = \sigma_i\bigl(U_A^\top U_B\bigr)"
-    ),
-    "Chance level of sharing a label, for a model in a group of m among n; (m - 1) / (Gm - 1) for G equal groups": (
-        r"\frac{m - 1}{n - 1}"
-    ),
-    "Rank at an energy threshold, stable rank, entropy rank": (
-        r"\min \Bigl\{ k : \sum_{i \le k} \sigma_i^2 \ge \tau \sum_i \sigma_i^2 \Bigr\}, \qquad"
-        r"\frac{\sum_i \sigma_i^2}{\sigma_1^2}, \qquad \exp\Bigl(-\sum_i p_i \log p_i\Bigr),"
-        r"\; p_i = \frac{\sigma_i}{\sum_j \sigma_j}"
-    ),
-}
-CAVEATS = """
-**What would mislead you here**
-
-- **The original vector depends on accidents.** A singular vector is known up to its sign, and up to a rotation where
-  singular values are close; *Original* averages such vectors over layers, and *Factors* too, weighted by the roots of
-  their singular values, so the same delta can give two vectors that share nothing. The other four do not change with
-  signs or rotations.
-- **Chance is not one in G.** A model is not its own neighbour: with six tasks of three runs, two others of seventeen
-  share the label, 12 %, not 17 %. The p-values are for one vector and one k; whoever tries six vectors and ten k
-  finds a small one more easily.
-- **Few models can say nothing.** With two tasks of two runs perfect neighbours have p = .33: the labels have no more
-  arrangements. Where no arrangement could come below .05 the page says that there are too few to tell.
-- **The same task is not all that runs share.** Runs of one task also share learning rate and number of steps. *Norms*
-  and *Spectrum* see those first: a task that was trained longer has moved farther. What norms alone reach therefore
-  stands beside every vector; only where the models were trained alike does it speak of the task.
-- **What was frozen has no direction.** A matrix that equals the base's has norm and rank 0. Projectors and spectra
-  compare two models where both moved, so that frozen layers make nobody alike.
-- **Six layers carry a plain trend at most.** Trends are fitted to the means of layers and chosen by AICc between none,
-  a line and a parabola: points of all models at once would call most data without a trend a parabola.
-- **A rank says little without its null.** A full matrix of noise needs 391 of 768 directions for 90 % of its energy.
-  Compare with the dashed line, not with the width of the matrix.
-- **Maps are for the eye.** t-SNE and UMAP make islands out of anything and their gaps mean nothing. Clusters and
-  neighbours are computed from the distances, never from the map.
-- **Weights rounded to 16 bits** add a full-rank floor of about 0.0002 of the weights' norm to every delta (bfloat16:
-  0.002). Where a delta is hardly larger, its rank is that of the rounding, and a notice says so.
-- **Another base has other directions.** Models that started elsewhere are left out, or compared with their own base:
-  then *Spectrum* and *Norms* can be read, *Projectors*, *Delta* and *Factors* cannot.
-"""
 
 
 def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:

@@ -26,6 +26,7 @@ from core.alignment.prices import attention_price
 from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
+from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.identity import as_identified, identities, identity_tasks
@@ -297,4 +298,6 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=attention_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

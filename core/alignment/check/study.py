@@ -25,6 +25,7 @@ from core.alignment.prices import check_price
 from core.alignment.seeds.protocol import TINY, rows_for, split_rows
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
+from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks
 from core.results.citing import cite
@@ -215,4 +216,6 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=check_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

@@ -38,6 +38,7 @@ from core.alignment.published.text import (
 )
 from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.models.identity import identities, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
@@ -168,4 +169,6 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=protocol_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

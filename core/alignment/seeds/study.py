@@ -20,7 +20,7 @@ from core.alignment.seeds.charts import figures
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
 from core.alignment.seeds.tasks import align_layers, align_pair
-from core.alignment.seeds.text import make_headline, make_methods
+from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods
 from core.models.identity import identities, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
@@ -30,12 +30,6 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 
 CITATIONS = ("ren2023", "dinh2017", "schonemann1966", "saunders1998", "raghu2017", "morcos2018")
-METHOD_NOTE = (
-    "The code that was released with the paper pairs unrelated sentences, keeps dropout on, averages over padding, "
-    "shares one map over all layers and trains at a learning rate of 1e-6. Here both models read the same sentences in "
-    "evaluation mode, only words count, every layer has a map of its own, every network is trained until it has "
-    "converged, and every number is of held-out words."
-)
 
 
 def prepare(spec: AlignSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
@@ -157,4 +151,6 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=align_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

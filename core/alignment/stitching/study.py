@@ -24,6 +24,7 @@ from core.alignment.prices import stitching_price
 from core.alignment.seeds.protocol import part_of, parts_from
 from core.alignment.seeds.study import CITATIONS
 from core.alignment.seeds.tasks import fit_method
+from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
 from core.errors import ModelError, ShapeError
@@ -246,4 +247,6 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=stitching_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

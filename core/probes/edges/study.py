@@ -25,7 +25,7 @@ from core.probes.edges.items import TARGETS, edge_items, tags_of
 from core.probes.edges.spec import EdgeSpec
 from core.probes.edges.tables import CONTROL, REAL, Groups
 from core.probes.edges.tasks import probe_edges, score_rivals
-from core.probes.edges.text import CITATIONS, make_headline, make_methods, make_notices
+from core.probes.edges.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
 from core.probes.prices import edges_price
 from core.probes.trees.data import PARTS, Tree, Treebank
 from core.probes.trees.planning import TREEBANK, as_arguments, chosen_layers
@@ -179,4 +179,6 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=edges_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

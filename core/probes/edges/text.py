@@ -160,3 +160,38 @@ def _rival(name: str) -> str:
 
 def _listed(clauses: Sequence[str]) -> str:
     return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])} and {clauses[-1]}"
+
+
+CAVEATS = {
+    "Most of a tag is its word.": (
+        "A table of the commonest label of each word reads no context. Layer 0, where words stand "
+        "alone, is a stronger rival still: its vectors saw more text than the table. What counts "
+        "is the margin over both, and the accuracy on words that are not in training."
+    ),
+    "A classifier can learn labels that mean nothing.": (
+        "Control labels, one drawn at random for each word type, are learned from word identity "
+        "alone; selectivity is how far the real accuracy stands above theirs. It is largest where "
+        "words have been forgotten, so a rising selectivity says that words fade as much as that "
+        "syntax appears."
+    ),
+    "Accuracy hides effort.": (
+        "The code length also counts how many examples it took: of two layers with one accuracy "
+        "the shorter code is the one where the label is easier to find. It depends on the order "
+        "of the sentences, which is one random order here."
+    ),
+    "Trees and tags drawn by a parser are parses, not gold.": ("What is probed is agreement with the parser."),
+    "Edges are given.": (
+        "The label is asked of a head and a dependent that somebody else joined; head distance is "
+        "asked of the dependent alone."
+    ),
+    "Present is not used.": ("That a label can be read off the vectors does not show that the model reads it."),
+}
+FORMULAS = {
+    "A linear classifier of a word's vector, or of a head's and its dependent's": (
+        r"p(y \mid x) = \operatorname{softmax}(W x)_y, \qquad "
+        r"\min_W -\sum_i \log p(y_i \mid x_i) + \tfrac{\lambda}{2} \lVert W \rVert^2"
+    ),
+    "Online code of the labels, in blocks that end at t_1, t_2 ... t_S = n": (
+        r"L = t_1 \log_2 K - \sum_{s=1}^{S-1} \log_2 p_{W_s}(y_{t_s+1 \ldots t_{s+1}} \mid x_{t_s+1 \ldots t_{s+1}})"
+    ),
+}

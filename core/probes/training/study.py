@@ -26,7 +26,7 @@ from core.probes.training import PURPOSE
 from core.probes.training.charts import figures
 from core.probes.training.peaks import find_peaks
 from core.probes.training.spec import ProbeTrainingSpec
-from core.probes.training.text import CITATIONS, make_headline, make_methods, make_notices
+from core.probes.training.text import CAVEATS, CITATIONS, make_headline, make_methods, make_notices
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
@@ -120,4 +120,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=training_price,
+    caveats=CAVEATS,
 )

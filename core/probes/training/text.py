@@ -146,3 +146,24 @@ def _rival(name: str) -> str:
 
 def _band(row: pd.Series, kind: Kind = "points") -> str:
     return f"{text_of(row['value'], kind)} [{text_of(row['low'], kind)}, {text_of(row['high'], kind)}]"
+
+
+CAVEATS = {
+    "Step 0 is not nothing.": (
+        "Random layers on top of random word vectors keep words and their places apart, and a "
+        "probe reads some of the tree off that. What training adds is the margin over step 0, not "
+        "over zero."
+    ),
+    "The best layer is chosen, and choices jump.": (
+        "Layers of one step lie within each other's bands. The number above a point moves when "
+        "noise moves it; the sentence above the chart says whether any step's lead is clear of "
+        "noise."
+    ),
+    "A probe reads what is there, not what is used.": (
+        "The loss falls for many reasons; that syntax rises with it does not say that one brings the other."
+    ),
+    "Tokens are an axis, not a cause.": (
+        "The learning rate, too, changes along it: in the box it falls to 0 at the end."
+    ),
+    "One run.": ("Bands are over sentences and probes. Another seed may rise earlier or later."),
+}

@@ -55,7 +55,7 @@ from core.probes.trees.tables import (
     score_rows,
     selectivity_rows,
 )
-from core.probes.trees.text import CITATIONS, make_headline, make_methods, make_notices
+from core.probes.trees.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
 from core.results.citing import cite
 from core.results.export import provenance
 from core.results.notices import start_notices
@@ -208,4 +208,6 @@ STUDY = Study(
     price=probe_price,
     finish=finish,
     files=extra_files,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

@@ -29,7 +29,7 @@ from core.rsa.layers.notices import measure_notices, size_notices
 from core.rsa.layers.runs import find_compared, find_references, pool_rows, runs_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.tasks import compare_layers, compare_models
-from core.rsa.layers.text import make_headline, make_methods
+from core.rsa.layers.text import CAVEATS, FORMULAS, make_headline, make_methods
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import rsa_price
 from core.runs.runner import Outputs, Task
@@ -236,4 +236,6 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=rsa_price,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

@@ -221,3 +221,48 @@ def _reference_sentence(table: pd.DataFrame, references: pd.DataFrame, label: st
     row = there.iloc[0]
     names = short_names((base, str(row["model"])))
     return f" For scale, {names[base]} and {names[row['model']]} score {number(row['similarity'])} at layer {layer}."
+
+
+CAVEATS = {
+    "Rogue dimensions.": (
+        "Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, "
+        "give RSA .998; standardised, .002. Compare the curve with *Standardise dimensions* on, "
+        "or drop the largest few."
+    ),
+    "Biased CKA has a null far from 0.": (
+        "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA "
+        "scores .00 at both. Read each curve against its grey band."
+    ),
+    "Words are not independent.": (
+        "Words of a sentence are alike in every model that reads it, so the grey band pairs whole "
+        "sentences at random; words paired one by one would be exceeded by any two models. Words "
+        "that come again are alike too, most of all in layer 0: *One occurrence per word* takes "
+        "them out."
+    ),
+    "CCA needs many more items than dimensions.": (
+        "With n ≤ d any two spaces correlate perfectly; at d = 768 mean CCA of unrelated spaces "
+        "is still .83 at 1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased "
+        "CKA."
+    ),
+    "Similar is not the same.": (
+        "The cosine compares vectors coordinate by coordinate; the other measures forgive a "
+        "rotation of the whole space, CCA any invertible linear map. A high curve says that the "
+        "geometry survived."
+    ),
+    "The band is over sentences, not over fine-tuning runs.": (
+        "Another seed of the same fine-tune may lie outside it. The dashed lines show what a "
+        "different pretraining seed and random weights score."
+    ),
+}
+FORMULAS = {
+    "RSA: correlation of two models' similarities of the same pairs of items": (
+        r"\rho = \operatorname{corr}_{i<j}\bigl(k(x_i, x_j),\; k(y_i, y_j)\bigr),"
+        r"\qquad k(a, b) = \frac{a \cdot b}{\lVert a \rVert \lVert b \rVert}"
+    ),
+    "Linear CKA, columns centred; debiased, each HSIC is replaced by its unbiased estimate": (
+        r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert Y^\top Y \rVert_F}"
+    ),
+    "Mean CCA over the canonical correlations; PWCCA weights them, SVCCA keeps 99 % of the variance first": (
+        r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"
+    ),
+}

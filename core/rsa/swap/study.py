@@ -28,7 +28,7 @@ from core.rsa.swap.charts import figures
 from core.rsa.swap.examples import PARSE, Examples, chance, read_examples
 from core.rsa.swap.scores import exchange_rows, own_row
 from core.rsa.swap.spec import SwapSpec
-from core.rsa.swap.text import make_headline, make_notices
+from core.rsa.swap.text import CAVEATS, make_headline, make_notices
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.reading import Text
@@ -201,4 +201,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=swap_price,
+    caveats=CAVEATS,
 )

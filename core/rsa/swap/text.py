@@ -129,3 +129,22 @@ def _cost(needed: list[int], layers: list[int]) -> str:
 
 def _loss(row: pd.Series[float]) -> str:
     return f"{number(row['loss'])} [{number(row['loss_low'])}, {number(row['loss_high'])}]"
+
+
+CAVEATS = {
+    "A layer that loses nothing need not be idle.": (
+        "The base's layer may do the same work: it was there before. Left out, or with random "
+        "weights, a layer shows whether the task needs any layer at that place."
+    ),
+    "A loss need not be the task's.": (
+        "Layers of one model fit each other. The same change turned in random directions shows "
+        "what that size and rank cost anywhere."
+    ),
+    "Larger changes lose more.": ("Compare losses of two models beside the sizes of their changes (table `sizes`)."),
+    "Truncated is not retrained.": (
+        "The head has learned the top layer's vectors; trained on a lower layer it would do "
+        "better than the curve says. Diamonds are models trained with the lower layers frozen: "
+        "training had a say there."
+    ),
+    "A parse is not gold.": ("Tags and heads of the demo come from a parser that learned the same treebank."),
+}

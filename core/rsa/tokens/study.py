@@ -42,6 +42,7 @@ from core.rsa.tokens.questions import (
     roles,
 )
 from core.rsa.tokens.spec import TokenMapSpec
+from core.rsa.tokens.text import CAVEATS
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -336,4 +337,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=tokens_price,
+    caveats=CAVEATS,
 )

@@ -26,7 +26,7 @@ from core.rsa.prices import training_price
 from core.rsa.training import PURPOSE
 from core.rsa.training.charts import figures
 from core.rsa.training.spec import TrainingSpec
-from core.rsa.training.text import make_headline
+from core.rsa.training.text import CAVEATS, make_headline
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus
@@ -155,4 +155,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=training_price,
+    caveats=CAVEATS,
 )

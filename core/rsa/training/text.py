@@ -53,3 +53,16 @@ def _at(table: pd.DataFrame, model: str, layer: int) -> pd.Series[float]:
 
 def _band(row: pd.Series[float]) -> str:
     return f"{number(row['similarity'])} [{number(row['low'])}, {number(row['high'])}]"
+
+
+CAVEATS = {
+    "A late step is near the end because it is late.": (
+        "What counts is which layers get there first, and how far another run's end (dashed) "
+        "comes without any step in common."
+    ),
+    "Layer 0 is a table of words.": ("It has no layer below it to wait for, so it settles before the others may."),
+    "An untrained model is not at 0.": (
+        "Its layers are alike where words are; read step 0 beside the null in the tooltip."
+    ),
+    "Five steps of one run.": ("Bands are over sentences. Another run may pass through its layers in another order."),
+}

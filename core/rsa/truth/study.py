@@ -28,7 +28,7 @@ from core.rsa.prices import truth_price
 from core.rsa.truth import PURPOSE
 from core.rsa.truth.charts import figures
 from core.rsa.truth.spec import TruthSpec
-from core.rsa.truth.text import make_headline
+from core.rsa.truth.text import CAVEATS, make_headline
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.statistics import average_ranks
@@ -237,4 +237,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=truth_price,
+    caveats=CAVEATS,
 )

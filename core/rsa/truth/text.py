@@ -56,3 +56,31 @@ def _range(rows: pd.DataFrame, area: str = "auc") -> str:
 def _of(rows: pd.DataFrame, name: str, area: str = "auc") -> str:
     mine = rows[rows["finder"] == name]
     return number(float(mine[area].iloc[0])) if len(mine) else "n/a"
+
+
+CAVEATS = {
+    "Equal bit for bit is no test.": (
+        "Layers that did not train give the same vectors, and any measure answers 1: the first "
+        "column shows it. The others round the fine-tune, so that a measure has something to tell "
+        "apart."
+    ),
+    "In a frozen model depth says it all.": (
+        "Lower layers froze and upper ones trained, so the layer's number alone comes near any "
+        "measure; at equal depth only layers 3 and 4 of four models are left, eight pairs. "
+        "Planted models have no such order."
+    ),
+    "One threshold does not fit all layers.": (
+        "Rounding and changes grow on the way up, each at its own pace. Held against the same "
+        "layer of other models (column `same_depth`), a layer is told far more surely than "
+        "against the others of its own model."
+    ),
+    "A state is not a layer.": (
+        "What one layer changes is handed on to all above it. A similarity by layer says from "
+        "where on a model differs, not which layers were changed; give each layer the base's own "
+        "state to see that."
+    ),
+    "Weights need no measure.": (
+        "Where base and fine-tune are both at hand, the size of a layer's weight change says "
+        "which layers changed, until it is smaller than the rounding."
+    ),
+}

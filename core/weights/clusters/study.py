@@ -32,6 +32,7 @@ from core.weights.clusters.members import Member
 from core.weights.clusters.selection import Found, Labels, find_models, read_labels
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.tasks import kept_rank, measure_delta, measure_weights, place_models, unpack_features
+from core.weights.clusters.text import CAVEATS, FORMULAS
 from core.weights.prices import weights_price
 from core.weights.vectors import projections as maps
 from core.weights.vectors import ranks as rank_tables
@@ -274,4 +275,6 @@ STUDY = Study(
     price=weights_price,
     perform=perform,
     finish=finish,
+    caveats=CAVEATS,
+    formulas=FORMULAS,
 )

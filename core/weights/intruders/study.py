@@ -32,6 +32,7 @@ from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.intruders import PURPOSE
 from core.weights.intruders.charts import figures
 from core.weights.intruders.spec import IntruderSpec
+from core.weights.intruders.text import CAVEATS
 from core.weights.prices import intruders_price
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 
@@ -273,4 +274,5 @@ STUDY = Study(
     collect=collect,
     figures=figures,
     price=intruders_price,
+    caveats=CAVEATS,
 )

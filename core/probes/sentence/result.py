@@ -1,0 +1,95 @@
+"""One sentence as a result of its own: what is drawn of it as tables, for files and for the report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.probes.sentence.charts import arcs_chart
+from core.probes.sentence.word_charts import distance_charts, plane_chart
+from core.results.export import Result
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.probes.sentence.study import SentencesRead
+    from core.probes.structural.predict import SentenceView
+    from core.probes.trees.result import ProbeResult
+
+
+def sentence_result(
+    result: ProbeResult, read: SentencesRead, view: SentenceView, *, model: str, layer: int, headline: str
+) -> Result:
+    """What the probes of one layer say about one sentence.
+
+    Args:
+        result: The study that the probes are of.
+        read: The sentence as it was read.
+        view: The sentence through the probes.
+        model, layer: Whose probes.
+        headline: What it shows.
+
+    Returns:
+        A result with the tables `sentence_words`, a row a word, and `sentence_distances`, a row a pair of words.
+    """
+    return Result(
+        study="probe-sentence",
+        spec={"model": model, "layer": layer, "words": list(view.words), "heads": list(view.heads), "of": result.spec},
+        headline=headline,
+        tables={"sentence_words": words_table(view), "sentence_distances": distances_table(view)},
+        notices=(*read.notices, *result.notices),
+        provenance=result.provenance,
+        methods=result.methods,
+        citations=result.citations,
+        caution=read.caution,
+    )
+
+
+def words_table(view: SentenceView) -> pd.DataFrame:
+    """A row a word: heads and depths in the parse and as predicted, and its place in the plane of the probe."""
+    import pandas as pd
+
+    count = len(view.words)
+    return pd.DataFrame(
+        {
+            "position": np.arange(1, count + 1),
+            "word": view.words,
+            "punctuation": ~np.asarray(view.keep),
+            "parse_head": view.heads,
+            "predicted_head": view.predicted_heads,
+            "parse_depth": view.gold_depths,
+            "predicted_depth": np.full(count, np.nan) if view.depths is None else view.depths.astype(float),
+            "x": view.points[:, 0].astype(float),
+            "y": view.points[:, 1].astype(float),
+        }
+    )
+
+
+def distances_table(view: SentenceView) -> pd.DataFrame:
+    """A row for each two words: edges between them in the parse, and the squared distance that is predicted."""
+    import pandas as pd
+
+    first, second = np.triu_indices(len(view.words), 1)
+    return pd.DataFrame(
+        {
+            "first_position": first + 1,
+            "second_position": second + 1,
+            "first_word": [view.words[place] for place in first],
+            "second_word": [view.words[place] for place in second],
+            "parse_distance": view.gold_distances[first, second],
+            "predicted_distance": view.distances[first, second].astype(float),
+        }
+    )
+
+
+def figures(view: SentenceView) -> dict[str, alt.TopLevelMixin]:
+    """Every chart of the sentence, by file name; the arcs first."""
+    parse, predicted = distance_charts(view)
+    return {
+        "arcs": arcs_chart(view),
+        "distances-parse": parse,
+        "distances-predicted": predicted,
+        "plane": plane_chart(view),
+    }

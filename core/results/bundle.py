@@ -1,0 +1,120 @@
+"""Everything of a result in one zip: what the command line writes, and pictures, data dictionary and BibTeX beside it.
+
+A zip is bounded: what would make it larger than `MOST_BYTES`, and pictures that are not drawn after `MOST_SECONDS`, are
+left out and named in `left-out.txt`.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from core.results.columns import describe
+from core.results.references import bibtex
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from core.results.export import Result
+
+Say = Callable[[float, str], object]
+"""Told how far something is, from 0 to 1, and what is being made."""
+MOST_BYTES = 200_000_000  # of all files together, before they are packed
+MOST_SECONDS = 120.0  # for all pictures together
+LEFT_OUT = "left-out.txt"
+
+
+def silent(share: float, what: str) -> None:
+    """Tell nobody how far it is."""
+
+
+def zip_result(
+    result: Result,
+    figures: Callable[[], Mapping[str, alt.TopLevelMixin]],
+    *,
+    extra: Mapping[str, Callable[[], bytes]] | None = None,
+    say: Say = silent,
+    clock: Callable[[], float] = time.monotonic,
+) -> bytes:
+    """A zip of `result.json`, every table as CSV, the data dictionary, BibTeX, and every figure as SVG and PNG.
+
+    Args:
+        result: What the study returned.
+        figures: Draws the figures by file name.
+        extra: Further files by name; each is made when its turn comes, after the tables and before the pictures.
+        say: Told what is being made, and how far it is.
+        clock: Seconds, for the bound on the pictures.
+    """
+    from core.results.export import chart_png, chart_svg, result_json, table_csv, tables_by_file
+
+    tables = tables_by_file(result)
+    say(0.0, "Tables")
+    pack = _Pack()
+    pack.add("result.json", partial(result_json, result))
+    pack.add("dictionary.csv", lambda: table_csv(dictionary(result)))
+    pack.add("references.bib", lambda: bibtex(result.citations, result.study).encode("utf8"))
+    for name, table in tables.items():
+        pack.add(name, partial(table_csv, table))
+    for name, make in (extra or {}).items():
+        pack.add(name, make)
+    say(0.1, "Figures")
+    drawn, ends = figures(), clock() + MOST_SECONDS
+    for number, (name, chart) in enumerate(drawn.items()):
+        say(0.1 + 0.9 * number / len(drawn), f"Figure {number + 1} of {len(drawn)}")
+        for suffix, picture in (("svg", chart_svg), ("png", chart_png)):
+            if clock() > ends:
+                pack.leave_out(f"figures/{name}.{suffix}", f"not drawn within {MOST_SECONDS:.0f} seconds")
+            else:
+                pack.add(f"figures/{name}.{suffix}", partial(picture, chart))
+    say(1.0, "Packed")
+    return pack.content()
+
+
+def dictionary(result: Result) -> pd.DataFrame:
+    """The data dictionary of a result's tables: file, table, column, meaning."""
+    import pandas as pd
+
+    from core.results.export import tables_by_file
+
+    files = dict(zip(result.tables, tables_by_file(result), strict=True))
+    rows = [
+        (files[name], name, column, meaning)
+        for name, columns in describe(result.tables).items()
+        for column, meaning in columns.items()
+    ]
+    return pd.DataFrame(rows, columns=["file", "table", "column", "meaning"])
+
+
+class _Pack:
+    """A zip that is being filled, up to `MOST_BYTES`."""
+
+    def __init__(self) -> None:
+        self._buffer = io.BytesIO()
+        self._zip = zipfile.ZipFile(self._buffer, "w", zipfile.ZIP_DEFLATED)
+        self._bytes = 0
+        self._lacks: list[str] = []
+
+    def add(self, name: str, make: Callable[[], bytes]) -> None:
+        """Add a file, or note that there was no room for it."""
+        content = make()
+        if self._bytes + len(content) > MOST_BYTES:
+            self.leave_out(name, f"the files would be larger than {MOST_BYTES / 1e6:.0f} MB together")
+            return
+        self._bytes += len(content)
+        self._zip.writestr(name, content)
+
+    def leave_out(self, name: str, reason: str) -> None:
+        """Note that a file is not in the zip, and why."""
+        self._lacks.append(f"{name}: {reason}")
+
+    def content(self) -> bytes:
+        """The zip, closed."""
+        if self._lacks:
+            self._zip.writestr(LEFT_OUT, "\n".join(self._lacks) + "\n")
+        self._zip.close()
+        return self._buffer.getvalue()

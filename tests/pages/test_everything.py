@@ -1,0 +1,33 @@
+"""*Download all* of every view of every page holds every table that the view shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.runs.answers import default_answers
+from tests.browser.screenshots import views
+from tests.pages.conftest import Everything, open_page, settle
+from ui.frame.shell import PAGES
+
+# Rank is not in the box: its zip is tested with its page.
+VIEWS = [(entry.path, view) for entry in PAGES for view in views(entry.path) if view not in ("", "Rank")]
+
+
+@pytest.fixture(autouse=True)
+def answered(box_answers: None) -> None:
+    found = default_answers()
+    if found is None or not found.keys():
+        pytest.skip("the box has no answers yet: make answers")
+
+
+@pytest.mark.parametrize(("path", "view"), VIEWS)
+def test_the_zip_holds_every_table_that_the_view_shows(path: str, view: str, everything: Everything) -> None:
+    app = open_page(path, view=view)
+    for button in [button for button in app.button if button.label.startswith("Run, about ")]:
+        if not app.get("vega_lite_chart"):  # a busy machine did not find in time that all is there
+            button.click()
+            settle(app.run())
+    assert not app.exception
+    files = everything.check(app)
+    assert everything.shown or view == "Token map"  # which has a table for a question only
+    assert sum(name.endswith(".png") for name in files) >= 2

@@ -1,0 +1,53 @@
+"""Experiments of the seed-alignment page: stitching, bijection check, attention, the published protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.alignment.attention.study import STUDY as ATTENTION_STUDY
+from core.alignment.check.study import STUDY as CHECK_STUDY
+from core.alignment.published.study import STUDY as PUBLISHED_STUDY
+from core.alignment.stitching.study import STUDY as STITCHING_STUDY
+from ui.study.experiments import Experiment
+
+if TYPE_CHECKING:
+    from core.alignment.seeds.spec import AlignSpec
+
+STITCHING, CHECK, ATTENTION, PROTOCOL = "Stitching", "Bijection check", "Attention", "Published protocol"
+TEXT = ("corpus", "genres", "sentences", "seed")
+
+
+def needs_words(spec: AlignSpec) -> str:
+    """Why a study that maps every subword has not the rows asked for; "" where it has."""
+    return "" if spec.items == "words" else "This view maps every subword: choose words as rows under Options."
+
+
+EXPERIMENTS = {
+    STITCHING: Experiment(
+        STITCHING_STUDY,
+        own={"stitch_models": "models", "stitch_methods": "methods", "draws": "draws"},
+        shared=TEXT,
+        problem=needs_words,
+        looked_at=("items",),
+    ),
+    CHECK: Experiment(
+        CHECK_STUDY,
+        own={"check_layer": "layer", "truths": "truths", "check_methods": "methods"},
+        shared=(*TEXT, "items", "split"),
+        taken={"model": ("models", lambda models: models[0])},
+    ),
+    ATTENTION: Experiment(
+        ATTENTION_STUDY,
+        own={"attention_methods": "methods"},
+        shared=(*TEXT, "models"),
+        problem=needs_words,
+        looked_at=("items",),
+    ),
+    PROTOCOL: Experiment(
+        PUBLISHED_STUDY,
+        own={"protocol_tuned": "tuned", "protocol_length": "length", "protocol_steps": "steps"},
+        shared=TEXT,
+        taken={"models": ("models", lambda models: models[:2])},
+        table="errors",
+    ),
+}

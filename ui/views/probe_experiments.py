@@ -1,0 +1,104 @@
+"""Experiments of the probe page: tags and labels by layer, and probes through training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core import options
+from core.options import Spec, options_of
+from core.probes.edges import charts as edge_charts
+from core.probes.edges.study import STUDY as EDGE_STUDY
+from core.probes.edges.tables import ACCURACY
+from core.probes.training import charts as training_charts
+from core.probes.training.charts import METRICS
+from core.probes.training.study import STUDY as TRAINING_STUDY
+from core.probes.training.text import view_sentence
+from core.probes.trees.tables import NAMES
+from core.results.drawing.panels import Panels
+from core.results.drawing.training import loss_chart
+from ui.study.controls import KEPT
+from ui.study.experiments import Experiment, Shown
+
+if TYPE_CHECKING:
+    from core.results.export import Result
+    from ui.frame.links import Address
+
+EDGES, TRAINING = "Tags and labels", "Through training"
+MEASURES = {"Accuracy": "accuracy", "Code length": "bits", "Selectivity": "selectivity", "New words": "unseen"}
+SCORE = "step_score"  # in the address
+TEXT = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")
+
+
+@dataclass(frozen=True)
+class Display(Spec):
+    """What is shown of the study: in the address, no part of the study."""
+
+    score: str = options.choice(
+        "Score", METRICS[0], {metric: NAMES[metric] for metric in METRICS}, titled=True, help="What the charts show."
+    )
+
+
+def edges_shown(address: Address, result: Result) -> Shown:
+    """A panel for each target in the measure that is chosen here, and the rows of the tables that are drawn."""
+    there = [name for name, measure in MEASURES.items() if edge_charts.drawable(result, measure)]
+    chosen = st.segmented_control(
+        "Measure", there, default=there[0], required=True, key=address.key("edge measure"),
+        label_visibility="collapsed",
+    )  # fmt: skip
+    measure = MEASURES[str(chosen)]
+    targets = edge_charts.drawable(result, measure)
+    selective = measure == "selectivity"
+    metric, labels = (ACCURACY, "selectivity") if selective else (measure, "real")
+    margins = result.tables["edge_margins"]
+    tables = {"edges": result.table[(result.table["metric"] == metric) & (result.table["labels"] == labels)]}
+    tables |= {} if selective else {"edge_margins": margins[margins["metric"] == metric]}
+    tables |= {"codes": result.tables["codes"]} if measure == "bits" else {}
+    return Shown(
+        lambda: Panels([edge_charts.edges_chart(result, target, measure) for target in targets], across=3),
+        tables,
+        view=measure,
+    )
+
+
+def training_shown(address: Address, result: Result) -> Shown:
+    """The best layer in the score that is chosen here, the loss, every layer."""
+    address.tell(SCORE)
+    metric = str(
+        st.segmented_control(
+            "Score", METRICS, required=True, key=address.key(SCORE), format_func=NAMES.__getitem__,
+            label_visibility="collapsed", **KEPT,
+        )
+    )  # fmt: skip
+
+    def charts() -> Panels:
+        loss = [loss_chart(result.tables["loss"])] if len(result.tables["loss"]) > 1 else []
+        best, layers = training_charts.best_chart(result, metric), training_charts.layers_chart(result, metric)
+        return Panels([best, *loss, layers], across=2)
+
+    tables = {
+        name: table[table["metric"] == metric] if "metric" in table.columns else table
+        for name, table in result.tables.items()
+    }
+    return Shown(charts, tables, view_sentence(result.tables, metric), metric)
+
+
+EXPERIMENTS = {
+    EDGES: Experiment(
+        EDGE_STUDY,
+        own={"targets": "targets", "penalty": "penalty", "control_labels": "controls"},
+        shared=("models", "untrained", *TEXT),
+        shown=edges_shown,
+        models=lambda asked: asked.probed,
+    ),
+    TRAINING: Experiment(
+        TRAINING_STUDY,
+        own={"end": "end", "steps": "steps", "step_controls": "controls"},
+        shared=("rank", "seeds", "epochs", *TEXT),
+        display=[replace(option, name=SCORE) for option in options_of(Display)],
+        shown=training_shown,
+        models=lambda asked: (asked.end, *asked.found),
+    ),
+}
