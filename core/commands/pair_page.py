@@ -14,12 +14,12 @@ from core.catalogue import STUDIES
 from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGHTS, Check, Part
 from core.probes.trees.tables import CHAIN
 from core.results.drawing.files import words_of
+from core.results.drawing.vega import Chart
 from core.results.export import Result, chart_svg, provenance
 from core.results.names import short_name
 from core.results.templates import fill
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 TEMPLATE = Path(__file__).with_name("pair.html")
@@ -61,11 +61,11 @@ def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
     return [check.sentence, *sentences.values()]
 
 
-def make_figures(parts: Sequence[Part]) -> dict[str, alt.TopLevelMixin]:
+def make_figures(parts: Sequence[Part]) -> dict[str, Chart]:
     """The figures of the page, by file name."""
     from core.weights.clusters.charts.pairs import change_chart
 
-    charts: dict[str, alt.TopLevelMixin] = {}
+    charts: dict[str, Chart] = {}
     for part in parts:
         if part.result is None:
             continue
@@ -82,7 +82,7 @@ def make_figures(parts: Sequence[Part]) -> dict[str, alt.TopLevelMixin]:
 def make_page(
     check: Check,
     parts: Sequence[Part],
-    charts: Mapping[str, alt.TopLevelMixin],
+    charts: Mapping[str, Chart],
     figures: Mapping[str, bytes],
     command: str,
 ) -> bytes:
@@ -111,7 +111,7 @@ def make_page(
     )
 
 
-def _section(part: Part, charts: Mapping[str, alt.TopLevelMixin], figures: Mapping[str, bytes]) -> dict[str, Any]:
+def _section(part: Part, charts: Mapping[str, Chart], figures: Mapping[str, bytes]) -> dict[str, Any]:
     """What the template needs of one study."""
     section: dict[str, Any] = {"title": TITLES[part.name], "result": part.result, "reason": part.reason}
     if part.result is None:
@@ -125,7 +125,7 @@ def _section(part: Part, charts: Mapping[str, alt.TopLevelMixin], figures: Mappi
     }
 
 
-def draw(figures: Mapping[str, alt.TopLevelMixin]) -> dict[str, bytes]:
+def draw(figures: Mapping[str, Chart]) -> dict[str, bytes]:
     """SVG of each figure."""
     return {name: chart_svg(chart) for name, chart in figures.items()}
 

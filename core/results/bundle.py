@@ -17,7 +17,7 @@ from core.results.columns import describe
 from core.results.references import bibtex
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
     import pandas as pd
 
     from core.results.export import Result
@@ -35,7 +35,7 @@ def silent(share: float, what: str) -> None:
 
 def zip_result(
     result: Result,
-    figures: Callable[[], Mapping[str, alt.TopLevelMixin]],
+    figures: Callable[[], Mapping[str, Chart]],
     *,
     extra: Mapping[str, Callable[[], bytes]] | None = None,
     say: Say = silent,

@@ -23,10 +23,10 @@ import numpy as np
 from core.errors import PalimpsestError, SpecError
 from core.results.columns import describe
 from core.results.drawing import files as drawn
+from core.results.drawing.vega import Chart
 from core.results.references import Reference
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 VERSIONED = ("torch", "transformers", "numpy", "scipy", "scikit-learn", "spacy", "altair", "streamlit")
@@ -162,12 +162,12 @@ def table_parquet(table: pd.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def chart_svg(chart: alt.TopLevelMixin) -> bytes:
+def chart_svg(chart: Chart) -> bytes:
     """The chart as SVG, on white, rendered without a browser."""
     return drawn.svg(drawn.sheet(chart))
 
 
-def chart_png(chart: alt.TopLevelMixin) -> bytes:
+def chart_png(chart: Chart) -> bytes:
     """The chart as PNG, on white, at twice the screen's resolution."""
     return drawn.png(drawn.sheet(chart))
 
@@ -190,7 +190,7 @@ def result_json(result: Result) -> bytes:
 
 
 def write_result(
-    result: Result, figures: Mapping[str, alt.TopLevelMixin], out: Path, extra: Mapping[str, bytes] | None = None
+    result: Result, figures: Mapping[str, Chart], out: Path, extra: Mapping[str, bytes] | None = None
 ) -> list[Path]:
     """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and `extra` files.
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from core.results.drawing.vega import channel
+
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 Kind = Literal["share", "change", "points", "gain", "per cent", "measure", "whole"]
@@ -77,13 +78,11 @@ class Tip:
     kind: Kind | Literal[""] = ""
 
 
-def told(table: pd.DataFrame, tips: Sequence[Tip]) -> tuple[pd.DataFrame, list[alt.Tooltip]]:
+def told(table: pd.DataFrame, tips: Sequence[Tip]) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """The table with a column of written numbers for each tip, and the tooltips that show them.
 
     `low` and `high` become one line, the band.
     """
-    import altair as alt
-
     written: dict[str, Any] = {}
     shown = []
     for tip in tips:
@@ -99,7 +98,7 @@ def told(table: pd.DataFrame, tips: Sequence[Tip]) -> tuple[pd.DataFrame, list[a
         else:
             values = [str(value) for value in table[tip.column]]
         written[f"told_{tip.column}"] = values
-        shown.append(alt.Tooltip(f"told_{tip.column}:N", title=tip.title))
+        shown.append(channel(f"told_{tip.column}:N", title=tip.title))
     return table.assign(**written), shown
 
 

@@ -18,7 +18,7 @@ from core.results.numbers import text_of
 from core.results.templates import SHARED, fill
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
     import pandas as pd
 
     from core.results.export import Result
@@ -32,7 +32,7 @@ MISLEADING = "What would mislead you here"  # above the caveats
 
 def report_html(
     result: Result,
-    figures: Mapping[str, alt.TopLevelMixin],
+    figures: Mapping[str, Chart],
     *,
     link: str = "",
     command: str = "",
@@ -81,7 +81,7 @@ def _marked(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
 
 
-def _figure(number: int, name: str, chart: alt.TopLevelMixin) -> dict[str, Any]:
+def _figure(number: int, name: str, chart: Chart) -> dict[str, Any]:
     spec = drawn.sheet(chart)
     title, below = drawn.title_of(spec)
     caption = ". ".join(part for part in (title or name, below) if part)

@@ -22,7 +22,7 @@ def marked(spec: Mapping[str, Any], mark: Mark, colour: str) -> dict[str, Any]:
     """The chart with the mark drawn over it; a chart of panels has it in each that has layers or a mark of its own.
 
     Args:
-        spec: Vega-Lite, as `alt.Chart.to_dict` gives it. It is not changed.
+        spec: Vega-Lite, as `Chart.to_dict` gives it. It is not changed.
         mark: What is drawn.
         colour: Of the rule and its words, as CSS writes it.
     """

@@ -32,7 +32,7 @@ from ui.frame.shell import in_bytes
 from ui.frame.text import plain
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
 
 HELP = {
     "SVG": "The figure as it is shown, on white.",
@@ -55,7 +55,7 @@ CSS_DPI = 96  # pixels an inch: the preview is as large as the print
 def show_downloads(
     result: Result,
     draw: Callable[[], Any],
-    figures: Callable[[], Mapping[str, alt.TopLevelMixin]],
+    figures: Callable[[], Mapping[str, Chart]],
     *,
     table: str = "",
     view: Hashable = None,
@@ -146,7 +146,7 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
     )
 
 
-def _report(result: Result, figures: Mapping[str, alt.TopLevelMixin], link: str, say: Say) -> bytes:
+def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:
     """The report, with the caveats and formulas of the study."""
     study, command = STUDIES.get(result.study), command_of(result)
     words = {"caveats": study.caveats, "formulas": study.formulas} if study is not None else {}

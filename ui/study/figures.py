@@ -23,9 +23,9 @@ from ui.frame.theme import page_theme
 from ui.lessons.guess import Mark, marked
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
 
-    Drawn = Sequence[alt.TopLevelMixin] | Panels
+    Drawn = Sequence[Chart] | Panels
     Pick = Callable[[Mapping[str, Any], str], tuple[Mapping[str, Any], dict[str, Any]]]
 
 COLOUR = re.compile(r'"(#[0-9a-fA-F]{6})"')
@@ -137,7 +137,7 @@ def page_specs(
         colours = paired_colours() if theme == "dark" else {}
         drawn = made.charts if isinstance(made, Panels) else made
 
-        def ready(chart: alt.TopLevelMixin) -> dict[str, Any]:
+        def ready(chart: Chart) -> dict[str, Any]:
             spec = themed(chart.to_dict(validate=False), theme, colours)  # the tests validate; it takes a third
             return with_arrow_data(enlarged(spec) if hall else spec)
 
@@ -174,7 +174,7 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
     """A chart's specification with the page's colours and a plot as high as the chart says.
 
     Args:
-        spec: Vega-Lite, as `alt.Chart.to_dict` gives it.
+        spec: Vega-Lite, as `Chart.to_dict` gives it.
         theme: "light" or "dark".
         colours: Colours to swap, in lower case.
     """

@@ -17,13 +17,12 @@ from ui.study.forms import Form
 from ui.study.results import show_charts, show_table
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
 
 NEXT = "Now change something and run: what comes is shown beside this result."
 S = TypeVar("S", bound=Spec)
-Figures = Callable[["Result"], Mapping[str, "alt.TopLevelMixin"]]
+Figures = Callable[["Result"], Mapping[str, "Chart"]]
 
 
 @dataclass(frozen=True)
@@ -91,5 +90,5 @@ def _show(form: Form[S], kept: Kept, this: Kept, figures: Figures) -> None:
             show_table(table, "differences", title="Differences")
 
 
-def _first_figure(result: Result, figures: Figures) -> list[alt.TopLevelMixin]:
+def _first_figure(result: Result, figures: Figures) -> list[Chart]:
     return [next(iter(figures(result).values()))]

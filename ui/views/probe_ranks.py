@@ -19,7 +19,7 @@ from ui.study.results import show_charts, show_headline, show_table
 from ui.study.run_panel import is_stored, run_panel
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
 
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
@@ -68,7 +68,7 @@ def ranks_view(
     show_headline(sweep, bar=form.bar)
     drawing = partial(charts.sweep_chart, sweep.table)
 
-    def drawn() -> list[alt.TopLevelMixin]:
+    def drawn() -> list[Chart]:
         return [drawing(metric) for metric in ("uuas", "dspr")]
 
     show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)

@@ -41,7 +41,7 @@ from ui.study.results import cautioned, show_headline, show_notes, show_sentence
 from ui.study.run_panel import run_panel
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
 
     from core.probes.sentence.study import SentencesRead
     from core.probes.structural.predict import SentenceView
@@ -119,7 +119,7 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     differences = result.tables["differences"]
     compared = (differences["metric"] == metric).any()
 
-    def drawn() -> list[alt.TopLevelMixin]:
+    def drawn() -> list[Chart]:
         both = [charts.scores_chart(result, metric)]
         return [*both, charts.difference_chart(result, metric)] if compared else both
 

@@ -29,7 +29,7 @@ from ui.study.price import priced_panel
 from ui.study.results import show_charts, show_headline, show_method, show_table
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
 
     from core.results.export import Result
 
@@ -112,13 +112,13 @@ def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
 def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     """The view's charts, the downloads of just these, and their table."""
     table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
-    chart: Callable[..., alt.TopLevelMixin] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(
+    chart: Callable[..., Chart] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(
         view, charts.similarity_chart
     )
     panels = {GRID: "model", TEXTS: "corpus"}.get(view)
     names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
 
-    def drawn() -> list[alt.TopLevelMixin]:
+    def drawn() -> list[Chart]:
         return [chart(result, *name) for name in names]
 
     called = f"{view} {result.spec['measure']}"

@@ -32,6 +32,7 @@ from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.identity import as_identified, identities, identity_tasks
 from core.models.loading.memory import borrow_model
 from core.results.citing import cite
+from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
 from core.runs.runner import Outputs, Task, span, tick
@@ -44,7 +45,6 @@ from core.text.reading import Text, text_task
 from core.vectors.pairs import Words
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
     from torch import nn
 
@@ -261,7 +261,7 @@ def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFra
     return text + "."
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Matched heads and mapped outputs; none where nothing could be computed."""
     if result.table.empty:
         return {}

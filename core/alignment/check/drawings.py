@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from core.results.drawing.axes import Plane, layer_plane, rule, span_of
 from core.results.drawing.curves import Look, grey_band
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of, told
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from core.results.export import Result
 
 HEADS = 290  # height of the plot of matched heads, below which stands a legend
@@ -25,7 +24,7 @@ LOWEST = 1e-6  # errors below are drawn here: rounding
 OWN = "models by themselves"
 
 
-def stitching_chart(result: Result) -> alt.TopLevelMixin:
+def stitching_chart(result: Result) -> Chart:
     """Accuracy by the layer of the stitch, mean over pairs of different models, beside their own accuracy."""
     import pandas as pd
 
@@ -44,7 +43,7 @@ def stitching_chart(result: Result) -> alt.TopLevelMixin:
     return curves_of_methods(drawn, plane, looks, "Accuracy of stitched models", below, "per cent")
 
 
-def check_chart(result: Result, truth: str, meaning: str) -> alt.TopLevelMixin:
+def check_chart(result: Result, truth: str, meaning: str) -> Chart:
     """Error of undoing one form of truth, by how many blocks it has, one curve per map.
 
     Args:
@@ -69,10 +68,8 @@ def check_chart(result: Result, truth: str, meaning: str) -> alt.TopLevelMixin:
     return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning, "measure")
 
 
-def head_chart(result: Result) -> alt.TopLevelMixin:
+def head_chart(result: Result) -> Chart:
     """Correlation of matched heads by layer, a point per head and pair, the null of random matching in grey."""
-    import altair as alt
-
     table = result.tables["heads"]
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
     table = table.assign(pair=table["source"].map(names) + " into " + table["target"].map(names))
@@ -90,16 +87,16 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
     rows = rows.assign(at=rows["layer"] + rows["pair"].map(spread))
     wide = replace(plane, x_ends=(plane.x_ends[0] - 0.3, plane.x_ends[1] + 0.3))
     x = wide.x_of()
-    looks = [alt.Scale(domain=pairs, range=[values[n % len(values)] for n in range(len(pairs))])
+    looks = [{"domain": pairs, "range": [values[n % len(values)] for n in range(len(pairs))]}
              for values in (COLOURS, SHAPES)]  # fmt: skip
     points = (
-        alt.Chart(rows)
+        Chart(rows)
         .mark_point(filled=True, size=45, opacity=0.75)
         .encode(
             x=wide.x_of(column="at"),
             y=plane.y_of(),
-            color=alt.Color("pair:N", title=None, scale=looks[0], legend=legend()),
-            shape=alt.Shape("pair:N", title=None, scale=looks[1], legend=legend()),
+            color=channel("pair:N", title=None, scale=looks[0], legend=legend()),
+            shape=channel("pair:N", title=None, scale=looks[1], legend=legend()),
             tooltip=tooltip,
         )
     )
@@ -111,16 +108,16 @@ def head_chart(result: Result) -> alt.TopLevelMixin:
         + ", ".join(f"{text_of(float(value))} at layer {layer}" for layer, value in by_layer.items())
         + f". Grey band: heads matched at random, up to {text_of(float(null['null_high'].max()))}."
     )
-    chart = alt.layer(band, points).properties(
+    chart = layered(band, points).properties(
         title=heading(what, "held out; grey: heads matched at random, 95 %"),
         width="container",
         height=plane.pixels,
         description=words,
     )
-    return cast("alt.TopLevelMixin", chart)
+    return chart
 
 
-def matrix_chart(result: Result) -> alt.TopLevelMixin:
+def matrix_chart(result: Result) -> Chart:
     """Every head of the first pair's source against every head of its target, whatever their layers."""
     table = result.tables["head_matrix"]
     ends = [str(table[name].iloc[0]) for name in ("source", "target")]
@@ -143,10 +140,10 @@ def matrix_chart(result: Result) -> alt.TopLevelMixin:
         f"{text_of(float(best['correlation']))}, of {best['row']} with {best['column']} (layer and head)."
     )
     title = heading(what, f"{source} and {target}, held out; 3.0 is layer 3, head 0")
-    return cast("alt.TopLevelMixin", chart.properties(title=title, description=words))
+    return chart.properties(title=title, description=words)
 
 
-def output_chart(result: Result) -> alt.TopLevelMixin:
+def output_chart(result: Result) -> Chart:
     """Held-out error of mapped attention outputs by layer, one curve per method, mean over pairs."""
     table = result.tables["outputs"].groupby(["method", "layer"], as_index=False)["nmse"].mean()
     return error_chart(

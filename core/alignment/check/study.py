@@ -29,6 +29,7 @@ from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks
 from core.results.citing import cite
+from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
 from core.runs.runner import Outputs, Task, span, tick
@@ -41,7 +42,6 @@ from core.vectors.activations import extract
 from core.vectors.pairs import Words
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 BLOCKS = (0, 1, 2, 4)
@@ -199,7 +199,7 @@ def _listed(errors: pd.Series[float]) -> str:
     return ", ".join(f"{truth} {text_of(float(error))}" for truth, error in errors.dropna().items())
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Error of undoing each form of truth, by how many blocks it has."""
     if result.table.empty:
         return {}

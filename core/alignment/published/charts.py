@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +11,11 @@ from core.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERS
 from core.results.drawing.context import hand
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of, told
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from core.results.export import Result
 
 DRAWN = {
@@ -29,10 +28,8 @@ DRAWN = {
 VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
 
 
-def protocol_chart(result: Result) -> alt.TopLevelMixin:
+def protocol_chart(result: Result) -> Chart:
     """Error of each map by each protocol, on a logarithmic axis; at 1 the target's mean, which reads no source."""
-    import altair as alt
-
     table = result.tables["errors"]
     table = table[(table["pair"] == "models") & (table["layer"] == -1) & table["method"].isin(DRAWN)]
     table = table.assign(
@@ -46,42 +43,38 @@ def protocol_chart(result: Result) -> alt.TopLevelMixin:
     )
     shown = [label for name, label in PROTOCOLS.items() if label in set(rows["label"])]
     names = [name for name, _ in DRAWN.values()]
-    colours = alt.Scale(domain=names, range=[colour for _, colour in DRAWN.values()])
-    shapes = alt.Scale(domain=names, range=list(SHAPES[: len(names)]))
+    colours = {"domain": names, "range": [colour for _, colour in DRAWN.values()]}
+    shapes = {"domain": names, "range": list(SHAPES[: len(names)])}
     ends = [0.9 * float(min(rows["low"].min(), 0.5)), 1.1 * float(rows["high"].max())]
-    axis = alt.Axis(format="~g", tickCount=6)
-    x = alt.X(
-        "nmse:Q", title="Error (times the target's variance)", scale=alt.Scale(type="log", domain=ends, nice=False),
-        axis=axis,
-    )  # fmt: skip
-    y = alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(labelLimit=170, ticks=False))
-    base = alt.Chart(rows).encode(y=y, color=alt.Color("map:N", title=None, scale=colours, legend=legend(2, 170)))
-    mean = alt.Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
+    axis = {"format": "~g", "tickCount": 6}
+    scale = {"type": "log", "domain": ends, "nice": False}
+    x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
+    y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
+    base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=legend(2, 170)))
+    mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
-        mean.encode(x=alt.X("one:Q", scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)),
-        base.mark_rule(strokeWidth=1.6).encode(x=x.copy(), x2="high:Q").transform_calculate(nmse="datum.low"),
+        mean.encode(x=channel("one:Q", scale=scale, axis=axis)),
+        base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q").calculated(nmse="datum.low"),
         base.mark_point(filled=True, size=70, opacity=0.9).encode(
             x=x,
-            shape=alt.Shape("map:N", title=None, scale=shapes, legend=legend(2, 170)),
+            shape=channel("map:N", title=None, scale=shapes, legend=legend(2, 170)),
             tooltip=tooltip,
         ),
     ]
     first, second = short_names(result.spec["models"]).values()
     what = f"Errors by protocol, {first} into {second}"
     network = rows[rows["method"] == "inn"]
-    chart = alt.layer(*layers).properties(
+    chart = layered(*layers).properties(
         title=heading(what, "dashed at 1: the target's mean; bands: 95 %"),
         width="container",
         height=hand().height(24 * len(shown)),
         description=bars_in_words(network, f"{what}, invertible network", name="label", value="nmse", kind="measure"),
     )
-    return cast("alt.TopLevelMixin", chart)
+    return chart
 
 
-def claim_chart(result: Result) -> alt.TopLevelMixin:
+def claim_chart(result: Result) -> Chart:
     """Which finding holds by which protocol: a cell each, with the difference of errors that says so."""
-    import altair as alt
-
     table = result.tables["claims"]
     table = table.assign(
         finding=table["claim"].map(lambda name: CLAIMS[name].label),
@@ -97,22 +90,22 @@ def claim_chart(result: Result) -> alt.TopLevelMixin:
     findings = [about.label for about in CLAIMS.values() if about.label in set(rows["finding"])]
     shown = [label for label in PROTOCOLS.values() if label in set(rows["label"])]
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": 170}
-    base = alt.Chart(rows).encode(
-        x=alt.X("finding:N", title=None, sort=findings, axis=alt.Axis(labelAngle=-35, labelOverlap=False, **axis)),
-        y=alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(**axis)),
+    base = Chart(rows).encode(
+        x=channel("finding:N", title=None, sort=findings, axis={"labelAngle": -35, "labelOverlap": False, **axis}),
+        y=channel("label:N", title=None, sort=shown, axis={**axis}),
     )
-    scale = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
+    scale = {"domain": list(VERDICTS), "range": list(VERDICTS.values())}
     cells = base.mark_rect(opacity=0.85, stroke="white", strokeWidth=1).encode(
-        color=alt.Color("verdict:N", title=None, scale=scale, legend=legend(3, symbolStrokeWidth=0)), tooltip=tooltip
+        color=channel("verdict:N", title=None, scale=scale, legend=legend(3, symbolStrokeWidth=0)), tooltip=tooltip
     )
     letters = base.mark_text(fontSize=hand().letter - 1, color="white").encode(text="written:N")
     what = "Which finding holds by which protocol"
     counts = rows.groupby("label", sort=False)["verdict"].apply(lambda given: int((given == HOLDS).sum()))
     words = f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
-    chart = alt.layer(cells, letters).properties(
+    chart = layered(cells, letters).properties(
         title=heading(what, "numbers: difference of errors; open: the band holds 0"),
         width="container",
         height=hand().height(24 * len(shown)),
         description=words,
     )
-    return cast("alt.TopLevelMixin", chart)
+    return chart

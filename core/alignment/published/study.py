@@ -17,7 +17,7 @@ Deviations: the text is this app's and shorter; one direction of one pair; error
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from core.alignment.prices import protocol_price
 from core.alignment.published import PURPOSE
@@ -41,14 +41,12 @@ from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.models.identity import identities, identity_tasks
 from core.results.citing import cite
+from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-
-if TYPE_CHECKING:
-    import altair as alt
 
 THEIR_WIDTH = 768
 TUNED = ("published", "training", "all")  # fits of the fine-tuned pair: those that its one finding needs
@@ -149,7 +147,7 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Errors by protocol, and which finding holds by which."""
     if result.tables["claims"].empty:
         return {}

@@ -6,7 +6,7 @@ so a light and a dark theme both fit; one without panels stretches to its contai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +21,11 @@ from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
 from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, colour_between, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, label_expr, text_of, told
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -34,10 +34,8 @@ GRID, SPACE = 295, 270  # heights of plots below which stands more than an axis
 GROUPS = {"models": "first group", "against": "second group"}
 
 
-def method_chart(result: Result) -> alt.TopLevelMixin:
+def method_chart(result: Result) -> Chart:
     """Held-out error by method: a box over all pairs and layers, the mean with its band and as a number."""
-    import altair as alt
-
     words = judged(result.tables["methods"])
     table = _test(result, words)
     if table.empty:
@@ -51,20 +49,20 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
     tips = (Tip("label", "Method"), Tip("nmse", "Mean error", "share"), Tip("low", "Band, 95 %", "share"))
     rows, tooltip = told(means.merge(spread.reset_index(), on="label"), tips)
     rows = rows.assign(written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling)
-    scale = alt.Scale(domain=[0, ceiling], nice=False, range=[0, {"expr": f"width - {3.6 * hand().letter:.0f}"}])
-    axis = alt.Axis(labelExpr=str(label_expr("share")), tickCount=6)
+    scale = {"domain": [0, ceiling], "nice": False, "range": [0, {"expr": f"width - {3.6 * hand().letter:.0f}"}]}
+    axis = {"labelExpr": str(label_expr("share")), "tickCount": 6}
 
-    def along(column: str) -> alt.X:
-        return alt.X(f"{column}:Q", title=ERROR_TITLE, scale=scale, axis=axis)
+    def along(column: str) -> dict[str, Any]:
+        return channel(f"{column}:Q", title=ERROR_TITLE, scale=scale, axis=axis)
 
     colours = [METHODS[name].colour for name in METHODS if METHODS[name].label in shown]
     domain = [METHODS[name].label for name in METHODS if METHODS[name].label in shown]
-    colour = alt.Color("label:N", scale=alt.Scale(domain=domain, range=colours), legend=None)
-    y = alt.Y("label:N", title=None, sort=shown, axis=alt.Axis(labelLimit=160, ticks=False))
-    base = alt.Chart(rows).encode(y=y, tooltip=tooltip)
-    inside = base.transform_filter("!datum.out")
-    chance = alt.Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
-    beyond = base.transform_filter("datum.out").mark_point(
+    colour = channel("label:N", scale={"domain": domain, "range": colours}, legend=None)
+    y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 160, "ticks": False})
+    base = Chart(rows).encode(y=y, tooltip=tooltip)
+    inside = base.filtered("!datum.out")
+    chance = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY, clip=True)
+    beyond = base.filtered("datum.out").mark_point(
         shape=BREAK, angle=90, size=130, filled=False, strokeWidth=1.6, opacity=1, color=GREY
     )
     layers = [
@@ -83,16 +81,16 @@ def method_chart(result: Result) -> alt.TopLevelMixin:
     )
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = hand().height(max(HEIGHT * 0.5, 26 * len(shown)))
-    chart = alt.layer(*layers).properties(
+    chart = layered(*layers).properties(
         title=heading(what, below),
         width="container",
         height=height,
         description=bars_in_words(order, f"{what}, mean of each method", name="label", value="nmse"),
     )
-    return cast("alt.TopLevelMixin", chart)
+    return chart
 
 
-def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
+def layer_chart(result: Result, group: str = "models") -> Chart:
     """Held-out error by layer, one curve per method, with bands over models and what was held out."""
     words, table = judged(result.tables["methods"]), result.tables["layers"]
     table = table[(table["group"] == group) & (table["words"] == words)]
@@ -106,7 +104,7 @@ def layer_chart(result: Result, group: str = "models") -> alt.TopLevelMixin:
     )
 
 
-def grid_chart(result: Result) -> alt.TopLevelMixin:
+def grid_chart(result: Result) -> Chart:
     """Any layer of the source into any layer of the target, for the first pair."""
     table = result.tables.get("grid")
     if table is None:
@@ -124,10 +122,10 @@ def grid_chart(result: Result) -> alt.TopLevelMixin:
     words = cells_in_words(
         table, f"{what}: {below}", row="source_layer", column="target_layer", value="nmse", value_title="error"
     )
-    return cast("alt.TopLevelMixin", chart.properties(title=heading(what, below), description=words))
+    return chart.properties(title=heading(what, below), description=words)
 
 
-def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
+def pair_chart(result: Result, method: str) -> Chart:
     """Mean held-out error over layers of every directed pair, models in the order of their clustering."""
     words = judged(result.tables["methods"])
     table = _test(result, words)
@@ -144,7 +142,7 @@ def pair_chart(result: Result, method: str) -> alt.TopLevelMixin:
     )  # fmt: skip
     what, below = "Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers"
     said = cells_in_words(table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error")
-    return cast("alt.TopLevelMixin", chart.properties(title=heading(what, below), description=said))
+    return chart.properties(title=heading(what, below), description=said)
 
 
 def trained(result: Result) -> list[str]:
@@ -153,7 +151,7 @@ def trained(result: Result) -> list[str]:
     return [] if table is None else [name for name in METHODS if (table["method"] == name).any()]
 
 
-def curve_chart(result: Result, method: str = "") -> alt.TopLevelMixin:
+def curve_chart(result: Result, method: str = "") -> Chart:
     """Validation error of a network during training, one curve per layer, mean over pairs.
 
     Args:
@@ -185,7 +183,7 @@ def curve_chart(result: Result, method: str = "") -> alt.TopLevelMixin:
     return curves_of_methods(rows, plane, looks, what, below, "share")
 
 
-def space_chart(result: Result, source: str, target: str, method: str, layer: int, place: str) -> alt.TopLevelMixin:
+def space_chart(result: Result, source: str, target: str, method: str, layer: int, place: str) -> Chart:
     """Words of the test sentences on the target's first two principal components, before or after the map.
 
     Args:
@@ -195,7 +193,6 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     Raises:
         SpecError: If there is no such picture (before the map, for spaces of different widths).
     """
-    import altair as alt
     import pandas as pd
 
     refs, methods = list(result.spec["models"]), list(result.spec["methods"])
@@ -218,21 +215,14 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
             for name, at in zip(spaces, (ours, theirs), strict=True)
         ]
     )
-    axis = alt.Axis(labels=False, ticks=False, grid=False)
-    x = alt.X("x:Q", title="Target's first component", axis=axis)
-    y = alt.Y("y:Q", title="Second component", axis=axis)
-    colour = alt.Color(
-        "space:N",
-        title=None,
-        scale=alt.Scale(domain=list(spaces), range=[ORANGE, BLUE]),
-        legend=legend(),
-    )
-    shape = alt.Shape(
-        "space:N", title=None, scale=alt.Scale(domain=list(spaces), range=list(SHAPES[:2])), legend=legend()
-    )
-    rules = alt.Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    points = alt.Chart(dots).mark_point(filled=True, size=26, opacity=0.8)
-    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=[alt.Tooltip("space:N", title="Space")])
+    axis = {"labels": False, "ticks": False, "grid": False}
+    x = channel("x:Q", title="Target's first component", axis=axis)
+    y = channel("y:Q", title="Second component", axis=axis)
+    colour = channel("space:N", title=None, scale={"domain": list(spaces), "range": [ORANGE, BLUE]}, legend=legend())
+    shape = channel("space:N", title=None, scale={"domain": list(spaces), "range": list(SHAPES[:2])}, legend=legend())
+    rules = Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    points = Chart(dots).mark_point(filled=True, size=26, opacity=0.8)
+    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=[channel("space:N", title="Space")])
     what = "Before the map" if place == "source" else f"After the map: {METHODS[method].label}"
     apart = float(np.linalg.norm(ours - theirs, axis=1).mean())
     across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
@@ -241,21 +231,21 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
         f"the two places of a word are {text_of(apart / across)} of the words' "
         "mean distance from their centre apart, on average."
     )
-    chart = alt.layer(rules, points).properties(
+    chart = layered(rules, points).properties(
         title=heading(what, "lines join the same word"),
         width="container",
         height=hand().height(SPACE),
         description=words,
     )
-    return cast("alt.TopLevelMixin", chart)
+    return chart
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
     groups = set(result.tables["layers"]["group"])  # all pairs of a group may have failed
-    charts: dict[str, alt.TopLevelMixin] = {}
+    charts: dict[str, Chart] = {}
     if "models" in groups:
         charts |= {"methods": method_chart(result), "layers": layer_chart(result)}
     if "against" in groups:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
 from core.results.drawing.axes import Plane, layer_plane, rule
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES, heading
+from core.results.drawing.vega import Chart
 from core.results.numbers import Kind, Tip
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 HEIGHT = 320
@@ -24,7 +24,7 @@ MEAN = "target's mean"  # the reference line at 1
 
 def error_chart(
     table: pd.DataFrame, what: str, below: str, *, value: str = "nmse", x_title: str = LAYER_TITLE
-) -> alt.TopLevelMixin:
+) -> Chart:
     """Errors by layer, one curve per method, controls dashed, and a line at the error of the target's mean.
 
     Args:
@@ -49,7 +49,7 @@ def error_chart(
 
 def curves_of_methods(
     table: pd.DataFrame, plane: Plane, looks: dict[str, Look], what: str, below: str, kind: Kind
-) -> alt.TopLevelMixin:
+) -> Chart:
     """Lines by method with their title and words."""
     tips = (
         *(Tip("name", "Method"), Tip(plane.x, plane.x_title.split(" (")[0], "whole")),
@@ -62,7 +62,7 @@ def curves_of_methods(
     chart = curves(table, plane, looks, tips, opacity=0.13).properties(
         title=heading(what, below), width="container", height=plane.pixels, description=words
     )
-    return cast("alt.TopLevelMixin", chart)
+    return chart
 
 
 def with_labels(table: pd.DataFrame) -> pd.DataFrame:

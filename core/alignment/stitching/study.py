@@ -31,6 +31,7 @@ from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import as_identified, identities, identity_tasks
 from core.results.citing import cite
+from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
@@ -43,7 +44,6 @@ from core.text.reading import Text, text_task
 from core.vectors.pairs import Words
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
@@ -223,7 +223,7 @@ def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
     return text + "."
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Accuracy of stitched models; none where no pair could be stitched."""
     across = result.table["source"] != result.table["target"]
     return {"stitching": stitching_chart(result)} if across.any() else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from core.errors import SpecError
 from core.probes.edges.tables import ACCURACY, BITS, CONTROL, METRICS, REAL, SELECTIVITY, UNSEEN
@@ -12,11 +12,11 @@ from core.results.drawing.axes import layer_plane, rule, span_of
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind, Tip
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -32,7 +32,7 @@ VIEWS = {
 DASHES = {MAJORITY: [2, 3], LOOKUP: [6, 4], PLACES: [8, 3, 2, 3]}
 
 
-def edges_chart(result: Result, target: str, view: str = ACCURACY) -> alt.TopLevelMixin:
+def edges_chart(result: Result, target: str, view: str = ACCURACY) -> Chart:
     """One target by layer.
 
     Args:
@@ -85,7 +85,7 @@ def edges_chart(result: Result, target: str, view: str = ACCURACY) -> alt.TopLev
     chart = curves(table, plane, looks, tips).properties(
         width="container", height=plane.pixels, title=heading(what, below), description=words
     )
-    return cast("alt.TopLevelMixin", chart)
+    return chart
 
 
 def _kind(view: str) -> Kind:
@@ -101,7 +101,7 @@ def drawable(result: Result, view: str) -> list[str]:
     return [target for target in NAMES if target in there]
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     return {
         f"{target}-{view}": edges_chart(result, target, view)

@@ -6,7 +6,7 @@ apart as they are long, so none is cut off: the drawing is as wide as its senten
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from core.errors import SpecError
 from core.probes.sentence.parts import AGREED, INVENTED, MISSED, dash, edge_fields, edge_tooltip, shown_words, status
 from core.probes.structural.predict import Edges, SentenceView
 from core.results.drawing.style import BLUE, GREY
+from core.results.drawing.vega import Chart, channel, either, layered, vconcat
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
@@ -26,44 +26,39 @@ TALLEST = 90.0  # pixels that the highest arc may rise: the drawing is to fit a 
 DEPTH_HEIGHT = 60
 
 
-def arcs_chart(view: SentenceView) -> alt.TopLevelMixin:
+def arcs_chart(view: SentenceView) -> Chart:
     """The parse as arcs above the words, the prediction below, depths as bars under both where there are any."""
-    import altair as alt
-
     centres, width = _places(view.words)
     above = _arcs(view, sorted(view.agreed + view.missed), centres, 1.0)
     below = _arcs(view, sorted(view.agreed + view.invented), centres, -1.0)
     top, bottom = (max([STEP, *(abs(row["y"]) - WORDS_BAND for row in rows)]) for rows in (above, below))
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[-bottom - WORDS_BAND - 16, top + WORDS_BAND + 16], nice=False), axis=None)
+    x = channel("x:Q", scale={"domain": [0, width], "nice": False}, axis=None)
+    y = channel("y:Q", scale={"domain": [-bottom - WORDS_BAND - 16, top + WORDS_BAND + 16], "nice": False}, axis=None)
     layers: list[Any] = []
     if above or below:
-        layers += _arc_layers(alt, [*above, *below], x, y)
+        layers += _arc_layers([*above, *below], x, y)
     layers += [
-        alt.Chart(_words_frame(view, centres))
+        Chart(_words_frame(view, centres))
         .mark_text(fontSize=14, baseline="middle")
         .encode(
             x=x,
             y=y,
             text="shown:N",
-            opacity=alt.condition("datum.kept", alt.value(1.0), alt.value(0.55)),
-            tooltip=_word_tooltip(alt, view),
+            opacity=either("datum.kept", 1.0, 0.55),
+            tooltip=_word_tooltip(view),
         ),
-        *_root_layers(alt, view, centres, x, y),
+        *_root_layers(view, centres, x, y),
     ]
     found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     said = (
         f"{' '.join(view.words)} Parse above the words, predicted tree below: {found} of {edges} edges agree, "
         f"{len(view.invented)} are only predicted."
     )
-    arcs = alt.layer(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
+    arcs = layered(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     if view.depths is None:
-        return cast("alt.TopLevelMixin", arcs.properties(description=said).configure_view(stroke=None))
-    both = alt.vconcat(arcs, _depths(alt, view, centres, width), spacing=6, description=said)
-    return cast(
-        "alt.TopLevelMixin",
-        both.resolve_scale(color="independent", strokeDash="independent").configure_view(stroke=None),
-    )
+        return arcs.properties(description=said).properties(config={"view": {"stroke": None}})
+    both = vconcat(arcs, _depths(view, centres, width), spacing=6, description=said)
+    return both.scales(color="independent", strokeDash="independent").properties(config={"view": {"stroke": None}})
 
 
 def arc_levels(edges: Edges) -> list[int]:
@@ -116,18 +111,18 @@ def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -
     return rows
 
 
-def _arc_layers(alt: Any, rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
     """The arcs, and the same ones broad and unseen, to be found by the pointer."""
     import pandas as pd
 
-    chart = alt.Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
+    chart = Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
     return [
-        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(color=status(alt), strokeDash=dash(alt)),
-        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip(alt)),
+        chart.mark_line(strokeWidth=2, interpolate="monotone").encode(color=status(), strokeDash=dash()),
+        chart.mark_line(strokeWidth=14, opacity=0.001).encode(tooltip=edge_tooltip()),
     ]
 
 
-def _root_layers(alt: Any, view: SentenceView, centres: list[float], x: Any, y: Any) -> list[Any]:
+def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> list[Any]:
     """A triangle at each tree's root."""
     import pandas as pd
 
@@ -142,9 +137,9 @@ def _root_layers(alt: Any, view: SentenceView, centres: list[float], x: Any, y: 
         root = heads.index(0)
         row = pd.DataFrame([{"x": centres[root], "y": height, "what": what, "word": view.words[root]}])
         layers.append(
-            alt.Chart(row)
+            Chart(row)
             .mark_point(shape=shape, filled=True, size=70, color=GREY, opacity=1)
-            .encode(x=x, y=y, tooltip=[alt.Tooltip("what:N", title=" "), alt.Tooltip("word:N", title="Word")])
+            .encode(x=x, y=y, tooltip=[channel("what:N", title=" "), channel("word:N", title="Word")])
         )
     return layers
 
@@ -161,7 +156,7 @@ def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
     return frame
 
 
-def _depths(alt: Any, view: SentenceView, centres: list[float], width: float) -> Any:
+def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
     """Depth in the parse and predicted depth, two bars under each word."""
     import pandas as pd
 
@@ -171,31 +166,31 @@ def _depths(alt: Any, view: SentenceView, centres: list[float], width: float) ->
         pd.DataFrame({"x": frame["x"] + shift, "depth": values, "word": view.words, "kind": kind})
         for shift, values, kind in ((-5, view.gold_depths, "parse"), (5, view.depths.astype(float), "predicted"))
     ]
-    colour = alt.Color(
+    colour = channel(
         "kind:N",
         title="Depth",
-        scale=alt.Scale(domain=["parse", "predicted"], range=[PARSE_COLOUR, PROBE_COLOUR]),
-        legend=alt.Legend(orient="bottom", direction="horizontal", titleOrient="left"),
+        scale={"domain": ["parse", "predicted"], "range": [PARSE_COLOUR, PROBE_COLOUR]},
+        legend={"orient": "bottom", "direction": "horizontal", "titleOrient": "left"},
     )
     return (
-        alt.Chart(pd.concat(parts))
+        Chart(pd.concat(parts))
         .mark_bar(size=9)
         .encode(
-            x=alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None),
-            y=alt.Y("depth:Q", scale=alt.Scale(reverse=True), axis=None),
+            x=channel("x:Q", scale={"domain": [0, width], "nice": False}, axis=None),
+            y=channel("depth:Q", scale={"reverse": True}, axis=None),
             color=colour,
             tooltip=[
-                alt.Tooltip("word:N", title="Word"),
-                alt.Tooltip("kind:N", title="Depth"),
-                alt.Tooltip("depth:Q", title=" ", format=".2f"),
+                channel("word:N", title="Word"),
+                channel("kind:N", title="Depth"),
+                channel("depth:Q", title=" ", format=".2f"),
             ],
         )
         .properties(width=width, height=DEPTH_HEIGHT)
     )
 
 
-def _word_tooltip(alt: Any, view: SentenceView) -> list[Any]:
-    fields = [alt.Tooltip("word:N", title="Word"), alt.Tooltip("depth:Q", title="Depth in the parse")]
+def _word_tooltip(view: SentenceView) -> list[Any]:
+    fields = [channel("word:N", title="Word"), channel("depth:Q", title="Depth in the parse")]
     if view.depths is not None:
-        fields.append(alt.Tooltip("predicted_depth:Q", title="Predicted depth", format=".2f"))
+        fields.append(channel("predicted_depth:Q", title="Predicted depth", format=".2f"))
     return fields

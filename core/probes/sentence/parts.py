@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.style import GREEN, ORANGE, PURPLE
+from core.results.drawing.vega import channel
 from core.results.numbers import text_of
 
 if TYPE_CHECKING:
@@ -33,28 +34,34 @@ def edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, An
     }
 
 
-def status(alt: Any) -> Any:
+def status() -> Any:
     """The colour of an edge by what the trees say of it."""
-    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_COLOURS.values()))
-    return alt.Color("status:N", title=None, scale=scale, legend=edge_legend(alt))
+    scale = {"domain": DOMAIN, "range": list(STATUS_COLOURS.values())}
+    return channel("status:N", title=None, scale=scale, legend=edge_legend())
 
 
-def dash(alt: Any) -> Any:
+def dash() -> Any:
     """Its dash, the same way."""
-    scale = alt.Scale(domain=DOMAIN, range=list(STATUS_DASHES.values()))
-    return alt.StrokeDash("status:N", title=None, scale=scale, legend=edge_legend(alt))
+    scale = {"domain": DOMAIN, "range": list(STATUS_DASHES.values())}
+    return channel("status:N", title=None, scale=scale, legend=edge_legend())
 
 
-def edge_legend(alt: Any) -> Any:
+def edge_legend() -> Any:
     """A legend of edges, above the drawing."""
-    return alt.Legend(orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
+    return {
+        "orient": "top",
+        "direction": "horizontal",
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 3,
+        "symbolSize": 300,
+    }
 
 
-def edge_tooltip(alt: Any) -> list[Any]:
+def edge_tooltip() -> list[Any]:
     """What pointing at an edge says."""
     return [
-        alt.Tooltip("edge:N", title="Words"),
-        alt.Tooltip("status:N", title="Edge"),
-        alt.Tooltip("true:Q", title="Edges apart in the parse"),
-        alt.Tooltip("told:N", title="Predicted distance"),
+        channel("edge:N", title="Words"),
+        channel("status:N", title="Edge"),
+        channel("true:Q", title="Edges apart in the parse"),
+        channel("told:N", title="Predicted distance"),
     ]

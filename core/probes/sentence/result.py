@@ -11,7 +11,7 @@ from core.probes.sentence.word_charts import distance_charts, plane_chart
 from core.results.export import Result
 
 if TYPE_CHECKING:
-    import altair as alt
+    from core.results.drawing.vega import Chart
     import pandas as pd
 
     from core.probes.sentence.study import SentencesRead
@@ -84,7 +84,7 @@ def distances_table(view: SentenceView) -> pd.DataFrame:
     )
 
 
-def figures(view: SentenceView) -> dict[str, alt.TopLevelMixin]:
+def figures(view: SentenceView) -> dict[str, Chart]:
     """Every chart of the sentence, by file name; the arcs first."""
     parse, predicted = distance_charts(view)
     return {

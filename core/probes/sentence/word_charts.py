@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,18 +14,15 @@ from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.labels import free_labels
 from core.results.drawing.panels import share_of_variance
 from core.results.drawing.style import GREY, gradient, heading
+from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.numbers import text_of
-
-if TYPE_CHECKING:
-    import altair as alt
 
 LABELLED = 40  # words above which heatmaps leave their words to the tooltip
 PLANE, NARROW = 420, 330  # height of the plane, and its width on a telephone: words are placed for it
 
 
-def distance_charts(view: SentenceView) -> tuple[alt.TopLevelMixin, alt.TopLevelMixin]:
+def distance_charts(view: SentenceView) -> tuple[Chart, Chart]:
     """True and predicted distances of every two words as heatmaps on one colour scale."""
-    import altair as alt
     import pandas as pd
 
     n = len(view.words)
@@ -41,35 +38,42 @@ def distance_charts(view: SentenceView) -> tuple[alt.TopLevelMixin, alt.TopLevel
     )
     top = float(max(view.gold_distances.max(), np.quantile(view.distances, 0.99), 1.0))
     rows["told"] = [text_of(value) for value in rows["predicted"]]
-    axis = alt.Axis(labels=n <= LABELLED, ticks=False, domain=False, labelLimit=90, labelOverlap=False, title=None)
+    axis = {
+        "labels": n <= LABELLED,
+        "ticks": False,
+        "domain": False,
+        "labelLimit": 90,
+        "labelOverlap": False,
+        "title": None,
+    }
     charts = []
     for field, title in (("true", "Edges between two words in the parse"), ("predicted", "Predicted squared distance")):
-        base = alt.Chart(rows).encode(
-            x=alt.X("column:N", sort=labels, axis=alt.Axis(labelAngle=-60, **axis.to_dict())),
-            y=alt.Y("row:N", sort=labels, axis=axis),
+        base = Chart(rows).encode(
+            x=channel("column:N", sort=labels, axis={"labelAngle": -60, **axis}),
+            y=channel("row:N", sort=labels, axis=axis),
         )
         cells = base.mark_rect().encode(
-            color=alt.Color(
+            color=channel(
                 f"{field}:Q",
                 title=None,
-                scale=alt.Scale(scheme="viridis", domain=[0, top], clamp=True, reverse=True),
+                scale={"scheme": "viridis", "domain": [0, top], "clamp": True, "reverse": True},
                 legend=gradient(),
             ),
             tooltip=[
-                alt.Tooltip("row:N", title="Word"),
-                alt.Tooltip("column:N", title="Word "),
-                alt.Tooltip("true:Q", title="In the parse"),
-                alt.Tooltip("told:N", title="Predicted"),
+                channel("row:N", title="Word"),
+                channel("column:N", title="Word "),
+                channel("true:Q", title="In the parse"),
+                channel("told:N", title="Predicted"),
             ],
         )
         layers = [cells]
         if n <= MOST_NUMBERED:
-            ink = alt.condition(f"datum.{field} < {0.4 * top}", alt.value("black"), alt.value("white"))
-            words = alt.Text("true:Q") if field == "true" else alt.Text("predicted:Q", format=".1f")
+            ink = either(f"datum.{field} < {0.4 * top}", "black", "white")
+            words = channel("true:Q") if field == "true" else channel("predicted:Q", format=".1f")
             layers.append(base.mark_text(baseline="middle", fontSize=hand().letter - 1).encode(text=words, color=ink))
         between = rows[rows["row"] != rows["column"]]
         charts.append(
-            alt.layer(*layers).properties(
+            layered(*layers).properties(
                 width="container",
                 height=hand().height(max(220, min(520, 20 * n + 60))),
                 title=heading(title),
@@ -81,9 +85,8 @@ def distance_charts(view: SentenceView) -> tuple[alt.TopLevelMixin, alt.TopLevel
     return charts[0], charts[1]
 
 
-def plane_chart(view: SentenceView) -> alt.TopLevelMixin:
+def plane_chart(view: SentenceView) -> Chart:
     """Words in the probe's subspace, first two principal components, tree edges drawn between them."""
-    import altair as alt
     import pandas as pd
 
     pairs = {AGREED: view.agreed, MISSED: view.missed, INVENTED: view.invented}
@@ -120,28 +123,28 @@ def plane_chart(view: SentenceView) -> alt.TopLevelMixin:
             "dy": [place[1] for place in at] - (1 - view.points[:, 1] / reach) / 2 * height,
         }
     )
-    scale = alt.Scale(domain=[-reach, reach], nice=False)
+    scale = {"domain": [-reach, reach], "nice": False}
     titles = [share_of_variance(f"Component {k + 1}", share) for k, share in enumerate(view.explained)]
-    axis = alt.Axis(labels=False, ticks=False, grid=False)
-    x = alt.X("x:Q", scale=scale, title=titles[0], axis=axis)
-    y = alt.Y("y:Q", scale=scale, title=titles[1], axis=axis)
+    axis = {"labels": False, "ticks": False, "grid": False}
+    x = channel("x:Q", scale=scale, title=titles[0], axis=axis)
+    y = channel("y:Q", scale=scale, title=titles[1], axis=axis)
     layers: list[Any] = []
     if len(lines):
         layers.append(
-            alt.Chart(lines)
+            Chart(lines)
             .mark_rule(strokeWidth=2, opacity=0.85)
-            .encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=status(alt), strokeDash=dash(alt), tooltip=edge_tooltip(alt))
+            .encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=status(), strokeDash=dash(), tooltip=edge_tooltip())
         )
-    points = alt.Chart(words).encode(x=x, y=y, tooltip=[alt.Tooltip("word:N", title="Word")])
+    points = Chart(words).encode(x=x, y=y, tooltip=[channel("word:N", title="Word")])
     layers.append(points.mark_point(filled=True, size=36, color=GREY, opacity=1))
-    opacity = alt.condition("datum.kept", alt.value(1.0), alt.value(0.55))
-    letters = points.transform_filter("datum.named").mark_text(
+    opacity = either("datum.kept", 1.0, 0.55)
+    letters = points.filtered("datum.named").mark_text(
         fontSize=letter, dx={"expr": "datum.dx"}, dy={"expr": "datum.dy"}
     )
     layers.append(letters.encode(text="shown:N", opacity=opacity))
     what = "The plane in which the probe sees the sentence"
     edges = ", ".join(f"{len(kind)} {name}" for name, kind in pairs.items())
-    return alt.layer(*layers).properties(
+    return layered(*layers).properties(
         width="container",
         height=height,
         title=heading(what),

@@ -12,11 +12,11 @@ from core.results.drawing.context import hand
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.style import BLUE, GREY, colour_between
 from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
+from core.results.drawing.vega import Chart
 from core.results.names import short_name
 from core.results.numbers import Kind
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.drawing.axes import Plane
@@ -27,7 +27,7 @@ METRICS = ("uuas", "dspr")
 BEST, UNREAL = "best layer", "the same layer, control trees"
 
 
-def best_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
+def best_chart(result: Result, metric: str = "uuas") -> Chart:
     """The best layer of each step with its band and its number, control trees dotted, baselines as grey lines.
 
     Args:
@@ -67,7 +67,7 @@ def best_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
     return stepped(chart, drawn, plane, f"Best layer of each step, to {_end(result)}", below, list(looks))
 
 
-def layers_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
+def layers_chart(result: Result, metric: str = "uuas") -> Chart:
     """Every layer by tokens seen, the best of each step ringed.
 
     Args:
@@ -90,9 +90,9 @@ def layers_chart(result: Result, metric: str = "uuas") -> alt.LayerChart:
     return stepped(chart, rows, plane, "Every layer", below, list(looks))
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
-    charts: dict[str, alt.TopLevelMixin] = {}
+    charts: dict[str, Chart] = {}
     for metric in METRICS:
         if (result.tables["best"]["metric"] == metric).any():
             charts |= {f"{metric}-best": best_chart(result, metric), f"{metric}-layers": layers_chart(result, metric)}
@@ -108,12 +108,10 @@ def kind_of(metric: str) -> Kind:
 
 def _numbers(rows: pd.DataFrame, plane: Plane) -> Any:
     """The layer's number above each point, for `under` of `curves`."""
-    import altair as alt
-
     numbered = rows.assign(number=[f"{layer:.0f}" for layer in rows["layer"]])
 
-    def make(x: alt.X) -> Any:
-        words = alt.Chart(numbered).mark_text(dy=-13, fontSize=hand().letter)
+    def make(x: dict[str, Any]) -> Any:
+        words = Chart(numbered).mark_text(dy=-13, fontSize=hand().letter)
         return words.encode(x=x, y=plane.y_of(), text="number:N")
 
     return make
@@ -121,10 +119,9 @@ def _numbers(rows: pd.DataFrame, plane: Plane) -> Any:
 
 def _rings(rows: pd.DataFrame, plane: Plane) -> Any:
     """A ring round each row's place, for `under` of `curves`."""
-    import altair as alt
 
-    def make(x: alt.X) -> Any:
-        rings = alt.Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
+    def make(x: dict[str, Any]) -> Any:
+        rings = Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
         return rings.encode(x=x, y=plane.y_of())
 
     return make

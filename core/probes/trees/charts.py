@@ -7,7 +7,7 @@ colour, so a light and a dark theme both fit; each stretches to its container.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from core.errors import SpecError
 from core.probes.trees.tables import (
@@ -25,11 +25,11 @@ from core.results.drawing.axes import Plane, layer_plane, rule, span_of
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind, Tip
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -38,7 +38,7 @@ HEIGHT = 320
 YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
 
 
-def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> alt.TopLevelMixin:
+def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> Chart:
     """One curve per model by layer with its band; control trees dotted in the same colour; baselines as grey lines.
 
     Args:
@@ -81,7 +81,7 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     return _finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
 
 
-def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
+def difference_chart(result: Result, metric: str = "uuas") -> Chart:
     """Every model less the base by layer, with the band of the difference and a line at zero.
 
     Raises:
@@ -107,7 +107,7 @@ def difference_chart(result: Result, metric: str = "uuas") -> alt.TopLevelMixin:
     return _finished(chart, table, plane, f"Difference from {base}", "on the same resamples; bands: 95 %", words)
 
 
-def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
+def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> Chart:
     """Score by rank of the probe, one curve a model, rank on a logarithmic axis.
 
     Args:
@@ -141,10 +141,10 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> alt.TopLevelMixin:
     return _finished(chart, rows, plane, f"{label} by rank", "bands: 95 %, over test sentences and probes", list(looks))
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     there = set(result.table["metric"])
-    charts: dict[str, alt.TopLevelMixin] = {
+    charts: dict[str, Chart] = {
         metric.replace(" ", "-"): scores_chart(result, metric)
         for metric in (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
         if metric in there
@@ -190,13 +190,11 @@ def _tips(label: str, kind: Kind, value: str = "value") -> tuple[Tip, ...]:
     )
 
 
-def _finished(
-    chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
-) -> alt.TopLevelMixin:
+def _finished(chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]) -> Chart:
     """The chart with its size, title and words."""
     words = lines_in_words(
         table, what, x=plane.x, y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title,
         kind=plane.kind, names=names,
     )  # fmt: skip
     finished = chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
-    return cast("alt.TopLevelMixin", finished)
+    return finished

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from core.results.drawing.context import hand
 from core.results.drawing.style import LAYER_TITLE
+from core.results.drawing.vega import channel
 from core.results.numbers import Kind, label_expr
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 NARROWEST = 0.5  # of the width that lines keep beside their names
@@ -32,7 +32,7 @@ class Plane:
         kind: How numbers of y are written.
         x_ends: Ends of the x axis.
         height: Of the plot on a page.
-        x_axis: More of the x axis, as `alt.Axis` takes it.
+        x_axis: More of the x axis, as Vega-Lite names it.
         x_log, y_log: Whether an axis is logarithmic.
     """
 
@@ -69,21 +69,17 @@ class Plane:
             return self.low * (self.high / self.low) ** share
         return self.low + share * (self.high - self.low)
 
-    def x_of(self, room: float = 0.0, column: str = "") -> alt.X:
+    def x_of(self, room: float = 0.0, column: str = "") -> dict[str, Any]:
         """The x axis, with room at its right end for names."""
-        import altair as alt
-
         ends: dict[str, Any] = {"domain": list(self.x_ends), "nice": False}
         ends |= {"type": "log", "base": 2} if self.x_log else {"zero": False}
         if room:
             ends["range"] = [0, {"expr": f"max(width - {room:.0f}, {NARROWEST} * width)"}]
-        axis = alt.Axis(**{"grid": False, "labelFlush": False, **self.x_axis})
-        return alt.X(f"{column or self.x}:Q", title=self.x_title or None, scale=alt.Scale(**ends), axis=axis)
+        axis = {"grid": False, "labelFlush": False, **self.x_axis}
+        return channel(f"{column or self.x}:Q", title=self.x_title or None, scale=ends, axis=axis)
 
-    def y_of(self, column: str = "") -> alt.Y:
+    def y_of(self, column: str = "") -> dict[str, Any]:
         """The y axis."""
-        import altair as alt
-
         scale: dict[str, Any] = {"domain": [self.low, self.high], "nice": False}
         scale |= {"type": "log"} if self.y_log else {"zero": False}
         written = label_expr(self.kind)
@@ -93,12 +89,7 @@ class Plane:
         if self.kind == "whole":
             step = max(1, round((self.high - self.low) / 5))
             more = {"values": list(range(ceil(self.low), floor(self.high) + 1, step)), "format": "d"}
-        return alt.Y(
-            f"{column or self.y}:Q",
-            title=self.y_title,
-            scale=alt.Scale(**scale),
-            axis=alt.Axis(tickCount=5, **more),
-        )
+        return channel(f"{column or self.y}:Q", title=self.y_title, scale=scale, axis={"tickCount": 5, **more})
 
 
 def layer_plane(table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], **more: Any) -> Plane:

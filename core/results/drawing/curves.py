@@ -10,16 +10,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import hand
 from core.results.drawing.labels import coinciding, crossings, dodge
 from core.results.drawing.style import GREY, legend
+from core.results.drawing.vega import Chart, channel, equals, layered
 from core.results.numbers import Tip, text_of, told
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 LONGEST_NAME = 21  # letters of a line of a name
@@ -48,9 +48,10 @@ def curves(
     tips: Sequence[Tip] = (),
     *,
     under: Sequence[Any] = (),
+    over: Sequence[Any] = (),
     named: Sequence[tuple[str, float]] = (),
     opacity: float = 0.18,
-) -> alt.LayerChart:
+) -> Chart:
     """Lines by name, with bands where the table has `low` and `high`.
 
     Args:
@@ -59,12 +60,10 @@ def curves(
         plane: The axes.
         looks: Name -> how its line looks, in the order of the legend.
         tips: What a tooltip says.
-        under: Layers below the lines, as functions of the x axis.
+        under, over: Layers below and above the lines, as functions of the x axis.
         named: Names at the right end of things that are not lines, such as a band: (name, y).
         opacity: Of bands.
     """
-    import altair as alt
-
     table = table[table["name"].isin(list(looks)) & table[plane.y].notna()]
     shown = [name for name in looks if (table["name"] == name).any()]
     looks = _dashed({name: looks[name] for name in shown})
@@ -84,28 +83,26 @@ def curves(
         banded=[looks[name].band for name in rows["name"]],
         twin=[twins[name] != name for name in rows["name"]],
     )
-    base = alt.Chart(rows).encode(x=x)
+    base = Chart(rows).encode(x=x)
     layers: list[Any] = [make(x) for make in under]
     if "low" in table.columns and table["low"].notna().any():
-        bands = base.transform_filter("datum.banded && isValid(datum.low)").mark_area(opacity=opacity, clip=True)
+        bands = base.filtered("datum.banded && isValid(datum.low)").mark_area(opacity=opacity, clip=True)
         layers.append(bands.encode(y=plane.y_of("low"), y2="high:Q", color=colour))
     lines = base.mark_line(clip=True)
-    broad = alt.StrokeWidth("broad:Q", scale=None, legend=None)
+    broad = channel("broad:Q", scale=None, legend=None)
     layers.append(
-        lines.transform_filter("!datum.twin").encode(
-            y=y, color=colour, strokeDash=dash, strokeWidth=broad, tooltip=tooltip
-        )
+        lines.filtered("!datum.twin").encode(y=y, color=colour, strokeDash=dash, strokeWidth=broad, tooltip=tooltip)
     )
     if rows["twin"].any():
-        above = base.transform_filter("datum.twin").mark_line(clip=True, strokeDash=[5, 7], strokeWidth=2)
+        above = base.filtered("datum.twin").mark_line(clip=True, strokeDash=[5, 7], strokeWidth=2)
         layers.append(above.encode(y=y, color=colour, detail="name:N", tooltip=tooltip))
     if rows["pointed"].any():
-        points = base.transform_filter("datum.pointed && !datum.out").mark_point(size=55, filled=True, opacity=1)
+        points = base.filtered("datum.pointed && !datum.out").mark_point(size=55, filled=True, opacity=1)
         layers.append(points.encode(y=y, color=colour, shape=shape, tooltip=tooltip))
     layers += _breaks(table, plane, x, y, looks)
-    layers += _names(text, plane, x, looks, shown)
-    resolved = alt.layer(*layers).resolve_scale(fill="independent", strokeWidth="independent")
-    return cast("alt.LayerChart", resolved)
+    layers += [*_names(text, plane, x, looks, shown), *(make(x) for make in over)]
+    resolved = layered(*layers).scales(fill="independent", strokeWidth="independent")
+    return resolved
 
 
 def owners(table: pd.DataFrame) -> list[str]:
@@ -118,19 +115,17 @@ def owners(table: pd.DataFrame) -> list[str]:
 
 def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str) -> Any:
     """A grey band with its edges, for `under`: what chance gives."""
-    import altair as alt
-
     rows = table.assign(low=table[low], high=table[high])
     rows, tooltip = told(rows, (Tip("low", title, plane.kind),))
 
-    def make(x: alt.X) -> Any:
-        base = alt.Chart(rows).encode(x=x, y=plane.y_of("low"), tooltip=tooltip)
+    def make(x: dict[str, Any]) -> Any:
+        base = Chart(rows).encode(x=x, y=plane.y_of("low"), tooltip=tooltip)
         area = base.mark_area(opacity=0.3, color=GREY, clip=True).encode(y2="high:Q")
         edges = [
-            alt.Chart(rows).mark_line(color=GREY, strokeWidth=1, opacity=0.6, clip=True).encode(x=x, y=plane.y_of(edge))
+            Chart(rows).mark_line(color=GREY, strokeWidth=1, opacity=0.6, clip=True).encode(x=x, y=plane.y_of(edge))
             for edge in ("low", "high")
         ]
-        return alt.layer(area, *edges)
+        return layered(area, *edges)
 
     return make
 
@@ -190,21 +185,16 @@ def _names(
     rows: Sequence[dict[str, Any]], plane: Plane, x: Any, looks: Mapping[str, Look], shown: Sequence[str]
 ) -> list[Any]:
     """Names at the right ends of their lines, in ink, each joined to its line by a stroke of its colour."""
-    import altair as alt
     import pandas as pd
 
     if not rows:
         return []
-    chart = alt.Chart(pd.DataFrame(rows))
+    chart = Chart(pd.DataFrame(rows))
     at = plane.y_of("at")
-    ends = x.copy()
-    ends.shorthand = "end:Q"
-    begins = x.copy()
-    begins.shorthand = "x:Q"
     strokes = [
-        chart.transform_filter(alt.datum.name == name)
+        chart.filtered(equals("name", name))
         .mark_rule(color=looks[name].colour, strokeWidth=1.5, xOffset=4, x2Offset=13)
-        .encode(x=begins, x2="end:Q", y=plane.y_of("y"), y2="at:Q")
+        .encode(x={**x, "field": "x"}, x2="end:Q", y=plane.y_of("y"), y2="at:Q")
         for name in shown
         if any(row["name"] == name for row in rows)
     ]
@@ -217,12 +207,11 @@ def _names(
         lineBreak="\n",
         lineHeight=hand().row,
     )
-    return [*strokes, words.encode(x=ends, y=at, text="text:N")]
+    return [*strokes, words.encode(x={**x, "field": "end"}, y=at, text="text:N")]
 
 
 def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]) -> list[Any]:
     """Two strokes across a line where it leaves the axis at the top."""
-    import altair as alt
     import pandas as pd
 
     marks = []
@@ -237,9 +226,9 @@ def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[st
     if not marks:
         return []
     rows = pd.DataFrame(marks)
-    chart = alt.Chart(rows)
+    chart = Chart(rows)
     return [
-        chart.transform_filter(alt.datum.name == name)
+        chart.filtered(equals("name", name))
         .mark_point(shape=BREAK, size=130, filled=False, strokeWidth=1.6, opacity=1, color=looks[name].colour)
         .encode(x=x, y=y)
         for name in dict.fromkeys(rows["name"])
@@ -248,12 +237,9 @@ def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[st
 
 def _scale(kind: str, shown: Sequence[str], looks: Mapping[str, Look], direct: bool) -> Any:
     """Colour, dash or shape by name; one legend for all three where names do not stand at the lines."""
-    import altair as alt
-
     below = None if direct else legend()
     values: list[Any] = [
         looks[name].colour if kind == "colour" else list(looks[name].dash) if kind == "dash" else looks[name].shape
         for name in shown
     ]
-    channel = {"colour": alt.Color, "dash": alt.StrokeDash, "shape": alt.Shape}[kind]
-    return channel("name:N", title=None, scale=alt.Scale(domain=list(shown), range=values), legend=below)
+    return channel("name:N", title=None, scale={"domain": list(shown), "range": values}, legend=below)

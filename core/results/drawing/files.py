@@ -7,10 +7,9 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import altair as alt
+from core.results.drawing.vega import Chart
 
 WIDTH = 640.0  # of a figure that is not made to a measure
 PADDING = 12
@@ -26,7 +25,7 @@ CLOSE = 0.5  # units by which a figure of several panels may miss its width
 
 
 def sheet(
-    chart: alt.TopLevelMixin,
+    chart: Chart,
     width: float = WIDTH,
     letter: float = LETTER,
     *,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.context import hand
 from core.results.drawing.style import gradient
+from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.numbers import Kind, Tip, label_expr, text_of, told
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 MOST_NUMBERED = 10  # rows and columns up to which a cell has room for its number
@@ -32,7 +32,7 @@ def heatmap(
     angle: int = 0,
     height: float = 320,
     limit: int = 130,
-) -> alt.LayerChart:
+) -> Chart:
     """A heatmap that stretches to its container.
 
     Args:
@@ -48,29 +48,27 @@ def heatmap(
         height: On a page.
         limit: Most pixels of a row's or a column's name.
     """
-    import altair as alt
-
     low, high = ends
     share = ((table[value] - low) / ((high - low) or 1.0)).clip(0, 1)
     rows, tooltip = told(table, tips)
     light = (1 - share if reverse else share) > TURN
     rows = rows.assign(written=[text_of(float(cell), kind) for cell in table[value]], light=light)
     axis: dict[str, Any] = {"ticks": False, "domain": False, "labelLimit": limit}
-    base = alt.Chart(rows).encode(
-        x=alt.X(f"{x}:O", title=titles[0], sort=order[0], axis=alt.Axis(labelAngle=angle, **axis)),
-        y=alt.Y(f"{y}:O", title=titles[1], sort=order[1], axis=alt.Axis(**axis)),
+    base = Chart(rows).encode(
+        x=channel(f"{x}:O", title=titles[0], sort=order[0], axis={"labelAngle": angle, **axis}),
+        y=channel(f"{y}:O", title=titles[1], sort=order[1], axis={**axis}),
     )
     written = label_expr(kind)
-    colour = alt.Color(
+    colour = channel(
         f"{value}:Q",
         title=titles[2],
-        scale=alt.Scale(scheme="viridis", domain=[low, high], clamp=True, reverse=reverse),
+        scale={"scheme": "viridis", "domain": [low, high], "clamp": True, "reverse": reverse},
         legend=gradient(titles[2], **({"labelExpr": written} if written else {})),
     )
     layers: list[Any] = [base.mark_rect().encode(color=colour, tooltip=tooltip)]
     if max(table[x].nunique(), table[y].nunique()) <= MOST_NUMBERED:
         letters = base.mark_text(baseline="middle", fontSize=hand().letter - 1)
-        ink = alt.condition("datum.light", alt.value("black"), alt.value("white"))
+        ink = either("datum.light", "black", "white")
         layers.append(letters.encode(text="written:N", color=ink))
-    chart = alt.layer(*layers).properties(width="container", height=hand().height(height))
-    return cast("alt.LayerChart", chart)
+    chart = layered(*layers).properties(width="container", height=hand().height(height))
+    return chart

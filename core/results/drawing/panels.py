@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.context import hand
+from core.results.drawing.vega import Chart, channel, concat, layered, vconcat
 from core.results.numbers import text_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from core.results.drawing.curves import Look
 
 FULL = 640  # pixels across a figure that is not made to a measure
@@ -31,12 +30,12 @@ class Panels:
         inline: Whether a panel's subtitle stands behind its title on a page, not below it.
     """
 
-    charts: Sequence[Any]
+    charts: Sequence[Chart]
     across: int = 2
-    strip: Any = None
+    strip: Chart | None = None
     inline: bool = False
 
-    def figure(self) -> alt.TopLevelMixin:
+    def figure(self) -> Chart:
         """All of them as one chart."""
         return beside(self.charts, self.across, self.strip)
 
@@ -65,7 +64,7 @@ class Place:
         return self.number + self.across >= self.count
 
 
-def beside(charts: Sequence[Any], across: int = 2, strip: Any = None) -> alt.TopLevelMixin:
+def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None) -> Chart:
     """The charts as panels of one figure.
 
     Args:
@@ -73,26 +72,23 @@ def beside(charts: Sequence[Any], across: int = 2, strip: Any = None) -> alt.Top
         across: How many beside each other.
         strip: A legend for all of them, above.
     """
-    import altair as alt
-
     across = min(hand().across or across, len(charts))
     if len(charts) == 1 and strip is None:
-        return cast("alt.TopLevelMixin", charts[0])
+        return charts[0]
     each = max(FULL / across - MARGIN, 110)
-    panels = [chart.copy().properties(width=each) for chart in charts]
+    panels = [chart.properties(width=each) for chart in charts]
     apart: dict[str, Any] = dict.fromkeys(
         ("color", "fill", "shape", "strokeDash", "strokeWidth", "size"), "independent"
     )
-    grid = alt.concat(*panels, columns=across, spacing=16).resolve_scale(**apart)
+    grid = concat(panels, columns=across, spacing=16).scales(**apart)
     if strip is None:
-        return cast("alt.TopLevelMixin", grid)
-    above = strip.copy().properties(width=(each + MARGIN) * across - MARGIN)
-    return cast("alt.TopLevelMixin", alt.vconcat(above, grid, spacing=6))
+        return grid
+    above = strip.properties(width=(each + MARGIN) * across - MARGIN)
+    return vconcat(above, grid, spacing=6)
 
 
-def legend_strip(looks: Mapping[str, Look]) -> alt.LayerChart:
+def legend_strip(looks: Mapping[str, Look]) -> Chart:
     """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches, in two where long."""
-    import altair as alt
     import pandas as pd
 
     letter = hand().letter
@@ -111,25 +107,25 @@ def legend_strip(looks: Mapping[str, Look]) -> alt.LayerChart:
         for place, name in enumerate(looks)
     ]
     lines = math.ceil(len(looks) / columns)
-    x = alt.X("from:Q", scale=alt.Scale(domain=[0, columns], nice=False), axis=None)
-    y = alt.Y("row:Q", scale=alt.Scale(domain=[lines - 0.5, -0.5], nice=False), axis=None)
-    chart = alt.Chart(pd.DataFrame(rows))
+    x = channel("from:Q", scale={"domain": [0, columns], "nice": False}, axis=None)
+    y = channel("row:Q", scale={"domain": [lines - 0.5, -0.5], "nice": False}, axis=None)
+    chart = Chart(pd.DataFrame(rows))
     strokes = [
-        chart.transform_filter(alt.datum.number == place)
+        chart.filtered(f"datum.number === {place}")
         .mark_rule(color=look.colour, strokeWidth=3, strokeDash=list(look.dash))
         .encode(x=x, x2="to:Q", y=y)
         for place, look in enumerate(looks.values())
     ]
     words = chart.mark_text(align="left", baseline="middle", dx=5, fontSize=letter).encode(
-        x=alt.X("to:Q", scale=alt.Scale(domain=[0, columns], nice=False), axis=None), y=y, text="name:N"
+        x=channel("to:Q", scale={"domain": [0, columns], "nice": False}, axis=None), y=y, text="name:N"
     )
-    strip = alt.layer(*strokes, words).properties(
+    strip = layered(*strokes, words).properties(
         width="container",
         height=round(lines * 1.5 * letter),
         description=f"Legend: {', '.join(looks)}.",
-        view=alt.ViewConfig(stroke=None),
+        view={"stroke": None},
     )
-    return cast("alt.LayerChart", strip)
+    return strip
 
 
 def share_of_variance(name: str, share: float) -> str:

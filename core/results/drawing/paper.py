@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from core.results.drawing import files as drawn
 from core.results.drawing.context import Hand, drawing
 from core.results.drawing.panels import Panels
+from core.results.drawing.vega import Chart
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from core.results.export import Result
 
 INCHES = {1: 3.3, 2: 6.9}  # columns -> width
@@ -23,7 +22,7 @@ LETTER = 8.0  # points
 DPI = 300.0
 THIN = 0.62  # of the thickness of lines on a page
 PADDING = 3.0
-Drawing = Callable[[], "alt.TopLevelMixin | Sequence[alt.TopLevelMixin] | Panels"]
+Drawing = Callable[[], "Chart | Sequence[Chart] | Panels"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Paper:
         return Hand(LETTER, stretch, THIN, legend=self.legend, dashed=self.grey, across=1 if self.columns == 1 else 0)
 
 
-def one_chart(made: alt.TopLevelMixin | Sequence[alt.TopLevelMixin] | Panels) -> alt.TopLevelMixin:
+def one_chart(made: Chart | Sequence[Chart] | Panels) -> Chart:
     """What a view draws, as one figure."""
     if isinstance(made, Panels):
         return made.figure()

@@ -8,12 +8,10 @@ a light and a dark theme both fit: the page swaps each colour for its counterpar
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.results.drawing.context import Hand, hand
-
-if TYPE_CHECKING:
-    import altair as alt
+from core.results.drawing.vega import channel
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 YELLOW, SKY, OLIVE, BROWN = "#E69F00", "#56B4E9", "#8A7A3C", "#5B5446"
@@ -68,11 +66,9 @@ def shapes_of(refs: Iterable[str]) -> dict[str, str]:
     return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
 
 
-def heading(text: str, subtitle: str | list[str] = "") -> alt.Title:
+def heading(text: str, subtitle: str | list[str] = "") -> dict[str, Any]:
     """A chart's title, at its left edge, with a line below it, or several."""
-    import altair as alt
-
-    return alt.Title(text, subtitle=subtitle, anchor="start") if subtitle else alt.Title(text, anchor="start")
+    return {"text": text, "anchor": "start", **({"subtitle": subtitle} if subtitle else {})}
 
 
 def columns_for(names: Iterable[str]) -> dict[str, str]:
@@ -82,34 +78,33 @@ def columns_for(names: Iterable[str]) -> dict[str, str]:
     return {"expr": f"min({max(len(listed), 1)}, max(1, floor(width / {each:.0f})))"}
 
 
-def legend(columns: int | dict[str, str] = 2, width: int = 250, lines: bool = False, **more: Any) -> alt.Legend:
+def legend(columns: int | dict[str, str] = 2, width: int = 250, lines: bool = False, **more: Any) -> dict[str, Any]:
     """Below the chart; several legends of one chart stand below each other.
 
     Args:
         columns: Entries beside each other; `columns_for` gives as many as there is room for.
         width: Most pixels of an entry's words.
         lines: Whether entries are strokes, for dashes, rather than points.
-        more: As `alt.Legend` takes it.
+        more: As Vega-Lite names it.
     """
-    import altair as alt
-
     stroke: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if lines else {}
-    return alt.Legend(
-        orient="bottom", columns=columns, labelLimit=width, titleLimit=width, symbolOpacity=1, **{**stroke, **more}
-    )
+    return {
+        "orient": "bottom",
+        "columns": columns,
+        "labelLimit": width,
+        "titleLimit": width,
+        "symbolOpacity": 1,
+        **{**stroke, **more},
+    }
 
 
-def gradient(title: str | None = None, **more: Any) -> alt.Legend:
-    """The legend of a heatmap, in one line below it; `more` as `alt.Legend` takes it."""
-    import altair as alt
-
+def gradient(title: str | None = None, **more: Any) -> dict[str, Any]:
+    """The legend of a heatmap, in one line below it; `more` as Vega-Lite names it."""
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
     length = 160 * hand().letter / Hand().letter
-    return alt.Legend(orient="bottom", gradientLength=length, tickCount=5, **{**about, **more})
+    return {"orient": "bottom", "gradientLength": length, "tickCount": 5, **{**about, **more}}
 
 
-def layer_axis(field: str = "layer:Q", title: str = LAYER_TITLE) -> alt.X:
+def layer_axis(field: str = "layer:Q", title: str = LAYER_TITLE) -> dict[str, Any]:
     """Layers along the bottom, whole numbers only."""
-    import altair as alt
-
-    return alt.X(field, title=title, axis=alt.Axis(tickMinStep=1, format="d", grid=False, labelFlush=False))
+    return channel(field, title=title, axis={"tickMinStep": 1, "format": "d", "grid": False, "labelFlush": False})

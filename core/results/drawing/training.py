@@ -7,18 +7,18 @@ stretch apart from the first that has seen any, and its tick says 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from core.models.steps import progress_of
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import GREY, heading
+from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind, Tip
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 LOSS = ("model", "steps", "tokens", "loss")
@@ -117,7 +117,7 @@ def named_steps(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(step=table["model"].map(short_names(dict.fromkeys(table["model"]))))
 
 
-def loss_chart(table: pd.DataFrame) -> alt.LayerChart:
+def loss_chart(table: pd.DataFrame) -> Chart:
     """Held-out loss by tokens seen, the end of training included.
 
     Args:
@@ -130,9 +130,7 @@ def loss_chart(table: pd.DataFrame) -> alt.LayerChart:
     return stepped(chart, rows, plane, "Loss on held-out text", "as the models' cards have it", ["loss"])
 
 
-def stepped(
-    chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]
-) -> alt.LayerChart:
+def stepped(chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]) -> Chart:
     """The chart with its size, its title and its words, which count tokens (or steps) from 0."""
     field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
     counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))
@@ -141,4 +139,4 @@ def stepped(
         kind=plane.kind, names=names,
     )  # fmt: skip
     finished = chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
-    return cast("alt.LayerChart", finished)
+    return finished

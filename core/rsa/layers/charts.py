@@ -13,13 +13,13 @@ from core.results.drawing.description import cells_in_words, lines_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, colours_of, heading, shapes_of
+from core.results.drawing.vega import Chart
 from core.results.export import check_chosen
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -28,7 +28,7 @@ HEIGHT, GRID = 320, 300
 NULL = "paired at random"
 
 
-def similarity_chart(result: Result) -> alt.LayerChart:
+def similarity_chart(result: Result) -> Chart:
     """One curve per model by layer, with its band, the null as a grey band, and dashed reference models.
 
     Args:
@@ -38,7 +38,7 @@ def similarity_chart(result: Result) -> alt.LayerChart:
     return _curves(result, result.table, references if references is not None and len(references) else None)
 
 
-def domains_chart(result: Result, corpus: str | None = None) -> alt.TopLevelMixin:
+def domains_chart(result: Result, corpus: str | None = None) -> Chart:
     """The same curves on two corpora, to be read side by side: both share their axes.
 
     Args:
@@ -57,7 +57,7 @@ def domains_chart(result: Result, corpus: str | None = None) -> alt.TopLevelMixi
     return beside([domains_chart(result, name) for name in corpora])
 
 
-def grid_chart(result: Result, model: str | None = None) -> alt.TopLevelMixin:
+def grid_chart(result: Result, model: str | None = None) -> Chart:
     """Every layer of the base against every layer of another model, as a heatmap.
 
     Args:
@@ -75,9 +75,9 @@ def grid_chart(result: Result, model: str | None = None) -> alt.TopLevelMixin:
     return beside([grid_chart(result, name) for name in models], across_of(len(models)))
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
-    charts: dict[str, alt.TopLevelMixin] = {"similarity": similarity_chart(result)}
+    charts: dict[str, Chart] = {"similarity": similarity_chart(result)}
     if len(result.tables.get("grid", ())):
         charts["grid"] = grid_chart(result)
     if len(result.tables.get("domains", ())):
@@ -91,7 +91,7 @@ def _curves(
     references: pd.DataFrame | None,
     lowest: float | None = None,
     title: str = "",
-) -> alt.LayerChart:
+) -> Chart:
     """Null, bands, references, curves and points, in that order."""
     import pandas as pd
 
@@ -141,7 +141,7 @@ def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
     return {ref: "random weights" if ref.startswith("random:") else f"{names[ref]}, another seed" for ref in refs}
 
 
-def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> alt.LayerChart:
+def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> Chart:
     label = MEASURES[result.spec["measure"]].label
     names = short_names((result.spec["base"], model))
     titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)

@@ -5,6 +5,7 @@ The base's layers are drawn in colour, their rivals in grey: a band of the same 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import Plane, layer_plane, rule
@@ -12,13 +13,13 @@ from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.panels import beside
 from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES, heading
+from core.results.drawing.vega import Chart, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, told
 from core.rsa.swap.examples import METRICS
 from core.rsa.swap.interventions import ONE_LAYER, UP_TO_L, WAYS
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -41,7 +42,7 @@ KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
 TITLES = {"cut": "layers exchanged up to l", "single": "one layer exchanged"}
 
 
-def swap_chart(result: Result, kind: str, model: str | None = None) -> alt.TopLevelMixin:
+def swap_chart(result: Result, kind: str, model: str | None = None) -> Chart:
     """Score by layer.
 
     Args:
@@ -55,15 +56,14 @@ def swap_chart(result: Result, kind: str, model: str | None = None) -> alt.TopLe
     return beside([_panel(result, kind, name) for name in models])
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
     return {"swap-one-layer": swap_chart(result, "single"), "swap-up-to-layer": swap_chart(result, "cut")}
 
 
-def _panel(result: Result, kind: str, model: str) -> alt.LayerChart:
-    import altair as alt
+def _panel(result: Result, kind: str, model: str) -> Chart:
     import pandas as pd
 
     table, own = result.table, result.tables["own"].set_index("model").loc[model]
@@ -89,32 +89,29 @@ def _panel(result: Result, kind: str, model: str) -> alt.LayerChart:
             Tip("excess", "Loss beyond noise", "measure"),
         ),
     )
-    chart = curves(rows, plane, looks, tips, opacity=0.14)
     frozen = result.tables.get("frozen")
     mine = frozen[frozen["of"] == model] if frozen is not None else None
-    below = "bands: 95 %, resampling sentences"
+    below, over = "bands: 95 %, resampling sentences", []
     if kind == "cut" and mine is not None and len(mine):
-        chart = alt.layer(*chart.layer, *_frozen(mine, plane, chart)).resolve_scale(strokeWidth="independent")
+        over = [partial(_frozen, mine, plane)]
         below += "; diamonds: trained with layers 0 to l frozen"
+    chart = curves(rows, plane, looks, tips, opacity=0.14, over=over)
     what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
     words = lines_in_words(rows, what, x="layer", y="score", x_title="Layer", y_title=title, names=list(looks))
     return chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
 
 
-def _frozen(rows: pd.DataFrame, plane: Plane, chart: alt.LayerChart) -> list[Any]:
+def _frozen(rows: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
     """What models score whose lower layers did not train, at the layer up to which they did not."""
-    import altair as alt
-
-    x = next(layer.encoding.x for layer in chart.layer if getattr(layer.encoding.x, "scale", None) is not None)
     tips = (
         *(Tip("model", "Model"), Tip("layer", "Layers frozen up to", "whole")),
         *(Tip("score", plane.y_title, "share"), Tip("low", "Band, 95 %", "share")),
     )
     told_rows, tooltip = told(rows, tips)
-    base = alt.Chart(told_rows).encode(x=x)
-    return [
+    base = Chart(told_rows).encode(x=x)
+    return layered(
         base.mark_rule(color=BLUE, strokeWidth=1.5).encode(y=plane.y_of("low"), y2="high:Q"),
         base.mark_point(shape="diamond", filled=True, size=140, color=BLUE, opacity=1).encode(
             y=plane.y_of(), tooltip=tooltip
         ),
-    ]
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from core.results.drawing.description import points_in_words
 from core.results.drawing.labels import free_labels
 from core.results.drawing.panels import beside, share_of_variance
 from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, PURPLE, columns_for, heading, legend
+from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import check_chosen
 from core.results.names import short_names
 from core.results.numbers import label_expr
 from core.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -27,13 +27,13 @@ MAP = 268  # height: words need room, and the map is to fit a screen
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """The map of every layer, by file name; the top layer first."""
     layers = sorted(set(result.tables["tokens"]["layer"]), reverse=True)
     return {f"tokens-layer-{layer}": token_chart(result, int(layer)) for layer in layers}
 
 
-def token_chart(result: Result, layer: int, model: str | None = None) -> alt.TopLevelMixin:
+def token_chart(result: Result, layer: int, model: str | None = None) -> Chart:
     """The words of the passage at one layer, chosen words in colour; every layer and model has the same axes.
 
     Args:
@@ -54,7 +54,7 @@ def token_chart(result: Result, layer: int, model: str | None = None) -> alt.Top
     return beside([token_map(result, table, layer, name) for name in models])
 
 
-def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> alt.LayerChart:
+def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> Chart:
     """The words of one model at one layer; every layer and model of the table has the same axes.
 
     Args:
@@ -63,42 +63,40 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
         layer: Which layer.
         model: Whose.
     """
-    import altair as alt
-
     rows = table[(table["model"] == model) & (table["layer"] == layer)]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
     reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
     height = hand().height(MAP)
     rows = _placed(rows.sort_values("highlighted", ascending=False, kind="stable"), reach, height)
-    scale = alt.Scale(domain=[-reach, reach], nice=False)
-    axis = alt.Axis(grid=False, tickCount=5, labelExpr=str(label_expr("share")))
-    x = alt.X("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
-    y = alt.Y("y:Q", scale=scale, title=share_of_variance("PC 2", shares[1]), axis=axis)
+    scale = {"domain": [-reach, reach], "nice": False}
+    axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
+    x = channel("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
+    y = channel("y:Q", scale=scale, title=share_of_variance("PC 2", shares[1]), axis=axis)
     kinds = [kind for kind in ROLE_COLOURS if (table["role"] == kind).any()]
-    colour = alt.Color(
+    colour = channel(
         "role:N",
         title=None,
-        scale=alt.Scale(domain=kinds, range=[ROLE_COLOURS[kind] for kind in kinds]),
+        scale={"domain": kinds, "range": [ROLE_COLOURS[kind] for kind in kinds]},
         legend=legend(columns_for(kinds)) if table["highlighted"].any() else None,
     )
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
-    tooltip = [alt.Tooltip(field, type="nominal", title=title) for field, title in tips]
+    tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
     rows = rows.assign(who=rows["position"].astype(str) + " " + rows["word"])  # in the map of every model
-    marks = alt.Chart(rows).encode(x=x, y=y, tooltip=tooltip)
+    marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
     layers: list[Any] = []
     for test, size, letter, weight in (
         ("!datum.highlighted", 25, hand().small, "normal"),
         ("datum.highlighted", 90, hand().letter + 1, "bold"),
     ):
-        own = marks.transform_filter(test)
+        own = marks.filtered(test)
         layers.append(own.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
         letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
         offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-        layers.append(own.transform_filter("datum.named").mark_text(**letters, **offset).encode(text="word:N"))
+        layers.append(own.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N"))
     notes = []
     if rows["predicted"].any():  # a ring round each word of the model's own answer
-        ring = alt.Chart(rows).transform_filter("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)
+        ring = Chart(rows).filtered("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)
         layers.append(ring.encode(x=x, y=y))
     if table.loc[table["model"] == model, "predicted"].any():
         notes.append("rings: the model's answer at this layer")
@@ -106,13 +104,13 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> al
     if missing:
         notes.append(f"{missing} words unnamed: point at them")
     what = f"{name}, layer {layer}"
-    chart = alt.layer(*layers).properties(
+    chart = layered(*layers).properties(
         width="container",
         height=height,
         title=heading(what, "; ".join(notes)),
         description=points_in_words(rows, f"Token map of {what}", name="word"),
     )
-    return cast("alt.LayerChart", chart)
+    return chart
 
 
 def _placed(rows: pd.DataFrame, reach: float, height: float) -> pd.DataFrame:

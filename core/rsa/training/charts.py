@@ -8,11 +8,11 @@ from core.results.drawing.axes import rule, span_of
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.style import DASHES, GREY, colour_between
 from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
+from core.results.drawing.vega import Chart
 from core.results.names import short_name, short_names
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.drawing.axes import Plane
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEIGHT = 260
 
 
-def training_chart(result: Result) -> alt.LayerChart:
+def training_chart(result: Result) -> Chart:
     """A line per layer with its band, the peak of each step marked, other runs as dashed rules at the top layer.
 
     Args:
@@ -55,20 +55,19 @@ def training_chart(result: Result) -> alt.LayerChart:
 
 def marked(rows: pd.DataFrame, plane: Plane) -> Any:
     """A ring round each row's point, for `under` of `curves`."""
-    import altair as alt
 
-    def make(x: alt.X) -> Any:
-        rings = alt.Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
+    def make(x: dict[str, Any]) -> Any:
+        rings = Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
         return rings.encode(x=x, y=plane.y_of())
 
     return make
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
-    charts: dict[str, alt.TopLevelMixin] = {"training": training_chart(result)}
+    charts: dict[str, Chart] = {"training": training_chart(result)}
     if len(result.tables["loss"]) > 1:
         charts["training-loss"] = loss_chart(result.tables["loss"])
     return charts

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
+from core.results.drawing.vega import Chart
 from core.results.numbers import Tip
 from core.rsa.truth.text import RIVALS, finder_label
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -24,7 +24,7 @@ COLUMNS = {
 TITLES = {"frozen": "Frozen fine-tunes: which states changed", "planted": "Planted layers: whose own weights changed"}
 
 
-def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerChart:
+def truth_chart(result: Result, truth: str, matched: bool = False) -> Chart:
     """Areas of all measures and rivals.
 
     Args:
@@ -54,7 +54,7 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> alt.LayerC
     return chart.properties(title=title, description=words)
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     return {
         f"truth-{truth}{'-matched' if matched else ''}": truth_chart(result, truth, matched)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import drawing, hand
@@ -11,11 +11,11 @@ from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.panels import Panels, Place, legend_strip
 from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Tip
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -36,7 +36,7 @@ def intruder_panels(result: Result) -> Panels:
     return Panels(drawn, across=ACROSS, strip=legend_strip(looks))
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """The chart of intruders by family and depth."""
     return {"intruders": intruder_panels(result).figure()} if len(result.tables["intruders"]) else {}
 
@@ -48,7 +48,7 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {NULL: Look(GREY, dash=(6, 4), point=False)}
 
 
-def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place) -> alt.TopLevelMixin:
+def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place) -> Chart:
     import pandas as pd
 
     ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)  # alike in every panel
@@ -71,4 +71,4 @@ def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Plac
         names=list(looks),
     )  # fmt: skip
     finished = chart.properties(width="container", height=plane.pixels, title=heading(what), description=words)
-    return cast("alt.TopLevelMixin", finished)
+    return finished

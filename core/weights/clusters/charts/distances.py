@@ -13,12 +13,12 @@ from core.results.drawing.context import hand
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
+from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.numbers import Tip, label_expr, text_of, told
 from core.weights.clusters.charts.marks import group_names, legend, model_names, ordered, palette, vector_name
 from core.weights.vectors.clustering import build_dendrogram
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -31,14 +31,12 @@ ROOM = 312  # height at which headline, chart and legend fit a screen of 720
 LEAST, MOST = 1.03, 24  # height of a row: at least that of letters, times this; at most pixels
 
 
-def distances_chart(result: Result) -> alt.LayerChart:
+def distances_chart(result: Result) -> Chart:
     """Every distance as a heatmap, models in the order of the clustering tree drawn over it.
 
     Raises:
         SpecError: If there are fewer than two models.
     """
-    import altair as alt
-
     distances = result.arrays[f"distances {result.spec['vector']}"]
     count = len(distances)
     if count < 2:
@@ -47,9 +45,9 @@ def distances_chart(result: Result) -> alt.LayerChart:
     names = model_names(result)[tree.order]
     groups = group_names(result.table["label"], "label")[tree.order]
     right = (1 + 2 * GAP + STRIP + TREE) * count - 0.5
-    x_scale, y_scale = (alt.Scale(domain=domain, nice=False) for domain in ([-0.5, right], [count - 0.5, -0.5]))
-    x = alt.X("x:Q", title=None, scale=x_scale, axis=None)
-    y = alt.Y("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
+    x_scale, y_scale = ({"domain": domain, "nice": False} for domain in ([-0.5, right], [count - 0.5, -0.5]))
+    x = channel("x:Q", title=None, scale=x_scale, axis=None)
+    y = channel("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
     cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
     ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
     if count <= MOST_NUMBERED:  # of many models the pattern is read, not the numbers
@@ -61,36 +59,36 @@ def distances_chart(result: Result) -> alt.LayerChart:
         who=cells["model"] + "\n" + cells["other"],
         light=cells["distance"] < ends[0] + 0.4 * (ends[1] - ends[0]),
     )
-    colour = alt.Color(
+    colour = channel(
         "distance:Q",
         title="Distance",
-        scale=alt.Scale(scheme="viridis", reverse=True, domain=ends, clamp=True),
+        scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
         legend=gradient("Distance", labelExpr=str(label_expr("share"))),
     )
-    base = alt.Chart(rows)
+    base = Chart(rows)
     heat: list[Any] = [base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)]
     if count <= MOST_NUMBERED:
-        ink = alt.condition("datum.light", alt.value("black"), alt.value("white"))
-        numbers = base.transform_calculate(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(baseline="middle")
+        ink = either("datum.light", "black", "white")
+        numbers = base.calculated(mx="datum.x + 0.5", my="datum.y + 0.5").mark_text(baseline="middle")
         heat.append(
             numbers.encode(
-                x=alt.X("mx:Q", scale=x_scale, axis=None), y=alt.Y("my:Q", title=None, scale=y_scale),
+                x=channel("mx:Q", scale=x_scale, axis=None), y=channel("my:Q", title=None, scale=y_scale),
                 text="written:N", color=ink,
             )
         )  # fmt: skip
     shown = ordered(groups)
-    fill = alt.Fill("group:N", title=None, scale=palette(shown), legend=legend(shown))
-    strip = alt.Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
+    fill = channel("group:N", title=None, scale=palette(shown), legend=legend(shown))
+    strip = Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
-        alt.Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
+        Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
         .mark_line(color=GREY, strokeWidth=1.5, interpolate="linear")
         .encode(x=x, y=y, detail="join:N", order="step:O")
     )
     what = f"Distances between {vector_name(result)}"
     words = cells_in_words(cells, what, row="model", column="other", value="distance", value_title="distance")
-    chart: alt.LayerChart = (
-        alt.layer(*heat, strip, lines)
-        .resolve_scale(color="independent", fill="independent")
+    chart: Chart = (
+        layered(*heat, strip, lines)
+        .scales(color="independent", fill="independent")
         .properties(
             width="container",
             height=max(hand().height(min(MOST * count, ROOM)), LEAST * hand().letter * count),
@@ -143,15 +141,13 @@ def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
 
 def _names_axis(names: Sequence[str]) -> Any:
     """An axis of whole numbers that writes names instead."""
-    import altair as alt
-
     quoted = ", ".join("'" + str(name).replace("\\", "").replace("'", "") + "'" for name in names)
-    return alt.Axis(
-        values=list(range(len(names))),
-        labelExpr=f"[{quoted}][datum.value]",
-        labelLimit=110,
-        labelOverlap=False,
-        grid=False,
-        ticks=False,
-        domain=False,
-    )
+    return {
+        "values": list(range(len(names))),
+        "labelExpr": f"[{quoted}][datum.value]",
+        "labelLimit": 110,
+        "labelOverlap": False,
+        "grid": False,
+        "ticks": False,
+        "domain": False,
+    }

@@ -13,6 +13,7 @@ from core.results.drawing.curves import Look, curves, grey_band
 from core.results.drawing.description import lines_in_words, points_in_words
 from core.results.drawing.labels import free_labels
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
+from core.results.drawing.vega import Chart, channel, layered
 from core.results.numbers import Tip, label_expr, text_of, told
 from core.weights.clusters.charts import ranks as rank_charts
 from core.weights.clusters.charts.distances import distances_chart
@@ -21,7 +22,6 @@ from core.weights.vectors.projections import METHODS
 from core.weights.vectors.registry import VECTORS
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -31,7 +31,7 @@ CHANCE = "exact chance"
 CHOSEN = "chosen"  # name of the selection on the map
 
 
-def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLevelMixin:
+def map_chart(result: Result, by: str = "label", chosen: str = "") -> Chart:
     """Every fine-tune as a point, coloured by a column of the table.
 
     Args:
@@ -42,8 +42,6 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLev
     Raises:
         SpecError: If there is no such column.
     """
-    import altair as alt
-
     if by not in result.table.columns:
         raise SpecError(f"Colour by one of label, task, data, base or cluster, not {by!r}.")
     table = result.table.assign(name=model_names(result), group=group_names(result.table[by], by))
@@ -55,33 +53,33 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLev
     groups = ordered(table["group"])
     (x_ends, y_ends), height = _padded(table), hand().height(HEIGHT)
     table = _named(table, x_ends, y_ends, height, chosen)
-    axis = alt.Axis(tickCount=5, grid=False, labelExpr=str(label_expr("share")))
+    axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
     tips = (
         *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data"), Tip("nearest", "Nearest")),
         *(Tip("distance", "Its distance", "share"), Tip("relative_delta", "Relative delta", "share")),
     )
     rows, tooltip = told(table.assign(who=table["name"]), tips)
-    base = alt.Chart(rows).encode(
-        x=alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=x_ends, nice=False), axis=axis),
-        y=alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=y_ends, nice=False), axis=axis),
+    base = Chart(rows).encode(
+        x=channel("x:Q", title=titles[0], scale={"domain": x_ends, "nice": False}, axis=axis),
+        y=channel("y:Q", title=titles[1], scale={"domain": y_ends, "nice": False}, axis=axis),
     )
-    pick = alt.selection_point(name=CHOSEN, fields=["model"], on="click", clear="dblclick")
+    pick = {"name": CHOSEN, "select": {"type": "point", "fields": ["model"], "on": "click", "clear": "dblclick"}}
     dots = base.mark_point(filled=True, size=150, opacity=0.9).encode(
-        color=alt.Color("group:N", title=None, scale=palette(groups), legend=legend(groups)),
-        shape=alt.Shape("group:N", title=None, scale=palette(groups, SHAPES), legend=legend(groups)),
+        color=channel("group:N", title=None, scale=palette(groups), legend=legend(groups)),
+        shape=channel("group:N", title=None, scale=palette(groups, SHAPES), legend=legend(groups)),
         tooltip=tooltip,
     )
     letter = hand().letter
     offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-    names = base.transform_filter("datum.named && !datum.ringed").mark_text(fontSize=hand().small, **offset)
-    layers = [dots.add_params(pick), names.encode(text="name:N")]
+    names = base.filtered("datum.named && !datum.ringed").mark_text(fontSize=hand().small, **offset)
+    layers = [dots.properties(params=[pick]), names.encode(text="name:N")]
     if chosen:
-        ringed = base.transform_filter("datum.ringed")
+        ringed = base.filtered("datum.ringed")
         layers.append(ringed.mark_point(size=420, filled=False, strokeWidth=2, color=GREY))
         bold = ringed.mark_text(fontSize=letter, fontWeight="bold", **offset)
         layers.append(bold.encode(text="name:N"))
     what = f"{METHODS[drawing]} of {vector_name(result)}"
-    return alt.layer(*layers).properties(
+    return layered(*layers).properties(
         width="container",
         height=height,
         title=heading(what, _subtitle(drawing)),
@@ -89,7 +87,7 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> alt.TopLev
     )
 
 
-def neighbours_chart(result: Result) -> alt.LayerChart:
+def neighbours_chart(result: Result) -> Chart:
     """Share of same-label neighbours by k, one line per vector, over the band of permuted labels and exact chance.
 
     Raises:
@@ -125,7 +123,7 @@ def neighbours_chart(result: Result) -> alt.LayerChart:
         drawn, what, x="k", y="share", x_title="number of neighbours", y_title=title, kind="per cent",
         names=list(looks),
     )  # fmt: skip
-    chart: alt.LayerChart = curves(drawn, plane, looks, tips, under=under).properties(
+    chart: Chart = curves(drawn, plane, looks, tips, under=under).properties(
         width="container",
         height=plane.pixels,
         title=heading(what, "grey band: permuted labels, 95 %; dashed: exact chance; thick: the vector chosen"),
@@ -134,9 +132,9 @@ def neighbours_chart(result: Result) -> alt.LayerChart:
     return chart
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the map first."""
-    charts: dict[str, alt.TopLevelMixin] = {"map": map_chart(result)}
+    charts: dict[str, Chart] = {"map": map_chart(result)}
     if len(result.tables["vectors"]):
         charts["neighbours"] = neighbours_chart(result)
     if len(result.table) > 1:

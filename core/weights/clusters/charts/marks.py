@@ -57,15 +57,13 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
 
     A task has its colour on every page; models without a label are grey.
     """
-    import altair as alt
-
     given = [values[place % len(values)] for place in range(len(groups))]
     if values is COLOURS:
         known = {**TASK_COLOURS, NO_LABEL: GREY}
         free = [colour for colour in COLOURS if colour not in {known.get(group) for group in groups}] or list(COLOURS)
         others = [group for group in groups if group not in known]
         given = [known[g] if g in known else free[others.index(g) % len(free)] for g in groups]
-    return alt.Scale(domain=list(groups), range=given)
+    return {"domain": list(groups), "range": given}
 
 
 def legend(groups: Sequence[str]) -> Any:

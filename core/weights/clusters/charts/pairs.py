@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
+from core.results.drawing.vega import Chart
 from core.results.numbers import Kind, Tip, text_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from core.results.export import Result
 
 ROW, ROOM = 26, 60  # height of a row of cells, and of what stands round them
@@ -21,7 +20,7 @@ KINDS: dict[str, tuple[str, Kind]] = {
 }
 
 
-def change_chart(result: Result, column: str) -> alt.TopLevelMixin:
+def change_chart(result: Result, column: str) -> Chart:
     """Families by layers, each cell with its number where there are few; it stretches to its container.
 
     Args:
@@ -51,4 +50,4 @@ def change_chart(result: Result, column: str) -> alt.TopLevelMixin:
     moved = table.loc[table["relative_norm"] > 0, column]
     if len(moved):
         words += f" Median {text_of(float(moved.median()), kind)}."
-    return cast("alt.TopLevelMixin", chart.properties(title=heading(what, below), description=words))
+    return chart.properties(title=heading(what, below), description=words)

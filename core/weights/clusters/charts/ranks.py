@@ -14,6 +14,7 @@ from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE, colour_between, heading
+from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
 from core.results.numbers import Tip, told
 from core.weights.vectors.nulls import null_spectrum
@@ -21,7 +22,6 @@ from core.weights.vectors.ranks import Spectra, rank_at
 from core.weights.vectors.trends import fit_trend
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from core.results.export import Result
@@ -66,7 +66,7 @@ def depth_chart(
     threshold: float | None = None,
     measure: str = "rank",
     place: Place | None = None,
-) -> alt.TopLevelMixin:
+) -> Chart:
     """One family by layer: every model as a thin line, their mean, the Gaussian null and the means' trend.
 
     A matrix that did not move has no rank to show; its norm of 0 is shown. `depth_legend` names the lines.
@@ -82,8 +82,6 @@ def depth_chart(
     Raises:
         SpecError: If the result has no such family or measure.
     """
-    import altair as alt
-
     place = place or Place()
     if measure not in MEASURES:
         raise SpecError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}.")
@@ -105,11 +103,11 @@ def depth_chart(
     tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
     single, tooltip = told(rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else [])))
 
-    def models(x: alt.X) -> Any:
-        chart = alt.Chart(single).encode(x=x, y=plane.y_of())
+    def models(x: dict[str, Any]) -> Any:
+        chart = Chart(single).encode(x=x, y=plane.y_of())
         thin = chart.mark_line(color=COLOUR, opacity=0.22, strokeWidth=1).encode(detail="model:N", tooltip=tooltip[:1])
         dots = chart.mark_point(color=COLOUR, opacity=0.35, size=18, filled=True)
-        return alt.layer(thin, dots.encode(tooltip=tooltip))
+        return layered(thin, dots.encode(tooltip=tooltip))
 
     looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
     with drawing(replace(hand(), unnamed=True)):
@@ -137,12 +135,12 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
     return pd.concat(parts, ignore_index=True), trend.in_short()
 
 
-def depth_legend() -> alt.TopLevelMixin:
+def depth_legend() -> Chart:
     """What the lines of every panel by depth are."""
     return legend_strip(LOOKS)
 
 
-def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", layer: int = 0) -> alt.TopLevelMixin:
+def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", layer: int = 0) -> Chart:
     """Singular values of one model's family, one line per layer, on log axes, beside those of a Gaussian matrix.
 
     `spectra_legend` says which line is which layer.
@@ -202,7 +200,7 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", l
     )
 
 
-def spectra_legend(result: Result, layer: int = 0) -> alt.TopLevelMixin:
+def spectra_legend(result: Result, layer: int = 0) -> Chart:
     """Which line of every panel of spectra is which layer."""
     return legend_strip(_layer_looks(result, layer))
 
@@ -246,7 +244,7 @@ def spectrum_panels(result: Result, model: str, of: str, layer: int = 0) -> Pane
     return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer))
 
 
-def figures(result: Result) -> dict[str, alt.TopLevelMixin]:
+def figures(result: Result) -> dict[str, Chart]:
     """Rank by depth for every family of what was asked for."""
     kinds = ("delta", "weights") if result.spec["of"] == "both" else (result.spec["of"],)
     return {f"ranks-{of}": depth_panels(result, of).figure() for of in kinds if families_of(result, of)}

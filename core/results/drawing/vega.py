@@ -1,0 +1,202 @@
+"""Vega-Lite as plain dictionaries, in its grammar's own words: marks, encodings, layers, panels.
+
+A chart is put together once and not checked on the way: altair copies and checks a chart of many layers for seconds.
+The tests hold every figure to Vega-Lite's schema, and `altair.Chart.from_dict(chart.to_dict())` is the same chart as
+an altair object.
+
+    Chart(table).mark_line(clip=True).encode(x=channel("layer:Q", title="Layer"), y=channel("score:Q"))
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
+TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}
+SECOND = ("x2", "y2")  # ends, which take the type of x and y
+JOINED = ("layer", "concat", "vconcat")  # how a chart holds other charts
+
+
+class Chart:
+    """A plot, or several in one; each method gives a new chart and leaves this one as it is."""
+
+    def __init__(self, table: pd.DataFrame | None = None, **parts: Any) -> None:
+        """Begin a chart of a table.
+
+        Args:
+            table: One row a mark; None where charts within have their own.
+            parts: Of the specification, as Vega-Lite names them; charts within are `Chart`s.
+        """
+        self._table = table
+        self._parts = parts
+
+    def properties(self, **parts: Any) -> Chart:
+        """The chart with these parts of its specification (width, height, title, description ...)."""
+        return Chart(self._table, **{**self._parts, **parts})
+
+    def encode(self, **channels: Any) -> Chart:
+        """The chart with these channels: of `field` or `value`, a list of them, or a short "column:Q"."""
+        encoding = {**self._parts.get("encoding", {}), **{name: _channel(name, channels[name]) for name in channels}}
+        return self.properties(encoding=encoding)
+
+    def filtered(self, test: str) -> Chart:
+        """Only the rows for which a Vega expression is true."""
+        return self._transformed({"filter": test})
+
+    def calculated(self, **columns: str) -> Chart:
+        """The rows with further columns, each of a Vega expression."""
+        steps = [{"calculate": expression, "as": name} for name, expression in columns.items()]
+        return self._transformed(*steps)
+
+    def scales(self, **how: str) -> Chart:
+        """Whether a channel's scale is "independent" or "shared" between the charts within."""
+        resolved = {**self._parts.get("resolve", {}).get("scale", {}), **how}
+        return self.properties(resolve={"scale": resolved})
+
+    def _transformed(self, *steps: Mapping[str, str]) -> Chart:
+        return self.properties(transform=[*self._parts.get("transform", []), *steps])
+
+    def _marked(self, kind: str, look: Mapping[str, Any]) -> Chart:
+        return self.properties(mark={"type": kind, **look})
+
+    def mark_area(self, **look: Any) -> Chart:
+        """Draw rows as an area."""
+        return self._marked("area", look)
+
+    def mark_bar(self, **look: Any) -> Chart:
+        """Draw rows as bars."""
+        return self._marked("bar", look)
+
+    def mark_line(self, **look: Any) -> Chart:
+        """Draw rows as lines."""
+        return self._marked("line", look)
+
+    def mark_point(self, **look: Any) -> Chart:
+        """Draw rows as points."""
+        return self._marked("point", look)
+
+    def mark_rect(self, **look: Any) -> Chart:
+        """Draw rows as cells."""
+        return self._marked("rect", look)
+
+    def mark_rule(self, **look: Any) -> Chart:
+        """Draw rows as straight strokes."""
+        return self._marked("rule", look)
+
+    def mark_text(self, **look: Any) -> Chart:
+        """Write rows as words."""
+        return self._marked("text", look)
+
+    def mark_tick(self, **look: Any) -> Chart:
+        """Draw rows as short strokes across."""
+        return self._marked("tick", look)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole specification: dictionaries, lists, text and numbers, its own down to the last list.
+
+        Tables are in `datasets`, each once, under a name made of their content.
+        """
+        datasets: dict[str, list[dict[str, Any]]] = {}
+        names: dict[int, str] = {}
+        spec = self._spec(datasets, names)
+        config = {"view": {"continuousWidth": 300, "continuousHeight": 300}, **spec.pop("config", {})}
+        return {"$schema": SCHEMA, "config": config, **spec, **({"datasets": datasets} if datasets else {})}
+
+    def _spec(self, datasets: dict[str, list[dict[str, Any]]], names: dict[int, str]) -> dict[str, Any]:
+        spec: dict[str, Any] = {}
+        if self._table is not None:
+            if id(self._table) not in names:
+                rows = rows_of(self._table)
+                digest = hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
+                names[id(self._table)] = f"data-{digest[:32]}"
+                datasets[names[id(self._table)]] = rows
+            spec["data"] = {"name": names[id(self._table)]}
+        for name, part in self._parts.items():
+            if name in JOINED:
+                spec[name] = [each._spec(datasets, names) for each in part]
+            else:
+                spec[name] = _plain(part)
+        return spec
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        """What a notebook shows."""
+        return {"application/vnd.vegalite.v6+json": self.to_dict()}
+
+
+def channel(shorthand: str, **more: Any) -> dict[str, Any]:
+    """A channel that shows a column.
+
+    Args:
+        shorthand: Column and kind: "layer:Q" (quantitative), "name:N" (nominal), "step:O" (ordinal).
+        more: Title, scale, axis, legend ... as Vega-Lite names them; None is null, which takes the part away.
+    """
+    name, _, kind = shorthand.rpartition(":")
+    return {"field": name, "type": TYPES[kind], **more}
+
+
+def fixed(given: Any) -> dict[str, Any]:
+    """A channel that is the same for all rows."""
+    return {"value": given}
+
+
+def either(test: str, then: Any, otherwise: Any) -> dict[str, Any]:
+    """A channel with one value where a Vega expression is true, and another where it is not."""
+    return {"condition": {"test": test, "value": then}, "value": otherwise}
+
+
+def equals(column: str, given: Any) -> str:
+    """The Vega expression that is true where a column holds a value."""
+    return f"datum[{json.dumps(column)}] === {json.dumps(given, ensure_ascii=False)}"
+
+
+def layered(*charts: Chart) -> Chart:
+    """Charts drawn over each other."""
+    return Chart(layer=list(charts))
+
+
+def concat(charts: Sequence[Chart], columns: int, spacing: float) -> Chart:
+    """Charts beside each other, so many in a row."""
+    return Chart(concat=list(charts), columns=columns, spacing=spacing)
+
+
+def vconcat(*charts: Chart, spacing: float, **parts: Any) -> Chart:
+    """Charts below each other."""
+    return Chart(vconcat=list(charts), spacing=spacing, **parts)
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The table as JSON has it: a dictionary a row, None for what is missing or infinite."""
+    columns = {str(name): _values(table.iloc[:, place]) for place, name in enumerate(table.columns)}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _values(column: pd.Series[Any]) -> list[Any]:
+    there = column.notna().tolist()
+    given = [each.item() if hasattr(each, "item") else each for each in column.tolist()]
+    return [
+        each if good and not (isinstance(each, float) and math.isinf(each)) else None
+        for each, good in zip(given, there, strict=True)
+    ]
+
+
+def _channel(name: str, given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    made = channel(given)
+    return {"field": made["field"]} if name in SECOND else made
+
+
+def _plain(part: Any) -> Any:
+    """A copy that shares nothing with the chart; numbers of numpy become Python's."""
+    if isinstance(part, Mapping):
+        return {name: _plain(each) for name, each in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [_plain(each) for each in part]
+    return part.item() if hasattr(part, "item") else part
