@@ -19,8 +19,6 @@ def _start() -> None:
     """Once a process: cores shared, memory given back; what every page imports, out of the collector's sight."""
     share_cores()
     give_back_large_blocks()
-    import altair  # noqa: F401
-
     freeze_heavy_imports()
 
 

@@ -7,8 +7,8 @@ import sys
 import threading
 from importlib import import_module
 
-HEAVY = ("altair", "datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
-FIRST = ("pandas", "altair")  # what any figure needs
+HEAVY = ("datasets", "pandas", "scipy", "sklearn", "spacy", "torch", "transformers")
+FIRST = ("pandas",)  # what any figure needs
 FIGURES = (
     *("core.rsa.layers.study", "core.rsa.layers.charts", "core.probes.trees.study", "core.probes.trees.charts"),
     *("core.weights.clusters.study", "core.weights.clusters.charts.figures"),

@@ -6,8 +6,6 @@ for their counterparts in `.streamlit/config.toml`, which are the same hues, lif
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +26,17 @@ if TYPE_CHECKING:
     Drawn = Sequence[Chart] | Panels
     Pick = Callable[[Mapping[str, Any], str], tuple[Mapping[str, Any], dict[str, Any]]]
 
-COLOUR = re.compile(r'"(#[0-9a-fA-F]{6})"')
 FAINT = {"light": "#6f675a", "dark": "#a79d8c"}
 # Colours of methods that are not among the theme's, with their counterparts on a dark page.
-DARKER = {"#004b75": "#8cb8e8", "#8b3a9e": "#c98bd8", "#b3a100": "#d6c94a", "#7aa6c2": "#9fc3da", "#66c2a5": "#8fd8c0"}
+DARKER = {
+    "#004b75": "#8cb8e8",
+    "#8b3a9e": "#c98bd8",
+    "#b3a100": "#d6c94a",
+    "#7aa6c2": "#9fc3da",
+    "#66c2a5": "#8fd8c0",
+    "#b66bb0": "#d79ad2",
+    "#8c8c8c": "#a0a0a0",
+}
 INK = {"light": "#23201b", "dark": "#ece5d8"}
 
 
@@ -138,7 +143,7 @@ def page_specs(
         drawn = made.charts if isinstance(made, Panels) else made
 
         def ready(chart: Chart) -> dict[str, Any]:
-            spec = themed(chart.to_dict(validate=False), theme, colours)  # the tests validate; it takes a third
+            spec = themed(chart.to_dict(), theme, colours)
             return with_arrow_data(enlarged(spec) if hall else spec)
 
         found = [ready(chart) for chart in drawn]
@@ -178,19 +183,16 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
         theme: "light" or "dark".
         colours: Colours to swap, in lower case.
     """
-    data = {name: spec[name] for name in ("data", "datasets") if name in spec}
-    drawing = json.dumps({name: value for name, value in spec.items() if name not in data})
-    drawing = COLOUR.sub(lambda found: f'"{colours.get(found[1].lower(), found[1])}"', drawing)
     faint, ink = FAINT[theme], INK[theme]
-    own = json.loads(drawing)
+    own: dict[str, Any] = _recoloured(spec, colours)
     # "fit-x": the legend below does not take its room from the plot, which streamlit's own "fit" would let it do.
     return {
-        **data,
         **own,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {
             **own.get("config", {}),
             "title": {"color": ink, "subtitleColor": faint, "subtitleFontSize": 12, "subtitlePadding": 4, "offset": 12},
+            "axisY": {"labelFlush": False},  # streamlit's own pushes the first name of a row down
             "axis": {"labelColor": faint, "titleColor": faint, "labelFontSize": 12, "titleFontSize": 12},
             "legend": {
                 "labelColor": ink,
@@ -203,3 +205,16 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
             "text": {"color": ink},
         },
     }
+
+
+def _recoloured(part: Any, colours: Mapping[str, str]) -> Any:
+    """The part with each colour as the page has it; data are left alone."""
+    if isinstance(part, str):
+        return colours.get(part.lower(), part)
+    if isinstance(part, list):
+        return [_recoloured(each, colours) for each in part]
+    if isinstance(part, Mapping):
+        return {
+            name: each if name in ("data", "datasets") else _recoloured(each, colours) for name, each in part.items()
+        }
+    return part

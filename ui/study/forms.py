@@ -114,7 +114,7 @@ class Form(Generic[S]):
                 self.address.tell(name)
         line = plain(self._line(study)) if study is not None else NO_STUDY
         told = WORD_JOINER * (state.get(self._presses, 0) % 2)
-        self.fold = st.expander(f"{line} :primary[**Change**]{told}", key=key, on_change=self._folded)
+        self.fold = st.expander(f"{line} :blue[**Change**]{told}", key=key, on_change=self._folded)
         with self.fold, st.form(self.address.key("form"), border=False):
             yield
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import streamlit as st
+
 from core.rsa.swap import charts as swap_charts
 from core.rsa.swap.study import STUDY as SWAP_STUDY
 from core.rsa.training.study import STUDY as TRAINING_STUDY
@@ -21,8 +23,11 @@ TEXT = ("corpus", "genres", "sentences", "seed")
 
 def swap_shown(address: Address, result: Result) -> Shown:
     """A row of two panels for each fine-tune."""
+    every = st.toggle("All lines", key="swap_every", help="Adds further ways of exchanging layers, and chance.")
     panels = [(kind, model) for model in dict.fromkeys(result.table["model"]) for kind in ("single", "cut")]
-    return Shown(lambda: [swap_charts.swap_chart(result, *panel) for panel in panels], result.tables)
+    return Shown(
+        lambda: [swap_charts.swap_chart(result, *panel, every=every) for panel in panels], result.tables, view=every
+    )
 
 
 def truth_shown(address: Address, result: Result) -> Shown:

@@ -10,7 +10,7 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
 from core.results.drawing.context import hand
 from core.results.drawing.description import bars_in_words
-from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, heading, legend
+from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, columns_for, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, text_of, told
@@ -50,14 +50,16 @@ def protocol_chart(result: Result) -> Chart:
     scale = {"type": "log", "domain": ends, "nice": False}
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
-    base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=legend(2, 170)))
+    base = Chart(rows).encode(
+        y=y, color=channel("map:N", title=None, scale=colours, legend=legend(columns_for(names), 170))
+    )
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
         mean.encode(x=channel("one:Q", scale=scale, axis=axis)),
         base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q").calculated(nmse="datum.low"),
         base.mark_point(filled=True, size=70, opacity=0.9).encode(
             x=x,
-            shape=channel("map:N", title=None, scale=shapes, legend=legend(2, 170)),
+            shape=channel("map:N", title=None, scale=shapes, legend=legend(columns_for(names), 170)),
             tooltip=tooltip,
         ),
     ]

@@ -6,7 +6,7 @@ so a light and a dark theme both fit; one without panels stretches to its contai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from core.alignment.seeds.text import WHICH, judged
 from core.errors import SpecError
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import hand
-from core.results.drawing.curves import BREAK, Look
+from core.results.drawing.curves import BREAK, graded
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
-from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, colour_between, heading, legend
-from core.results.drawing.vega import Chart, channel, layered
+from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, heading, legend
+from core.results.drawing.vega import Chart, OfWidth, channel, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, label_expr, text_of, told
 
@@ -49,7 +49,9 @@ def method_chart(result: Result) -> Chart:
     tips = (Tip("label", "Method"), Tip("nmse", "Mean error", "share"), Tip("low", "Band, 95 %", "share"))
     rows, tooltip = told(means.merge(spread.reset_index(), on="label"), tips)
     rows = rows.assign(written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling)
-    scale = {"domain": [0, ceiling], "nice": False, "range": [0, {"expr": f"width - {3.6 * hand().letter:.0f}"}]}
+    room = round(3.6 * hand().letter)
+    beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
+    scale = {"domain": [0, ceiling], "nice": False, "range": [0, beside]}
     axis = {"labelExpr": str(label_expr("share")), "tickCount": 6}
 
     def along(column: str) -> dict[str, Any]:
@@ -170,10 +172,7 @@ def curve_chart(result: Result, method: str = "") -> Chart:
     table = table[table["method"] == method].groupby(["layer", "step"], as_index=False)["validation"].mean()
     layers = sorted(set(table["layer"]))
     rows = table.assign(name=[f"layer {layer}" for layer in table["layer"]])
-    looks = {
-        f"layer {layer}": Look(colour_between(place / max(len(layers) - 1, 1)), point=False)
-        for place, layer in enumerate(layers)
-    }
+    looks = graded([f"layer {layer}" for layer in layers], point=False)
     steps = (0.0, float(max(result.tables["curves"]["step"].max(), 1)))
     plane = Plane(
         *("step", "validation", "Training step", "Validation error", low, high, steps), x_axis={"tickCount": 5}

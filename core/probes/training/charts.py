@@ -9,8 +9,8 @@ from core.probes.trees.charts import YARDSTICKS
 from core.probes.trees.tables import CHAIN, CONTROL, PERCENT, POSITION, metric_label
 from core.results.drawing.axes import rule, span_of
 from core.results.drawing.context import hand
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.style import BLUE, GREY, colour_between
+from core.results.drawing.curves import Look, curves, graded
+from core.results.drawing.style import BLUE, GREY
 from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
 from core.results.drawing.vega import Chart
 from core.results.names import short_name
@@ -79,9 +79,7 @@ def layers_chart(result: Result, metric: str = "uuas") -> Chart:
     label, kind = metric_label(metric), kind_of(metric)
     layers = sorted({int(layer) for layer in rows["layer"]})
     rows = named_steps(rows).assign(name=[f"layer {layer}" for layer in rows["layer"]])
-    looks = {
-        f"layer {layer}": Look(colour_between(layer / max(layers[-1], 1)), point=False, band=False) for layer in layers
-    }
+    looks = graded([f"layer {layer}" for layer in layers], point=False, band=False)
     rows, plane = along_training(rows, "value", label, span_of(rows["value"]), kind=kind, height=HEIGHT)
     best = result.tables["best"]
     best, _ = along_training(best[best["metric"] == metric], "value", label, (0.0, 1.0))

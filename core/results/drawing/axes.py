@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.results.drawing.context import hand
 from core.results.drawing.style import LAYER_TITLE
-from core.results.drawing.vega import channel
+from core.results.drawing.vega import OfWidth, channel
 from core.results.numbers import Kind, label_expr
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Plane:
         ends: dict[str, Any] = {"domain": list(self.x_ends), "nice": False}
         ends |= {"type": "log", "base": 2} if self.x_log else {"zero": False}
         if room:
-            ends["range"] = [0, {"expr": f"max(width - {room:.0f}, {NARROWEST} * width)"}]
+            ends["range"] = [0, _beside_names(round(room))]
         axis = {"grid": False, "labelFlush": False, **self.x_axis}
         return channel(f"{column or self.x}:Q", title=self.x_title or None, scale=ends, axis=axis)
 
@@ -90,6 +90,14 @@ class Plane:
             step = max(1, round((self.high - self.low) / 5))
             more = {"values": list(range(ceil(self.low), floor(self.high) + 1, step)), "format": "d"}
         return channel(f"{column or self.y}:Q", title=self.y_title, scale=scale, axis={"tickCount": 5, **more})
+
+
+def _beside_names(room: int) -> OfWidth:
+    """The right end of lines that leave room for their names."""
+    return OfWidth(
+        f"max(width - {room}, {NARROWEST} * width)",
+        lambda width: round(max(width - room, NARROWEST * width), 1),
+    )
 
 
 def layer_plane(table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], **more: Any) -> Plane:

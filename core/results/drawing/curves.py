@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import hand
 from core.results.drawing.labels import coinciding, crossings, dodge
-from core.results.drawing.style import GREY, legend
+from core.results.drawing.style import GREY, colour_between, legend
 from core.results.drawing.vega import Chart, channel, equals, layered
 from core.results.numbers import Tip, text_of, told
 
@@ -39,6 +39,20 @@ class Look:
     point: bool = True
     width: float = 2.0
     band: bool = True
+
+
+def graded(names: Sequence[str], **more: Any) -> dict[str, Look]:
+    """Looks of lines in an order, such as layers: from blue to orange, and a dash of its own for neighbours.
+
+    Args:
+        names: In their order.
+        more: As `Look` takes it.
+    """
+    last = max(len(names) - 1, 1)
+    return {
+        name: Look(colour_between(place / last), dash=GREY_DASHES[place % len(GREY_DASHES)], **more)
+        for place, name in enumerate(names)
+    }
 
 
 def curves(

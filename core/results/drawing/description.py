@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.results.numbers import Kind, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SIDES = (("left", "x", np.argmin), ("right", "x", np.argmax), ("top", "y", np.argmax), ("bottom", "y", np.argmin))
 MOST_NAMED = 12  # lines or points that are named one by one
 
 
@@ -66,9 +69,20 @@ def cells_in_words(
     )
 
 
-def points_in_words(table: pd.DataFrame, what: str, *, name: str, group: str = "") -> str:
-    """What a map of points shows: how many, of which groups, and their names where they are few."""
-    text = [f"{what}. Scatter plot of {len(table)} points."]
+def points_in_words(table: pd.DataFrame, what: str, *, name: str, group: str = "", point: str = "point") -> str:
+    """What a map of points shows: how many, of which groups, who lies at its ends, and their names where they are few.
+
+    Args:
+        table: Columns x and y, the names, and the groups where there are any.
+        what: What the map is of, such as its title.
+        name, group: Columns.
+        point: What a point stands for, in the singular.
+    """
+    if table.empty:
+        return f"{what}: nothing could be drawn."
+    text = [f"{what}. Scatter plot of {len(table)} {point}{'s' if len(table) > 1 else ''}."]
+    ends = [f"{side} {table[name].iloc[place(table[axis].to_numpy())]}" for side, axis, place in SIDES]
+    text.append(f"Outermost: {', '.join(ends)}.")
     if group:
         counts = table.groupby(group, sort=False).size()
         text.append("Groups: " + ", ".join(f"{label} ({count})" for label, count in counts.items()) + ".")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from core.results.drawing.vega import Chart
+from core.results.drawing.vega import Chart, settled
 
 WIDTH = 640.0  # of a figure that is not made to a measure
 PADDING = 12
@@ -17,11 +16,8 @@ LETTER = 12.0
 FONT = "'Source Sans 3', 'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif"
 PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
 NARROW = 0.5  # mean width of a letter of a title, of its height
-ROOM = re.compile(r"^(?:max\()?width - (?P<room>[\d.]+)(?:, (?P<least>[\d.]+) \* width\))?$")  # as `Plane.x_of` says it
-COLUMNS = re.compile(r"^min\((?P<most>\d+), max\(1, floor\(width / (?P<each>[\d.]+)\)\)\)$")  # as `columns_for` does
+JOINED = ("concat", "vconcat")
 AXIS = 40.0  # units that stand beside a plot
-TRIES = 5  # of drawing several panels until they fill the width
-CLOSE = 0.5  # units by which a figure of several panels may miss its width
 
 
 def sheet(
@@ -44,7 +40,7 @@ def sheet(
         thin: What the thickness of lines and the diameter of points are multiplied by.
         padding: Round the picture.
     """
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = chart.to_dict(open_widths=True)
     if spec.get("width") == "container":
         spec["width"], spec["autosize"] = width - 2 * padding, {"type": "fit-x", "contains": "content"}
     spec |= {"background": "white", "padding": padding}
@@ -53,7 +49,7 @@ def sheet(
                             for name, part in _config(letter, thin).items()}  # fmt: skip
     panels = list(panels_of(spec))
     if not panels:
-        spec = _with_columns(spec, width - 2 * padding - AXIS)
+        spec = settled(spec, width - 2 * padding - AXIS, early=True)
     for each in panels or [spec]:
         _wrap_title(each, (each.get("width") or width) if panels else width - 2 * padding, letter)
     if not titled:
@@ -64,9 +60,9 @@ def sheet(
                 each.pop("title", None)
     if thin != 1.0:
         _thinned(spec, thin)
-    if panels and "concat" in _deep(spec):
-        _fill(spec, panels, width, letter)
-    return spec
+    filled = _filled(spec, width, letter) if panels and "concat" in _deep(spec) else spec
+    whole: dict[str, Any] = settled(filled)
+    return whole
 
 
 def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
@@ -137,7 +133,7 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
 
 def _deep(spec: dict[str, Any]) -> set[str]:
     """Ways in which the sheet's panels are put together."""
-    found: set[str] = {way for way in ("concat", "hconcat", "vconcat") if way in spec}
+    found: set[str] = {way for way in JOINED if way in spec}
     for way in list(found):
         for each in spec[way]:
             found |= _deep(each)
@@ -146,7 +142,7 @@ def _deep(spec: dict[str, Any]) -> set[str]:
 
 def panels_of(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The single plots of a figure of several; none of one that is a single plot."""
-    for way in ("concat", "hconcat", "vconcat"):
+    for way in JOINED:
         for each in spec.get(way, ()):
             inner = list(panels_of(each))
             yield from inner or [each]
@@ -182,48 +178,31 @@ def _thinned(node: Any, thin: float) -> None:
                 _thinned(each, thin)
 
 
-def _fill(spec: dict[str, Any], panels: list[dict[str, Any]], width: float, letter: float) -> None:
-    """Widen or narrow panels until the picture is as wide as asked for."""
+def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]:
+    """The sheet with panels widened or narrowed until the picture is as wide as asked for.
+
+    One drawing at the panels' own widths says how much stands beside the plots; that does not change with them.
+    """
+    drawn = _at_widths(spec, 0.0, 0.0, letter)
     grid = spec if "concat" in spec else next(each for each in spec["vconcat"] if "concat" in each)
     across = min(grid.get("columns", len(grid["concat"])), len(grid["concat"]))
-    inside = [any(each is panel for panel in grid["concat"]) for each in panels]
-    widths = [float(each["width"]) for each in panels]
-    templates = copy.deepcopy(panels)
-    for _ in range(TRIES):
-        for each, template, wide in zip(panels, templates, widths, strict=True):
-            each.clear()
-            each.update({**_at_width(template, wide), "width": round(wide, 1)})
-            _wrap_title(each, wide + 30, letter)
-        off = width - _size(svg(spec).decode("utf8"))[0]
-        if abs(off) < CLOSE:
-            break
-        widths = [max(wide + (off / across if one else off), 60.0) for wide, one in zip(widths, inside, strict=True)]
+    off = width - _size(svg(drawn).decode("utf8"))[0]
+    return _at_widths(spec, off / across, off, letter)
 
 
-def _at_width(node: Any, width: float) -> Any:
-    """The part of a specification with what depends on the plot's width worked out: a panel has no signal for it."""
-    if isinstance(node, list):
-        return [_at_width(each, width) for each in node]
-    if not isinstance(node, dict):
-        return node
-    found = ROOM.match(str(node.get("expr", "")))
-    if found and "condition" not in node:
-        return round(max(width - float(found["room"]), float(found["least"] or 0) * width), 1)
-    if COLUMNS.match(str(node.get("expr", ""))):
-        return _with_columns(node, width)
-    return {name: each if name in ("data", "datasets") else _at_width(each, width) for name, each in node.items()}
-
-
-def _with_columns(node: Any, width: float) -> Any:
-    """The part of a specification with the columns of its legends worked out for a plot of this width."""
-    if isinstance(node, list):
-        return [_with_columns(each, width) for each in node]
-    if not isinstance(node, dict):
-        return node
-    found = COLUMNS.match(str(node.get("expr", "")))
-    if found:
-        return min(int(found["most"]), max(1, int(width / float(found["each"]))))
-    return {name: each if name in ("data", "datasets") else _with_columns(each, width) for name, each in node.items()}
+def _at_widths(spec: dict[str, Any], more: float, strip: float, letter: float) -> dict[str, Any]:
+    """The sheet with its panels so much wider, and what stands above all of them; open widths are worked out."""
+    made = {name: each for name, each in spec.items() if name not in JOINED}
+    for way in JOINED:
+        for each in spec.get(way, ()):
+            if any(inner in each for inner in JOINED):
+                panel = _at_widths(each, more, strip, letter)
+            else:
+                wide = max(float(each["width"]) + (more if way == "concat" else strip), 60.0)
+                panel = {**settled(each, wide), "width": round(wide, 1)}
+                _wrap_title(panel, wide + 30, letter)
+            made.setdefault(way, []).append(panel)
+    return made
 
 
 def _size(text: str) -> tuple[float, float]:

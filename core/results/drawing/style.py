@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from core.results.drawing.context import Hand, hand
-from core.results.drawing.vega import channel
+from core.results.drawing.vega import OfWidth
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 YELLOW, SKY, OLIVE, BROWN = "#E69F00", "#56B4E9", "#8A7A3C", "#5B5446"
@@ -71,14 +71,19 @@ def heading(text: str, subtitle: str | list[str] = "") -> dict[str, Any]:
     return {"text": text, "anchor": "start", **({"subtitle": subtitle} if subtitle else {})}
 
 
-def columns_for(names: Iterable[str]) -> dict[str, str]:
+def columns_for(names: Iterable[str]) -> OfWidth:
     """As many columns of a legend as the chart's width has room for, all in one row where that is wide enough."""
     listed = [str(name) for name in names]
     each = 0.58 * hand().letter * max(map(len, listed), default=1) + 28  # letters, the symbol and the gap
-    return {"expr": f"min({max(len(listed), 1)}, max(1, floor(width / {each:.0f})))"}
+    most, each = max(len(listed), 1), round(each)
+    return OfWidth(
+        f"min({most}, max(1, floor(width / {each})))",
+        lambda width: min(most, max(1, int(width / each))),
+        early=True,
+    )
 
 
-def legend(columns: int | dict[str, str] = 2, width: int = 250, lines: bool = False, **more: Any) -> dict[str, Any]:
+def legend(columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **more: Any) -> dict[str, Any]:
     """Below the chart; several legends of one chart stand below each other.
 
     Args:
@@ -103,8 +108,3 @@ def gradient(title: str | None = None, **more: Any) -> dict[str, Any]:
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
     length = 160 * hand().letter / Hand().letter
     return {"orient": "bottom", "gradientLength": length, "tickCount": 5, **{**about, **more}}
-
-
-def layer_axis(field: str = "layer:Q", title: str = LAYER_TITLE) -> dict[str, Any]:
-    """Layers along the bottom, whole numbers only."""
-    return channel(field, title=title, axis={"tickMinStep": 1, "format": "d", "grid": False, "labelFlush": False})

@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +23,21 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
 TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}
 SECOND = ("x2", "y2")  # ends, which take the type of x and y
 JOINED = ("layer", "concat", "vconcat")  # how a chart holds other charts
+
+
+@dataclass(frozen=True)
+class OfWidth:
+    """A part of a specification that depends on how wide its plot turns out.
+
+    Attributes:
+        expression: Of Vega, in the signal `width`, for a plot that stretches.
+        at: What it comes to in a plot of so many pixels: panels and legends have no such signal.
+        early: Whether a file works it out before the plot is drawn, at the width that it is asked for.
+    """
+
+    expression: str
+    at: Callable[[float], float]
+    early: bool = False
 
 
 class Chart:
@@ -98,11 +114,19 @@ class Chart:
         """Draw rows as short strokes across."""
         return self._marked("tick", look)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, open_widths: bool = False) -> dict[str, Any]:
         """The whole specification: dictionaries, lists, text and numbers, its own down to the last list.
 
         Tables are in `datasets`, each once, under a name made of their content.
+
+        Args:
+            open_widths: Leave `OfWidth` as they are, for `settled`.
         """
+        spec = self._whole()
+        whole: dict[str, Any] = spec if open_widths else settled(spec)
+        return whole
+
+    def _whole(self) -> dict[str, Any]:
         datasets: dict[str, list[dict[str, Any]]] = {}
         names: dict[int, str] = {}
         spec = self._spec(datasets, names)
@@ -175,6 +199,28 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The table as JSON has it: a dictionary a row, None for what is missing or infinite."""
     columns = {str(name): _values(table.iloc[:, place]) for place, name in enumerate(table.columns)}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def settled(node: Any, width: float | None = None, *, early: bool = False) -> Any:
+    """The part of a specification with what depends on the plot's width worked out.
+
+    Args:
+        node: The part; it is not changed.
+        width: Of the plot in pixels; without it expressions stand, which the plot works out itself.
+        early: Only what is worked out before the plot is drawn; the rest stays open.
+    """
+    if isinstance(node, OfWidth):
+        if early and not node.early:
+            return node
+        return {"expr": node.expression} if width is None else node.at(width)
+    if isinstance(node, list):
+        return [settled(each, width, early=early) for each in node]
+    if isinstance(node, dict):
+        return {
+            name: each if name in ("data", "datasets") else settled(each, width, early=early)
+            for name, each in node.items()
+        }
+    return node
 
 
 def _values(column: pd.Series[Any]) -> list[Any]:

@@ -39,46 +39,54 @@ LOOKS = {  # colour, dash
     "random layer": (GREY, [6, 4]),
 }
 KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
+FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # what is drawn at first
 TITLES = {"cut": "layers exchanged up to l", "single": "one layer exchanged"}
 
 
-def swap_chart(result: Result, kind: str, model: str | None = None) -> Chart:
+def swap_chart(result: Result, kind: str, model: str | None = None, *, every: bool = False) -> Chart:
     """Score by layer.
 
     Args:
         result: Of the swap study.
         kind: "cut" for layers up to l, "single" for one layer at a time.
         model: One model's reference, for a chart that stretches; all beside each other without it.
+        every: All ways of exchanging, and chance; without it the base's layers, their random rival and the model's
+            own score, three lines that can be told apart.
     """
     models = list(dict.fromkeys(result.table["model"]))
     if model is not None:
-        return _panel(result, kind, model)
-    return beside([_panel(result, kind, name) for name in models])
+        return _panel(result, kind, model, every)
+    return beside([_panel(result, kind, name, every) for name in models])
 
 
 def figures(result: Result) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
-    return {"swap-one-layer": swap_chart(result, "single"), "swap-up-to-layer": swap_chart(result, "cut")}
+    names = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}
+    charts = {name: swap_chart(result, kind) for name, kind in names.items()}
+    return charts | {f"{name}-all": swap_chart(result, kind, every=True) for name, kind in names.items()}
 
 
-def _panel(result: Result, kind: str, model: str) -> Chart:
+def _panel(result: Result, kind: str, model: str, every: bool) -> Chart:
     import pandas as pd
 
     table, own = result.table, result.tables["own"].set_index("model").loc[model]
     rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
-    ways = [way for way in KINDS[kind] if way in set(rows["way"])]
+    ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]
+    rows = rows[rows["way"].isin(ways)]
     rows = rows.assign(name=rows["way"].map(WAYS))
     metric = METRICS[str(own["task"])]
     title = metric[0].upper() + metric[1:]
-    low, high = float(min(rows["low"].min(), own["chance"])), float(max(rows["high"].max(), own["high"]))
+    low, high = float(rows["low"].min()), float(max(rows["high"].max(), own["high"]))
+    low = min(low, float(own["chance"])) if every else low
     plane = layer_plane(
         rows, "score", title, (max(0.0, low - 0.03), min(1.0, high + 0.03)), x_title="Layer l (0 = embeddings)",
         height=HEIGHT,
     )  # fmt: skip
     looks = {WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1]) for n, way in enumerate(ways)}
-    for name, value, dash in ((ITSELF, own["score"], (4, 4)), (CHANCE, own["chance"], (1, 3))):
+    rules = ((ITSELF, own["score"], (4, 4)), (CHANCE, own["chance"], (1, 3)))
+    for name, value, dash in rules if every else rules[:1]:
         looks[name] = Look(GREY, dash=dash, point=False, width=1.5)
         rows = pd.concat([rows, rule(plane, name, float(value))], ignore_index=True)
     tips = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from core.results.drawing.style import BLUE, GREEN, GREY, ORANGE, PURPLE, column
 from core.results.drawing.vega import Chart, channel, layered
 from core.results.export import check_chosen
 from core.results.names import short_names
-from core.results.numbers import label_expr
+from core.results.numbers import label_expr, text_of
 from core.rsa.tokens.questions import ANSWER, HIGHLIGHTED, OTHER, QUESTION, SUPPORTING
 
 if TYPE_CHECKING:
@@ -108,9 +110,28 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> Ch
         width="container",
         height=height,
         title=heading(what, "; ".join(notes)),
-        description=points_in_words(rows, f"Token map of {what}", name="word"),
+        description=_in_words(rows, what, shares),
     )
     return chart
+
+
+def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
+    """What the map shows: its words by role, the chosen ones by name, and how far the roles' centres lie apart."""
+    axes = " and ".join(share_of_variance(f"PC {number}", share) for number, share in enumerate(shares[:2], start=1))
+    chosen = rows["highlighted"].any()
+    words = points_in_words(
+        rows, f"Token map of {what}: {axes}", name="word", group="role" if chosen else "", point="word"
+    )
+    named = rows[rows["highlighted"]].groupby("role", sort=False)["word"].agg(", ".join)
+    centres = rows.groupby("role", sort=False)[["x", "y"]].mean()
+    apart = [
+        f"{first} and {second} {text_of(float(np.hypot(*(centres.loc[first] - centres.loc[second]))), 'measure')}"
+        for first, second in combinations(centres.index, 2)
+    ]
+    said = [f"{role}: {listed}." for role, listed in named.items()]
+    if chosen and apart:
+        said.append(f"Distances between their centres: {'; '.join(apart)}.")
+    return " ".join([words, *said])
 
 
 def _placed(rows: pd.DataFrame, reach: float, height: float) -> pd.DataFrame:

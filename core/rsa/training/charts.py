@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import rule, span_of
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.style import DASHES, GREY, colour_between
+from core.results.drawing.curves import Look, curves, graded
+from core.results.drawing.style import DASHES, GREY
 from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
 from core.results.drawing.vega import Chart
 from core.results.names import short_name, short_names
@@ -35,7 +35,7 @@ def training_chart(result: Result) -> Chart:
     layers = sorted({int(layer) for layer in table["layer"]})
     last = max(layers)
     rows = named_steps(rows).assign(name=[f"layer {layer:.0f}" for layer in rows["layer"]])
-    looks = {f"layer {layer}": Look(colour_between(layer / max(last, 1)), point=False) for layer in layers}
+    looks = graded([f"layer {layer}" for layer in layers], point=False)
     parts = [rows]
     others = result.tables.get("others")
     tops = others[others["layer"] == last] if others is not None else table.iloc[:0]

@@ -9,12 +9,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
 
 from core.results.citing import cite
+from core.results.drawing.vega import Chart
 from core.results.export import (
     ExportError,
     Result,
@@ -44,9 +44,9 @@ def result() -> Result:
 
 
 @pytest.fixture
-def chart() -> alt.Chart:
+def chart() -> Chart:
     data = pd.DataFrame({"x": [0, 1], "y": [1.0, 0.5]})
-    return alt.Chart(data, title="Similarity", width="container").mark_line().encode(x="x:Q", y="y:Q")
+    return Chart(data, title="Similarity", width="container").mark_line().encode(x="x:Q", y="y:Q")
 
 
 def test_tables_come_back_as_they_went(result: Result) -> None:
@@ -90,12 +90,12 @@ def test_json_holds_spec_tables_and_null_for_nan(result: Result) -> None:
     assert record["tables"]["main"][1]["similarity"] is None
 
 
-def test_figures_are_drawn_without_a_browser(chart: alt.Chart) -> None:
+def test_figures_are_drawn_without_a_browser(chart: Chart) -> None:
     assert b"Similarity" in chart_svg(chart)
     assert chart_png(chart).startswith(b"\x89PNG")
 
 
-def test_write_result_names_the_main_table_and_figure(result: Result, chart: alt.Chart, tmp_path: Path) -> None:
+def test_write_result_names_the_main_table_and_figure(result: Result, chart: Chart, tmp_path: Path) -> None:
     written = write_result(result, {"curves": chart, "heatmap": chart}, tmp_path / "deep" / "out")
     names = [path.name for path in written]
     assert names == ["result.json", "table.csv", "yardsticks.csv", "figure.svg", "heatmap.svg"]
@@ -156,7 +156,7 @@ def test_a_disk_that_is_full_halfway_leaves_what_was_there(
     assert out.exists() == there
 
 
-def test_report_is_one_file_and_escapes_every_text(result: Result, chart: alt.Chart) -> None:
+def test_report_is_one_file_and_escapes_every_text(result: Result, chart: Chart) -> None:
     page = report_html(result, {"curves": chart}).decode()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page

@@ -9,12 +9,14 @@ import tomllib
 import pytest
 
 from core.limits import MEGABYTE, SHARED
+from core.probes.sentence.parts import STATUS_COLOURS
+from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS
 from tests import ROOT
 from ui.frame.box import box_table
 from ui.frame.heavy import freeze_heavy_imports
 from ui.frame.shell import in_bytes
 from ui.frame.text import plain, quote
-from ui.study.figures import themed
+from ui.study.figures import DARKER, themed
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf8"))
 
@@ -54,6 +56,7 @@ def test_a_dark_page_swaps_the_colours_but_never_the_data() -> None:
     assert dark["datasets"] == spec["datasets"]
     assert dark["config"]["view"] == {"stroke": None}
     assert dark["autosize"]["type"] == "fit-x"
+    assert dark["config"]["axisY"]["labelFlush"] is False  # streamlit's own moves the first row's name onto the second
     assert themed(spec, "light", {})["layer"] == spec["layer"]
 
 
@@ -75,6 +78,17 @@ def test_letters_and_chart_colours_stand_out_from_the_page(name: str) -> None:
     assert _contrast("#ffffff", theme["primaryColor"]) > 3
     for colour in theme["chartCategoricalColors"][:3]:
         assert _contrast(colour, page) > 3
+    for background in (page, theme["secondaryBackgroundColor"]):  # "Change" beside what a form holds
+        assert _contrast(theme["blueColor"], background) >= 4.5
+
+
+def test_colours_of_lines_stand_out_on_a_dark_page() -> None:
+    """Dotted lines are thin: 4.5 to 1, as letters."""
+    page = CONFIG["theme"]["dark"]["backgroundColor"]
+    pairs = dict(zip(*(CONFIG["theme"][name]["chartCategoricalColors"] for name in ("light", "dark")), strict=True))
+    dark = DARKER | pairs
+    for colour in (*STATUS_COLOURS.values(), *TASK_COLOURS.values(), *COLOURS, GREY):
+        assert _contrast(dark.get(colour.lower(), colour), page) >= 4.5, colour
 
 
 def test_nothing_is_fetched_from_elsewhere_and_strangers_are_kept_out() -> None:
@@ -122,7 +136,7 @@ def test_sizes_for_people(count: int, shown: str) -> None:
 
 def test_what_heavy_imports_leave_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.frame.heavy._frozen", set())
-    monkeypatch.setitem(sys.modules, "altair", sys)
+    monkeypatch.setitem(sys.modules, "spacy", sys)
     frozen = gc.get_freeze_count()
     try:
         assert freeze_heavy_imports()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import altair as alt
 import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from core.results.drawing.vega import Chart
 from ui.study.figures import with_arrow_data
 
 CALLS: list[str] = []
@@ -31,11 +31,11 @@ def nothing_made() -> Iterator[None]:
     st.cache_resource.clear()
 
 
-def chart() -> alt.Chart:
+def chart() -> Chart:
     return (
-        alt.Chart(pd.DataFrame({"layer": [0, 1], "similarity": [1.0, 0.5]}))
+        Chart(pd.DataFrame({"layer": [0, 1], "similarity": [1.0, 0.5]}))
         .mark_line()
-        .encode(x="layer", y="similarity")
+        .encode(x="layer:Q", y="similarity:Q")
     )
 
 

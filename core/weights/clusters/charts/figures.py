@@ -83,7 +83,9 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> Chart:
         width="container",
         height=height,
         title=heading(what, _subtitle(drawing)),
-        description=points_in_words(table, f"{what}: {' and '.join(titles)}", name="name", group="group"),
+        description=points_in_words(
+            table, f"{what}: {' and '.join(titles)}", name="name", group="group", point="model"
+        ),
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from core.errors import SpecError
 from core.results.drawing.axes import Plane, layer_plane, span_of
 from core.results.drawing.context import drawing, hand
-from core.results.drawing.curves import Look, curves
+from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
-from core.results.drawing.style import BLUE, GREY, ORANGE, colour_between, heading
+from core.results.drawing.style import BLUE, GREY, ORANGE, heading
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
 from core.results.numbers import Tip, told
@@ -213,10 +213,7 @@ def layers_of(result: Result) -> list[int]:
 def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
     """A colour for each layer, from blue to orange, the Gaussian null in grey; others thin where one is chosen."""
     layers = layers_of(result)
-    looks = {
-        f"layer {layer}": Look(colour_between(place / max(len(layers) - 1, 1)), point=False, width=1.8)
-        for place, layer in enumerate(layers)
-    }
+    looks = graded([f"layer {layer}" for layer in layers], point=False, width=1.8)
     if chosen in layers:
         looks = {
             name: replace(look, colour=COLOUR, width=3.5)

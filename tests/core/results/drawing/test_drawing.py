@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,6 +19,7 @@ from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import coinciding, crossings, dodge, free_labels
 from core.results.drawing.panels import Panels, legend_strip
 from core.results.drawing.paper import Paper, caption, paper_file
+from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.numbers import Kind, Tip, text_of, told
 from core.results.report import report_html
@@ -35,7 +35,7 @@ def plane(table: pd.DataFrame, high: float = 1.0) -> Plane:
     return layer_plane(table, "y", "Similarity", (0.0, high), height=200)
 
 
-def chart(table: pd.DataFrame, high: float = 1.0) -> alt.LayerChart:
+def chart(table: pd.DataFrame, high: float = 1.0) -> Chart:
     looks = {str(name): Look() for name in dict.fromkeys(table["name"])}
     made = curves(table, plane(table, high), looks, (Tip("name", "Model"), Tip("y", "Similarity", "share")))
     return made.properties(width="container", height=200, title="A rather long title that has to wrap in one column")

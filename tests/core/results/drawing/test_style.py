@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from core.results.drawing.style import BROWN, COLOURS, TASK_COLOURS, colours_of, heading, legend, shapes_of, task_of
 
 
@@ -32,6 +30,6 @@ def test_the_task_is_read_off_models_of_the_box_alone() -> None:
 
 
 def test_titles_and_legends_are_vega() -> None:
-    assert json.loads(heading("A", "b").to_json())["subtitle"] == "b"
-    assert "subtitle" not in heading("A").to_dict()
-    assert legend(lines=True).to_dict()["symbolType"] == "stroke"
+    assert heading("A", "b")["subtitle"] == "b"
+    assert "subtitle" not in heading("A")
+    assert legend(lines=True)["symbolType"] == "stroke"

@@ -195,7 +195,7 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
     assert (own["self_difference"], own["whole_difference"], own["frozen_difference"]) == (0, 0, 0)
     assert own["answers"] == "the text's own"
     assert "parse-frozen-4 (UAS" in result.headline
-    assert set(figures(result)) == {"swap-one-layer", "swap-up-to-layer"}
+    assert set(figures(result)) == {"swap-one-layer", "swap-up-to-layer", "swap-one-layer-all", "swap-up-to-layer-all"}
 
 
 def test_frozen_siblings_are_of_the_same_base_task_and_dose() -> None:

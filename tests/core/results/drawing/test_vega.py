@@ -1,0 +1,110 @@
+"""Vega-Lite as dictionaries: charts share nothing, tables are written once, and altair's schema has no complaint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.catalogue import STUDIES
+from core.models import zoo_folder
+from core.results.drawing.files import sheet, svg
+from core.results.drawing.panels import beside
+from core.results.drawing.paper import Paper, paper_file
+from core.results.drawing.vega import Chart, OfWidth, channel, either, equals, layered, rows_of
+from core.results.export import Result
+from core.runs.answers import FILE, Answers
+from core.runs.store import Store, using
+from core.runs.tasks import Signal
+
+TABLE = pd.DataFrame({"x": [0, 1], "y": [0.5, np.nan], "name": ["a", "it's"]})
+COMMANDS = sorted(set(STUDIES) - {"tokens", "sentence"})
+NARROW = 3.3  # inches of a column of a paper
+
+
+def lines(**more: Any) -> Chart:
+    return Chart(TABLE, width="container", height=100, **more).mark_line(clip=True).encode(x="x:Q", y="y:Q")
+
+
+def test_a_chart_is_never_changed_and_its_dictionary_is_its_own() -> None:
+    chart = lines()
+    chart.encode(color=channel("name:N", scale={"domain": ["a"]})).filtered("datum.x > 0")
+    first = chart.to_dict()
+    assert set(first["encoding"]) == {"x", "y"}
+    assert "transform" not in first
+    first["encoding"]["x"]["field"] = "other"
+    assert chart.to_dict()["encoding"]["x"]["field"] == "x"
+
+
+def test_a_table_is_written_once_and_what_is_missing_is_null() -> None:
+    unit = Chart(TABLE).encode(x="x:Q", y="y:Q")
+    spec = layered(unit.mark_line(), unit.mark_point()).to_dict()
+    assert len(spec["datasets"]) == 1
+    assert [each["data"] for each in spec["layer"]] == [{"name": next(iter(spec["datasets"]))}] * 2
+    table = TABLE.assign(n=pd.array([1, None], dtype="Int64"), end=[np.inf, 1.0], on=np.array([True, False]))
+    assert rows_of(table)[1] == {"x": 1, "y": None, "name": "it's", "n": None, "end": 1.0, "on": False}
+    assert rows_of(table)[0]["end"] is None
+
+
+def test_what_a_chart_says_is_vega_lite() -> None:
+    ink = either("datum.x > 0", "black", "white")
+    chart = Chart(TABLE, title="Any").mark_line(clip=True).encode(x="x:Q", y="y:Q")
+    chart = chart.filtered(equals("name", "it's")).calculated(z="datum.x + 1")
+    chart = layered(chart, Chart(TABLE).mark_rule().encode(x="x:Q", x2="y:Q", color=ink)).scales(color="independent")
+    alt.LayerChart.from_dict(chart.to_dict())
+    assert chart.to_dict()["layer"][1]["encoding"]["x2"] == {"field": "y"}
+
+
+def test_what_depends_on_the_width_is_an_expression_until_the_width_is_known() -> None:
+    end = OfWidth("width - 50", lambda width: width - 50)
+    chart = Chart(TABLE, width="container").mark_line().encode(x=channel("x:Q", scale={"range": [0, end]}), y="y:Q")
+    assert chart.to_dict()["encoding"]["x"]["scale"]["range"] == [0, {"expr": "width - 50"}]
+    panels = sheet(beside([chart.properties(height=80)] * 2))["concat"]
+    assert [panel["encoding"]["x"]["scale"]["range"][1] for panel in panels] == [
+        pytest.approx(panel["width"] - 50, abs=0.1) for panel in panels
+    ]
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Result]:
+    """A study's default, from the precomputed results."""
+    shipped = Answers(zoo_folder() / FILE)
+    if not shipped.path.is_file():
+        pytest.skip("there are no precomputed results: make answers")
+    from core.commands.answers import requests
+
+    asked = next(each for each in requests() if each.name == request.param or each.name.startswith(request.param + " "))
+    store = Store(tmp_path_factory.mktemp("store"), answers=shipped)
+    with using(store):
+        yield asked.run(store=store, cancel=Signal(look_only=True, patience=60.0))
+
+
+@pytest.mark.slow
+def test_every_figure_is_vega_lite_and_has_words(result: Result) -> None:
+    """What production does not check is checked here, by altair's copy of the schema."""
+    for name, chart in STUDIES[result.study].figures(result).items():
+        spec = chart.to_dict()
+        alt.Chart.from_dict(spec, validate=True)
+        panels = [inner for way in ("concat", "vconcat") for inner in spec.get(way, ())]
+        assert all(panel.get("description") or "concat" in panel for panel in panels or [spec]), name
+
+
+@pytest.mark.slow
+def test_a_figure_is_as_wide_as_asked_for(result: Result) -> None:
+    name, chart = next(iter(STUDIES[result.study].figures(result).items()))
+    text = svg(sheet(chart)).decode("utf8")
+    assert float(text.split('width="')[1].split('"')[0]) == pytest.approx(640, abs=2), name
+
+
+@pytest.mark.slow
+def test_a_figure_fits_a_column_of_a_paper_with_letters_of_seven_points(result: Result) -> None:
+    """A broader figure is made narrower by the journal, and its letters smaller."""
+    name = next(iter(STUDIES[result.study].figures(result)))
+    text = paper_file(lambda: STUDIES[result.study].figures(result)[name], Paper(), "svg").decode("utf8")
+    wide = float(text.split('width="')[1].split("in")[0])
+    sizes = [float(part.split("px")[0]) for part in text.split('font-size="')[1:]]
+    assert min(sizes) * min(NARROW / wide, 1.0) >= 6.99, (name, wide)
