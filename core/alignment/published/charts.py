@@ -75,6 +75,12 @@ def protocol_chart(result: Result) -> Chart:
     return chart
 
 
+def _two_digits(difference: float) -> str:
+    """A difference of errors as a narrow cell has room for it."""
+    size = abs(difference)
+    return text_of(round(difference), "whole") if size >= 10 else text_of(difference, "gain" if size >= 1 else "change")
+
+
 def claim_chart(result: Result) -> Chart:
     """Which finding holds by which protocol: a cell each, with the difference of errors that says so."""
     table = result.tables["claims"]
@@ -82,7 +88,7 @@ def claim_chart(result: Result) -> Chart:
         finding=table["claim"].map(lambda name: CLAIMS[name].label),
         says=table["claim"].map(lambda name: CLAIMS[name].says),
         label=table["protocol"].map(PROTOCOLS),
-        written=[text_of(float(value), "change") for value in table["difference"]],
+        written=[_two_digits(float(value)) for value in table["difference"]],
     )
     tips = (
         *(Tip("says", "Finding"), Tip("label", "Protocol"), Tip("verdict", "Verdict")),
@@ -98,7 +104,8 @@ def claim_chart(result: Result) -> Chart:
     )
     scale = {"domain": list(VERDICTS), "range": list(VERDICTS.values())}
     cells = base.mark_rect(opacity=0.85, stroke="white", strokeWidth=1).encode(
-        color=channel("verdict:N", title=None, scale=scale, legend=legend(3, symbolStrokeWidth=0)), tooltip=tooltip
+        color=channel("verdict:N", title=None, scale=scale, legend=legend(columns_for(VERDICTS), symbolStrokeWidth=0)),
+        tooltip=tooltip,
     )
     letters = base.mark_text(fontSize=hand().letter - 1, color="white").encode(text="written:N")
     what = "Which finding holds by which protocol"

@@ -6,6 +6,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from core.results.drawing.vega import Chart, settled
@@ -17,6 +18,8 @@ FONT = "'Source Sans 3', 'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, 
 PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
 NARROW = 0.5  # mean width of a letter of a title, of its height
 JOINED = ("concat", "vconcat")
+TRIES = 5  # of drawing several panels until they fill the width
+CLOSE = 0.5  # units by which a figure of several panels may miss its width
 AXIS = 40.0  # units that stand beside a plot
 
 
@@ -67,15 +70,21 @@ def sheet(
 
 def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
     """SVG of a sheet; `inches` gives its width on paper, 72 units an inch."""
-    import vl_convert
-
-    text = str(vl_convert.vegalite_to_svg(json.dumps(spec)))
+    text = _svg_text(json.dumps(spec))
     if inches:
         wide, high = _size(text)
         text = re.sub(
             r'width="[\d.]+" height="[\d.]+"', f'width="{wide / 72:.3f}in" height="{high / 72:.3f}in"', text, count=1
         )
     return text.encode("utf8")
+
+
+@lru_cache(maxsize=4)
+def _svg_text(spec: str) -> str:
+    """The drawing of a specification; a sheet of panels was drawn a moment ago to be measured."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(spec))
 
 
 def png(spec: dict[str, Any], scale: float = PNG_SCALE, ppi: float = 72.0) -> bytes:
@@ -181,13 +190,19 @@ def _thinned(node: Any, thin: float) -> None:
 def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]:
     """The sheet with panels widened or narrowed until the picture is as wide as asked for.
 
-    One drawing at the panels' own widths says how much stands beside the plots; that does not change with them.
+    What stands beside the plots mostly stays as it is, so that the second drawing fits, which `svg` has then; names
+    that reach over the end of a narrow plot take a little more.
     """
-    drawn = _at_widths(spec, 0.0, 0.0, letter)
     grid = spec if "concat" in spec else next(each for each in spec["vconcat"] if "concat" in each)
     across = min(grid.get("columns", len(grid["concat"])), len(grid["concat"]))
-    off = width - _size(svg(drawn).decode("utf8"))[0]
-    return _at_widths(spec, off / across, off, letter)
+    more = 0.0
+    for _ in range(TRIES):
+        drawn = _at_widths(spec, more / across, more, letter)
+        off = width - _size(_svg_text(json.dumps(drawn)))[0]
+        if abs(off) < CLOSE:
+            break
+        more += off
+    return drawn
 
 
 def _at_widths(spec: dict[str, Any], more: float, strip: float, letter: float) -> dict[str, Any]:
