@@ -78,7 +78,9 @@ def protocol_chart(result: Result) -> Chart:
 def _two_digits(difference: float) -> str:
     """A difference of errors as a narrow cell has room for it."""
     size = abs(difference)
-    return text_of(round(difference), "whole") if size >= 10 else text_of(difference, "gain" if size >= 1 else "change")
+    if size >= 10:
+        return f"{'+' if difference > 0 else ''}{text_of(round(difference), 'whole')}"
+    return text_of(difference, "gain" if size >= 1 else "change")
 
 
 def claim_chart(result: Result) -> Chart:
@@ -103,8 +105,9 @@ def claim_chart(result: Result) -> Chart:
         y=channel("label:N", title=None, sort=shown, axis={**axis}),
     )
     scale = {"domain": list(VERDICTS), "range": list(VERDICTS.values())}
+    below = legend(columns_for(VERDICTS), symbolStrokeWidth=0)
     cells = base.mark_rect(opacity=0.85, stroke="white", strokeWidth=1).encode(
-        color=channel("verdict:N", title=None, scale=scale, legend=legend(columns_for(VERDICTS), symbolStrokeWidth=0)),
+        color=channel("verdict:N", title=None, scale=scale, legend=below),
         tooltip=tooltip,
     )
     letters = base.mark_text(fontSize=hand().letter - 1, color="white").encode(text="written:N")
