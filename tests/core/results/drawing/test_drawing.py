@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,8 @@ from core.results.citing import cite
 from core.results.drawing import files as drawn
 from core.results.drawing.axes import Plane, layer_plane
 from core.results.drawing.context import Hand, drawing
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.description import lines_in_words
+from core.results.drawing.curves import Look, curves, graded
+from core.results.drawing.description import lines_in_words, points_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.labels import coinciding, crossings, dodge, free_labels
 from core.results.drawing.panels import Panels, legend_strip
@@ -162,3 +163,18 @@ def test_the_report_is_short_and_says_how_to_make_it_again() -> None:
 def test_a_caption_has_the_title_and_the_method() -> None:
     result = Result("rsa", {}, "h", {"main": pd.DataFrame()}, methods="We did it.")
     assert caption(lambda: chart(lines(a=[1, 0.5, 0.2])), result).endswith("one column. We did it.")
+
+
+def test_lines_in_an_order_differ_in_more_than_hue() -> None:
+    looks = list(graded([f"layer {number}" for number in range(13)]).values())
+    assert len({(look.colour, tuple(look.dash)) for look in looks}) == 13
+    assert all(first.dash != second.dash for first, second in pairwise(looks))
+
+
+def test_a_map_of_points_says_who_lies_where() -> None:
+    table = pd.DataFrame({"x": [0, 1, 2], "y": [5, 0, 9], "word": ["the", "old", "door"], "role": ["a", "a", "b"]})
+    said = points_in_words(table, "Map", name="word", group="role", point="word")
+    assert "3 words" in said
+    assert "left the, right door, top door, bottom old" in said
+    assert "a (2), b (1)" in said
+    assert "nothing" in points_in_words(table.iloc[:0], "Map", name="word")

@@ -17,6 +17,7 @@ from core.results.drawing.panels import beside
 from core.results.drawing.paper import Paper, paper_file
 from core.results.drawing.vega import Chart, OfWidth, channel, either, equals, layered, rows_of
 from core.results.export import Result
+from core.rsa.swap.charts import swap_chart
 from core.runs.answers import FILE, Answers
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
@@ -108,3 +109,15 @@ def test_a_figure_fits_a_column_of_a_paper_with_letters_of_seven_points(result: 
     wide = float(text.split('width="')[1].split("in")[0])
     sizes = [float(part.split("px")[0]) for part in text.split('font-size="')[1:]]
     assert min(sizes) * min(NARROW / wide, 1.0) >= 6.99, (name, wide)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("result", ["swap"], indirect=True)
+def test_a_layer_swap_begins_with_three_lines_a_panel(result: Result) -> None:
+    figures = STUDIES["swap"].figures(result)
+    model = str(result.table["model"].iloc[0])
+    for kind, name in (("single", "swap-one-layer"), ("cut", "swap-up-to-layer")):
+        assert {name, f"{name}-all"} <= set(figures)
+        words = swap_chart(result, kind, model).to_dict()["description"]
+        assert ", 3 lines." in words
+        assert ", 7 lines." in swap_chart(result, kind, model, every=True).to_dict()["description"]
