@@ -17,9 +17,9 @@ from core.results.columns import describe
 from core.results.references import bibtex
 
 if TYPE_CHECKING:
-    from core.results.drawing.vega import Chart
     import pandas as pd
 
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
 
 Say = Callable[[float, str], object]

@@ -18,9 +18,9 @@ from core.results.numbers import text_of
 from core.results.templates import SHARED, fill
 
 if TYPE_CHECKING:
-    from core.results.drawing.vega import Chart
     import pandas as pd
 
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
 
 TEMPLATE = SHARED / "report.html"

@@ -19,10 +19,9 @@ from ui.study.results import show_charts, show_headline, show_table
 from ui.study.run_panel import is_stored, run_panel
 
 if TYPE_CHECKING:
-    from core.results.drawing.vega import Chart
-
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
     from core.text.reading import Text
     from ui.study.forms import Form

@@ -41,13 +41,12 @@ from ui.study.results import cautioned, show_headline, show_notes, show_sentence
 from ui.study.run_panel import run_panel
 
 if TYPE_CHECKING:
-    from core.results.drawing.vega import Chart
-
     from core.probes.sentence.study import SentencesRead
     from core.probes.structural.predict import SentenceView
     from core.probes.trees.data import Tree
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
     from ui.study.forms import Form
 

@@ -30,7 +30,6 @@ from ui.study.results import show_charts, show_headline, show_method, show_table
 
 if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
-
     from core.results.export import Result
 
 SAME = "the same text"

@@ -11,12 +11,12 @@ from core.probes.sentence.word_charts import distance_charts, plane_chart
 from core.results.export import Result
 
 if TYPE_CHECKING:
-    from core.results.drawing.vega import Chart
     import pandas as pd
 
     from core.probes.sentence.study import SentencesRead
     from core.probes.structural.predict import SentenceView
     from core.probes.trees.result import ProbeResult
+    from core.results.drawing.vega import Chart
 
 
 def sentence_result(
