@@ -59,6 +59,7 @@ def test_one_pattern_is_all_twenty_five_and_every_pair_of_them() -> None:
         AlignSpec(("hub:nobody/model-*", "zoo:seed-0"))
 
 
+@pytest.mark.slow
 def test_a_download_is_what_the_hub_lists_and_nothing_once_it_is_there(seeds: HubServer) -> None:
     ref = "hub:google/multiberts-seed_0"
     size = size_of(ref)

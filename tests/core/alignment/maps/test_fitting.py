@@ -26,6 +26,7 @@ def small_bank(layers: int, d: int) -> nn.ModuleList:
         return nn.ModuleList([nn.Sequential(nn.Linear(d, 16), nn.GELU(), nn.Linear(16, d)) for _ in range(layers)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_a_bank_trains_as_each_of_its_networks_would_alone(noise: float) -> None:
     """Also when the others have converged and left: the steps go on until the last has, not the first."""
@@ -49,6 +50,7 @@ def test_a_bank_trains_as_each_of_its_networks_would_alone(noise: float) -> None
     assert np.isnan(together.training[0]).all()
 
 
+@pytest.mark.slow
 def test_training_goes_on_until_nothing_improves_and_says_so() -> None:
     x, y = bent_rows(1, 300, 4)
     parts = x[:, :200], y[:, :200], x[:, 200:], y[:, 200:]

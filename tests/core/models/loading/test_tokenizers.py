@@ -108,6 +108,7 @@ def test_the_process_and_the_included_way_agree(
     assert (there.pad, there.cls, there.unk, there.longest) == (here.pad, here.cls, here.unk, here.longest)
 
 
+@pytest.mark.slow
 def test_included_models_start_no_process_and_others_do(
     saved: dict[str, Path], started: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ def spec(folders: tuple[str, str, str]) -> IntruderSpec:
     return IntruderSpec(base=folders[0], models=folders[1:], leading=4, draws=DRAWS)
 
 
+@pytest.mark.slow
 def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> None:
     result = STUDY.run(spec)
     assert not result.failures

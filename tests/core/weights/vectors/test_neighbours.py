@@ -66,6 +66,7 @@ def test_permuted_labels_score_chance_within_its_interval() -> None:
     assert 0.3 < np.mean(values) < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sizes", "exact"), [((3, 3, 3), False), ((3, 3, 2), True), ((2, 2), True), ((3, 3), True)])
 def test_p_values_of_shuffled_labels_are_uniform(sizes: tuple[int, ...], exact: bool) -> None:
     """The level of the test: labels that mean nothing reach p <= a with probability a, and never more often.
