@@ -3,8 +3,8 @@
 Three things are asked. Shapes: every layer has every matrix, and they fit the width that the configuration says. The
 states of the last layer, through the norm, are what the model gives and what its head reads. Changing the lowest layer
 changes what comes out. The last two take two forward passes over eight random tokens, once for each model in a
-process: 0.03 s for BERT-base, .3 s for a billion parameters, where loading takes seconds. The included models are of
-one family, which is tested, and are not asked.
+process: 0.16 s of processor time for BERT-base, in proportion to the parameters for others. The included models are of
+one type, which is tested, and are not asked. What cannot be checked is listed as the description's caveats.
 """
 
 from __future__ import annotations

@@ -95,7 +95,10 @@ def test_describe_knows_every_architecture_from_headers(tmp_path, model_type) ->
     assert info.vocabulary == loaded.model.config.vocab_size
     assert info.architecture == type(loaded.model).__name__
     unique = {id(parameter): parameter.numel() for parameter in loaded.model.parameters()}
-    assert info.parameters == sum(unique.values())
+    saved = loaded.model.state_dict()
+    buffers = [(name, table) for name, table in loaded.model.named_buffers() if table.is_floating_point()]
+    tables = {id(table): table.numel() for name, table in buffers if name in saved}
+    assert info.parameters == sum((unique | tables).values())
     assert not loaded.model.training
     assert all(not parameter.requires_grad for parameter in loaded.model.parameters())
     assert loaded.info == info
