@@ -12,10 +12,10 @@ from core.probes.trees.result import ProbeResult
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.study import STUDY
 from ui import lessons
+from ui.frame.identity import contents
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
-from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method

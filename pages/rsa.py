@@ -12,10 +12,10 @@ from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY
 from core.rsa.tokens.spec import TokenMapSpec
 from ui import lessons
+from ui.frame.identity import contents
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
-from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.models import fine_tune_finder
 from ui.study.price import priced_panel

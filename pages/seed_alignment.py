@@ -10,10 +10,10 @@ from core import options
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.study import STUDY
 from ui import lessons
+from ui.frame.identity import contents
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
-from ui.study.identity import contents
 from ui.study.layers import layer_option
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method

@@ -12,10 +12,10 @@ from core.weights.clusters.members import fine_tunes
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, redraw
 from ui import lessons
+from ui.frame.identity import contents
 from ui.study import pins as kept
 from ui.study.experiments import show_experiment, views_of
 from ui.study.forms import Form
-from ui.study.identity import contents
 from ui.study.price import priced_panel
 from ui.study.results import show_headline, show_method
 from ui.study.run_panel import run_panel

@@ -11,8 +11,8 @@ from core.errors import PalimpsestError
 from core.models import zoo_models
 from core.models.hub import client as hub
 from core.options import options_of
+from ui.frame.identity import contents
 from ui.frame.text import plain
-from ui.study.identity import contents
 from ui.study.run_panel import run_panel
 
 LOOKED, ASKED = "pair/looked", "pair/asked"

@@ -20,17 +20,17 @@ from core.options import Option, Spec, flag, options_of
 from core.options.summary import summary
 from ui import lessons
 from ui.frame import presenting, shell
+from ui.frame.identity import UPLOAD, Upload, upload_control, upload_of
 from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.controls import draw_control
-from ui.study.identity import UPLOAD, Upload, upload_control, upload_of
 from ui.study.run_panel import ENDED_WITHOUT
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
-    from ui.study.experiments import Experiment
+    from ui.study.experiment import Experiment
 
 WRONG = ":material/error:"
 NO_STUDY = "What is asked for makes no study yet"

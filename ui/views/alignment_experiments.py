@@ -8,7 +8,7 @@ from core.alignment.attention.study import STUDY as ATTENTION_STUDY
 from core.alignment.check.study import STUDY as CHECK_STUDY
 from core.alignment.published.study import STUDY as PUBLISHED_STUDY
 from core.alignment.stitching.study import STUDY as STITCHING_STUDY
-from ui.study.experiments import Experiment
+from ui.study.experiment import Experiment
 
 if TYPE_CHECKING:
     from core.alignment.seeds.spec import AlignSpec

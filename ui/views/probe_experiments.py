@@ -20,7 +20,7 @@ from core.probes.trees.tables import NAMES
 from core.results.drawing.panels import Panels
 from core.results.drawing.training import loss_chart
 from ui.study.controls import KEPT
-from ui.study.experiments import Experiment, Shown
+from ui.study.experiment import Experiment, Shown
 
 if TYPE_CHECKING:
     from core.results.export import Result

@@ -29,13 +29,13 @@ from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.probes.trees.view_text import scores_sentence, sentence_line
 from core.results.names import short_name
 from ui import lessons
+from ui.frame.identity import contents
 from ui.frame.links import Address
 from ui.frame.shared import made_once
 from ui.frame.text import plain
 from ui.study.controls import KEPT
 from ui.study.downloads import held, show_downloads
 from ui.study.figures import draw_spec, page_specs, show_charts
-from ui.study.identity import contents
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.results import cautioned, show_headline, show_notes, show_sentence, show_table
 from ui.study.run_panel import run_panel

@@ -19,11 +19,11 @@ from core.rsa.tokens.charts import token_chart
 from core.rsa.tokens.spec import TokenMapSpec
 from core.rsa.tokens.study import STUDY
 from ui import lessons
+from ui.frame.identity import contents
 from ui.frame.links import Address
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.forms import Form
-from ui.study.identity import contents
 from ui.study.layers import Picking, layer_slider, played
 from ui.study.price import priced_panel
 from ui.study.results import show_charts, show_headline, show_method, show_table

@@ -11,7 +11,7 @@ from core.rsa.swap.study import STUDY as SWAP_STUDY
 from core.rsa.training.study import STUDY as TRAINING_STUDY
 from core.rsa.truth import charts as truth_charts
 from core.rsa.truth.study import STUDY as TRUTH_STUDY
-from ui.study.experiments import Experiment, Shown
+from ui.study.experiment import Experiment, Shown
 
 if TYPE_CHECKING:
     from core.results.export import Result

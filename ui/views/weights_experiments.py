@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.weights.intruders.charts import intruder_panels
 from core.weights.intruders.study import STUDY
-from ui.study.experiments import Experiment, Shown
+from ui.study.experiment import Experiment, Shown
 
 if TYPE_CHECKING:
     from core.results.export import Result

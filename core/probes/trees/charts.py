@@ -196,5 +196,7 @@ def _finished(chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: s
         table, what, x=plane.x, y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title,
         kind=plane.kind, names=names,
     )  # fmt: skip
-    finished = chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
+    finished: Chart = chart.properties(
+        width="container", height=plane.pixels, title=heading(what, below), description=words
+    )
     return finished

@@ -19,7 +19,7 @@ from core.runs.runner import Task, run
 from core.runs.store import Store
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
-from ui.study.identity import contents
+from ui.frame.identity import contents
 
 NAME = "someone/tiny"
 REF = f"hub:{NAME}"
