@@ -101,7 +101,7 @@ def rsa_price(spec: RsaSpec) -> Price:
 
 def training_price(spec: TrainingSpec) -> Price:
     """The price of the steps of a run: every step against the end."""
-    refs = (*spec.found, *spec.others)
+    refs = (*spec.checkpoints, *spec.others)
     sizes, sentences = costs.sizes_of((spec.end, *refs)), costs.sentences_of(spec)
     items = min(spec.words, costs.WORDS * sentences)
     tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]

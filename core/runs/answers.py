@@ -41,7 +41,7 @@ class Answers:
         """Those of the keys that are there and sound."""
         places = self._places()
         wanted = [key for key in keys if key in places]
-        found: dict[str, bytes] = {}
+        payloads: dict[str, bytes] = {}
         if wanted:
             with contextlib.suppress(*TROUBLE), ZipFile(self.path) as archive:
                 room = LARGEST
@@ -49,9 +49,9 @@ class Answers:
                     with contextlib.suppress(*TROUBLE):
                         entry = archive.getinfo(f"{key}{SUFFIX}")
                         if entry.file_size <= room and entry.compress_type == ZIP_DEFLATED:
-                            found[key] = archive.read(entry)  # never more than the size that it says
+                            payloads[key] = archive.read(entry)  # never more than the size that it says
                             room -= entry.file_size
-        return found
+        return payloads
 
     def _places(self) -> frozenset[str]:
         try:

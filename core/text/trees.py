@@ -160,8 +160,8 @@ def spanning_trees(
         for rank in (gap, left):
             candidates &= rank == np.where(candidates, rank, n + 1).min(axis=1, keepdims=True)
         new = candidates.argmax(axis=1)
-        other = link[trees, new]
-        pair = np.stack([np.minimum(new, other), np.maximum(new, other)], axis=1)
+        parent = link[trees, new]
+        pair = np.stack([np.minimum(new, parent), np.maximum(new, parent)], axis=1)
         edges[growing, step] = pair[growing]
         waiting[trees, new] = False
         row, gap_new = matrix[trees, new], np.abs(place - place[trees, new][:, None])

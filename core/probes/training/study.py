@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: read, parse and split the text, ask what the models are."""
-    return [*prepare_probes(spec.as_probes, texts), *identity_tasks(spec.found)]
+    return [*prepare_probes(spec.as_probes, texts), *identity_tasks(spec.checkpoints)]
 
 
 def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
@@ -59,7 +59,7 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     known, probes = identities(ready), spec.as_probes
     common = training_arguments(probes, treebank)
     tasks = rival_tasks(probes, treebank, common)
-    for model in (*spec.found, spec.end):
+    for model in (*spec.checkpoints, spec.end):
         if model in known:
             tasks += model_tasks(probes, known[model], common, controls=spec.controls, maps=False)
     return tasks
@@ -76,7 +76,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
     treebank: Treebank = ready.values[TREEBANK]
     sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
     values = outputs.values
-    there = [ref for ref in (*spec.found, spec.end) if ("model", ref) in values]
+    there = [ref for ref in (*spec.checkpoints, spec.end) if ("model", ref) in values]
     groups = {ref: probe_groups(values["model", ref], sample) for ref in there}
     rivals: dict[str, Mapping[str, Group]] = {}
     if POSITION in values:

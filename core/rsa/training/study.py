@@ -45,7 +45,7 @@ def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list
     """The first stage: read the text, ask what the models are."""
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks((spec.end, *spec.found, *spec.others)),
+        *identity_tasks((spec.end, *spec.checkpoints, *spec.others)),
     ]
 
 
@@ -67,7 +67,7 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
             measure=spec.measure, kernel="cosine", comparison="pearson", standardise=False, drop_rogue=0, share=1.0,
             draws=spec.draws, seed=spec.seed,
         )
-        for part, refs in (("step", spec.found), ("other", spec.others))
+        for part, refs in (("step", spec.checkpoints), ("other", spec.others))
         for ref in refs
         if ref in known
     ]  # fmt: skip
@@ -82,7 +82,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     import pandas as pd
 
-    there = [ref for ref in spec.found if ("step", ref) in outputs.values]
+    there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
     frames = []
     for part, refs in (("step", there), ("other", [ref for ref in spec.others if ("other", ref) in outputs.values])):
         for ref in refs:
