@@ -170,7 +170,7 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    contents = {ref: identified.content for ref, identified in identities(ready).items()}
     return [
         Task.of(
             f"{source} → {target}",
@@ -179,13 +179,13 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
             group=target,
             source=source,
             target=target,
-            source_identity=known[source],
-            target_identity=known[target],
+            source_identity=contents[source],
+            target_identity=contents[target],
             sentences=ready.need("text").words,
             methods=spec.methods,
             seed=spec.seed,
         )
-        for source, target in permutations([ref for ref in spec.models if ref in known], 2)
+        for source, target in permutations([ref for ref in spec.models if ref in contents], 2)
     ]
 
 
@@ -274,8 +274,8 @@ def _matrix_table(outputs: Outputs) -> pd.DataFrame:
 
     for (source, target), value in outputs.values.items():
         matrix = np.asarray(value["matrix"])
-        one, head, two, other = (index.ravel() for index in np.indices(matrix.shape))
-        columns = (source, target, one + 1, head, two + 1, other, matrix.ravel())
+        layer, head, second_layer, second_head = (index.ravel() for index in np.indices(matrix.shape))
+        columns = (source, target, layer + 1, head, second_layer + 1, second_head, matrix.ravel())
         return pd.DataFrame(dict(zip(MATRIX_COLUMNS, columns, strict=True)))
     return pd.DataFrame(columns=list(MATRIX_COLUMNS))
 

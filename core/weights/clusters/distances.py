@@ -80,12 +80,12 @@ def run_condensed(
     """
     kept = store or current_store()
     keys = condensed_keys(tasks, rank)
-    found, shipped = kept.find(keys.values())
-    if len(found) == len(set(keys.values())):
+    stored, shipped = kept.find(keys.values())
+    if len(stored) == len(set(keys.values())):
         if progress is not None:
             count = len(keys)
             progress(Progress(count, count, count, 1.0, "", 0.0, 0.0, sum(key in shipped for key in keys.values())))
-        return Outputs({role: found[key] for role, key in keys.items()}, {}, len(keys), 0.0)
+        return Outputs({role: stored[key] for role, key in keys.items()}, {}, len(keys), 0.0)
     outputs = run(tasks, store=kept, progress=progress, **options)
     values = condense(outputs, rank)
     if not outputs.failures:
