@@ -170,7 +170,7 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    contents = {ref: identified.content for ref, identified in identities(ready).items()}
+    content = contents(ready)
     return [
         Task.of(
             f"{source} → {target}",
@@ -179,13 +179,13 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
             group=target,
             source=source,
             target=target,
-            source_identity=contents[source],
-            target_identity=contents[target],
+            source_identity=content[source],
+            target_identity=content[target],
             sentences=ready.need("text").words,
             methods=spec.methods,
             seed=spec.seed,
         )
-        for source, target in permutations([ref for ref in spec.models if ref in contents], 2)
+        for source, target in permutations([ref for ref in spec.models if ref in content], 2)
     ]
 
 

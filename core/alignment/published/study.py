@@ -64,10 +64,10 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    contents = {ref: identified.content for ref, identified in identities(ready).items()}
+    content = contents(ready)
     tasks: list[Task] = []
     for group, (source, target) in spec.groups.items():
-        if source not in contents or target not in contents:
+        if source not in content or target not in content:
             continue
         for fitted in FITTED if group == "models" else TUNED:
             name = f"{source} → {target}: {fitted}"
@@ -79,7 +79,7 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
             }
             task = Task.of(
                 name, published_pair, role=(group, fitted), group=target, one=source, other=target,
-                one_identity=contents[source], other_identity=contents[target], sentences=ready.need("text").words,
+                one_identity=content[source], other_identity=content[target], sentences=ready.need("text").words,
                 **arguments,
             )  # fmt: skip
             tasks.append(task)

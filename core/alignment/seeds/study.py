@@ -51,19 +51,19 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    contents = {ref: identified.content for ref, identified in identities(ready).items()}
+    content = contents(ready)
     sentences = ready.need("text").words
     slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
     quick = tuple(name for name in spec.methods if METHODS[name].kind != "non-linear")
     tasks: list[Task] = []
     for group, first, second in spec.pairs():
-        if first not in contents or second not in contents:
+        if first not in content or second not in content:
             continue
         common: dict[str, Any] = {
             "one": first,
             "other": second,
-            "one_identity": contents[first],
-            "other_identity": contents[second],
+            "one_identity": content[first],
+            "other_identity": content[second],
             "sentences": sentences,
             "items": spec.items,
             "split": spec.split,

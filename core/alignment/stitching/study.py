@@ -141,8 +141,8 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text or the labelled sentences could not be read.
     """
-    contents = {ref: identified.content for ref, identified in identities(ready).items()}
-    refs = [ref for ref in spec.models if ref in contents]
+    content = contents(ready)
+    refs = [ref for ref in spec.models if ref in content]
     return [
         Task.of(
             f"{source} → {target}",
@@ -151,8 +151,8 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
             group=target,
             source=source,
             target=target,
-            source_identity=contents[source],
-            target_identity=contents[target],
+            source_identity=content[source],
+            target_identity=content[target],
             sentences=ready.need("text").words,
             labelled=ready.need("labelled"),
             methods=spec.methods,

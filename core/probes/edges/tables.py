@@ -49,7 +49,7 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
     wholes = {ACCURACY: "items", UNSEEN: "unseen", BITS: "coded"}
     parts = {ACCURACY: "correct", UNSEEN: "unseen_correct", BITS: "bits"}
     layers = tuple(int(layer) for layer in np.asarray(value["layers"]))
-    found = {}
+    groups = {}
     for metric in METRICS:
         scale = 1.0 if metric == BITS else 100.0
         above = np.asarray(value[parts[metric]], dtype=np.float64)[:, sets]
@@ -57,8 +57,8 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
         points = scale * ratio(above, below)
         resampled = scale * ratio(above, below, sample[metric].weights)
         dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
-        found[metric] = Group(layers, layers, points, resampled.reshape(-1, *points.shape), dev)
-    return found
+        groups[metric] = Group(layers, layers, points, resampled.reshape(-1, *points.shape), dev)
+    return groups
 
 
 def split_rivals(groups: Groups) -> dict[str, Groups]:
@@ -94,14 +94,14 @@ def selectivity_rows(
     frames = []
     for metric in (ACCURACY, BITS):
         sign = -1 if metric == BITS else 1
-        other = control[metric]
+        control_group = control[metric]
         columns = {
             "model": model, "layer": real[metric].layers, "probe": probe, "labels": SELECTIVITY, "metric": metric,
-            **summary(sample[metric], (sign, real[metric]), (-sign, other)), "dev": np.nan,
-            "probes": other.points.shape[1],
-            "sd": other.points.std(axis=1, ddof=1) if other.points.shape[1] > 1 else np.nan,
+            **summary(sample[metric], (sign, real[metric]), (-sign, control_group)), "dev": np.nan,
+            "probes": control_group.points.shape[1],
+            "sd": control_group.points.std(axis=1, ddof=1) if control_group.points.shape[1] > 1 else np.nan,
         }  # fmt: skip
-        frames.append(pd.DataFrame(columns, index=range(len(other.points))))
+        frames.append(pd.DataFrame(columns, index=range(len(control_group.points))))
     return frames
 
 
@@ -131,15 +131,15 @@ def difference_rows(
     import pandas as pd
 
     frames = []
-    for model, own in models.items():
+    for model, groups in models.items():
         if model == base or base not in models:
             continue
-        for metric, group in own.items():
-            other = models[base][metric]
-            shared = [layer for layer in group.layers if layer in other.layers]
-            found = summary(sample[metric], (1, group.only(shared)), (-1, other.only(shared)))
+        for metric, group in groups.items():
+            base_group = models[base][metric]
+            shared = [layer for layer in group.layers if layer in base_group.layers]
+            estimate = summary(sample[metric], (1, group.only(shared)), (-1, base_group.only(shared)))
             columns = {"model": model, "base": base, "layer": shared, "probe": probe, "metric": metric}
-            frames.append(pd.DataFrame(columns | {"difference": found.pop("value")} | found))
+            frames.append(pd.DataFrame(columns | {"difference": estimate.pop("value")} | estimate))
     return frames
 
 
@@ -150,18 +150,18 @@ def margin_rows(
     import pandas as pd
 
     frames = []
-    for model, own in models.items():
+    for model, groups in models.items():
         for rival, theirs in rivals.items():
             place = int(np.nanargmax(theirs[ACCURACY].dev)) if np.isfinite(theirs[ACCURACY].dev).any() else 0
-            for metric, group in own.items():
+            for metric, group in groups.items():
                 best = theirs[metric].only([theirs[metric].layers[place]])
-                found = summary(sample[metric], (1, group), (-1, _repeated(best, len(group.layers))))
+                estimate = summary(sample[metric], (1, group), (-1, _repeated(best, len(group.layers))))
                 columns = {
                     "model": model, "layer": group.layers, "probe": probe, "metric": metric, "rival": rival,
                     "rival_layer": None if rival in RIVALS else best.layers[0],
-                    "rival_value": float(best.points.mean()), "margin": found.pop("value"),
+                    "rival_value": float(best.points.mean()), "margin": estimate.pop("value"),
                 }  # fmt: skip
-                frames.append(pd.DataFrame(columns | found))
+                frames.append(pd.DataFrame(columns | estimate))
     return frames
 
 

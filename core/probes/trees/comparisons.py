@@ -23,23 +23,29 @@ def difference_rows(groups: Mapping[str, Mapping[str, Group]], base: str, sample
     import pandas as pd
 
     frames = []
-    for model, own in groups.items():
+    for model, of_model in groups.items():
         if model == base or base not in groups:
             continue
-        for metric, group in own.items():
-            other = groups[base][metric]
-            shared = [layer for layer in group.layers if layer in other.layers]
-            one, two = group.only(shared), other.only(shared)
-            paired = Group(one.layers, one.ranks, one.points - two.points, one.resampled - two.resampled, one.dev)
-            found = summary(sample, (1, paired))
+        for metric, group in of_model.items():
+            base_group = groups[base][metric]
+            shared = [layer for layer in group.layers if layer in base_group.layers]
+            model_side, base_side = group.only(shared), base_group.only(shared)
+            paired = Group(
+                model_side.layers,
+                model_side.ranks,
+                model_side.points - base_side.points,
+                model_side.resampled - base_side.resampled,
+                model_side.dev,
+            )
+            estimate = summary(sample, (1, paired))
             columns = {
                 "model": model,
                 "base": base,
                 "layer": shared,
                 "metric": metric,
-                "difference": found.pop("value"),
+                "difference": estimate.pop("value"),
             }
-            frames.append(pd.DataFrame(columns | found))
+            frames.append(pd.DataFrame(columns | estimate))
     return as_table(frames, DIFFERENCES)
 
 
@@ -61,13 +67,13 @@ def margin_rows(
     import pandas as pd
 
     frames = []
-    for model, own in groups.items():
+    for model, of_model in groups.items():
         for rival, theirs in rivals.items():
-            for metric, group in own.items():
+            for metric, group in of_model.items():
                 chooser = theirs[METRICS[PROBE_OF[metric]][0]].dev
                 place = int(np.nanargmax(chooser)) if np.isfinite(chooser).any() else 0
                 best = theirs[metric].only([theirs[metric].layers[place]])
-                found = summary(sample, (1, group), (-1, _repeated(best, len(group.layers))))
+                estimate = summary(sample, (1, group), (-1, _repeated(best, len(group.layers))))
                 columns = {
                     "model": model,
                     "layer": group.layers,
@@ -75,9 +81,9 @@ def margin_rows(
                     "rival": rival,
                     "rival_layer": None if rival == POSITION else best.layers[0],
                     "rival_value": float(best.points.mean()),
-                    "margin": found.pop("value"),
+                    "margin": estimate.pop("value"),
                 }
-                frames.append(pd.DataFrame(columns | found))
+                frames.append(pd.DataFrame(columns | estimate))
     table = as_table(frames, MARGINS)
     return table.astype({"rival_layer": "Int64"})
 

@@ -187,16 +187,16 @@ def selectivity_rows(
 
     frames = []
     for metric, group in real.items():
-        other = control[metric]
+        control_group = control[metric]
         columns = {
             "model": model,
             "layer": group.layers,
             "probe": PROBE_OF[metric],
             "metric": metric + SELECTIVITY,
-            **summary(sample, (1, group), (-1, other)),
+            **summary(sample, (1, group), (-1, control_group)),
             "dev": np.nan,
-            "probes": other.points.shape[1],
-            "sd": other.points.std(axis=1, ddof=1) if other.points.shape[1] > 1 else np.nan,
+            "probes": control_group.points.shape[1],
+            "sd": control_group.points.std(axis=1, ddof=1) if control_group.points.shape[1] > 1 else np.nan,
         }
         frames.append(pd.DataFrame(columns, index=range(len(group.points))))
     return as_table(frames, COLUMNS)

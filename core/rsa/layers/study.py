@@ -18,7 +18,7 @@ import numpy as np
 
 from core.errors import SpecError
 from core.models.changes import change_tasks, changes_of
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
@@ -69,7 +69,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
         ModelError: If the base model could not be found.
         CorpusError: If a text could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     base = ready.need(("identity", spec.base)).content
     first = _choose_items(spec, ready.need("text"))
     second = _choose_items(spec, ready.need("second text")) if spec.second_corpus else first
@@ -87,7 +87,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             base=spec.base,
             other=model,
             base_identity=base,
-            other_identity=known[model],
+            other_identity=content[model],
             sentences=words,
             kept=positions,
             items=spec.items,
@@ -100,9 +100,9 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             **more,
         )
 
-    compared = [ref for ref in shares if ref in known]
+    compared = [ref for ref in shares if ref in content]
     tasks = [task("model", ref) for ref in compared]
-    tasks += [task("reference", ref) for ref in find_references(spec) if ref in known]
+    tasks += [task("reference", ref) for ref in find_references(spec) if ref in content]
     tasks += [task("grid", ref) for ref in compared if spec.grid]
     return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
 
@@ -187,10 +187,10 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
     sizes = _sizes(ready, find_compared(spec.base, spec.compare).refs)
     if not spec.matched_size:
         return dict.fromkeys(sizes, 1.0)
-    found = {ref: size for ref, size in sizes.items() if size > 0}
-    if not found:
+    measured = {ref: size for ref, size in sizes.items() if size > 0}
+    if not measured:
         raise SpecError("No compared model's weight change has a size, so none can be matched: leave matched_size off.")
-    return {ref: min(found.values()) / size for ref, size in found.items()}
+    return {ref: min(measured.values()) / size for ref, size in measured.items()}
 
 
 def _without_size(refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]) -> dict[str, str]:

@@ -71,12 +71,12 @@ def figures(result: Result) -> dict[str, Chart]:
 def _panel(result: Result, kind: str, model: str, every: bool) -> Chart:
     import pandas as pd
 
-    table, own = result.table, result.tables["own"].set_index("model").loc[model]
+    table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
     rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
     ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]
     rows = rows[rows["way"].isin(ways)]
     rows = rows.assign(name=rows["way"].map(WAYS))
-    metric = METRICS[str(own["task"])]
+    metric = METRICS[str(unmodified["task"])]
     title = metric[0].upper() + metric[1:]
     low, high = float(rows["low"].min()), float(max(rows["high"].max(), own["high"]))
     low = min(low, float(own["chance"])) if every else low

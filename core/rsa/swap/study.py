@@ -18,7 +18,7 @@ import numpy as np
 
 from core.errors import TaskError
 from core.models import zoo_models
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.rsa.layers.runs import find_compared
@@ -61,22 +61,22 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
 
     examples: Examples = ready.need("examples")
     base = ready.need(("identity", spec.base)).content
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     tasks: dict[Any, Task] = {}
     for ref, head in examples.heads.items():
-        if ref not in known:
+        if ref not in content:
             continue
         pairs = examples.pairs[head.kind]
         tasks["swap", ref] = Task.of(
             ref, swap_layers, role=("swap", ref), group=spec.base, base=spec.base, model=ref, base_identity=base,
-            model_identity=known[ref], pairs=pairs, noises=spec.noises,
+            model_identity=content[ref], pairs=pairs, noises=spec.noises,
             random=spec.random and not spec.base.startswith("random:"), seed=spec.seed,
         )  # fmt: skip
         for sibling in frozen_siblings(spec, ref):
-            if sibling in known:
+            if sibling in content:
                 tasks["frozen", sibling] = Task.of(
                     sibling, score_task, role=("frozen", sibling), group=sibling, model=sibling,
-                    model_identity=known[sibling], pairs=pairs,
+                    model_identity=content[sibling], pairs=pairs,
                 )  # fmt: skip
     return list(tasks.values())
 
@@ -112,12 +112,12 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     if not swapped:
         reasons = (*examples.refused.values(), *ready.failures.values(), *outputs.failures.values())
         raise TaskError(" ".join(["No layer could be swapped.", *reasons]))
-    rows, own, sizes, frozen = [], [], [], []
+    rows, unmodified, sizes, frozen = [], [], [], []
     for ref, value in swapped.items():
         kind = examples.heads[ref].kind
         answer, guess = chance(kind, examples.pairs[kind])
         mine = own_row(ref, value, spec.draws, spec.seed)
-        own.append(
+        unmodified.append(
             mine
             | {"task": kind, "answers": examples.truth[kind], "chance": guess, "commonest": answer}
             | {name: float(value[name]) for name in ("self_difference", "whole_difference", "frozen_difference")}
@@ -135,11 +135,11 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         )
         for sibling, count in frozen_siblings(spec, ref).items():
             if ("frozen", sibling) in outputs.values:
-                found = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
-                frozen.append({"model": sibling, "of": ref, "layer": count, **{k: found[k] for k in _SCORE}})
+                scored = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
+                frozen.append({"model": sibling, "of": ref, "layer": count, **{k: scored[k] for k in _SCORE}})
     tables: dict[str, pd.DataFrame] = {
         "swap": pd.concat(rows, ignore_index=True),
-        "own": pd.DataFrame(own),
+        "own": pd.DataFrame(unmodified),
         "sizes": pd.concat(sizes, ignore_index=True),
     }
     if frozen:
