@@ -27,9 +27,11 @@ from core.probes.edges.tables import CONTROL, REAL, Groups
 from core.probes.edges.tasks import probe_edges, score_rivals
 from core.probes.edges.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
 from core.probes.prices import edges_price
+from core.probes.trees.comparisons import differences, margins
 from core.probes.trees.data import PARTS, Tree, Treebank
 from core.probes.trees.planning import TREEBANK, as_arguments, chosen_layers
 from core.probes.trees.planning import prepare as prepare_probes
+from core.probes.trees.tables import as_table
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
@@ -93,10 +95,10 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         trained = {ref: values[ref, target] for ref in models if (ref, target) in values}
         _add_target(spec, target, trained, values.get((RIVALS, target)), frames)
     tables_by_name = {
-        "edges": tables.as_table(frames["edges"], tables.SCORES),
-        "codes": tables.as_table(frames["codes"], tables.CODES),
-        "differences": tables.as_table(frames["differences"], tables.DIFFERENCES),
-        "edge_margins": tables.as_table(frames["edge_margins"], tables.MARGINS),
+        "edges": as_table(frames["edges"], tables.SCORES),
+        "codes": as_table(frames["codes"], tables.CODES),
+        "differences": as_table(frames["differences"], tables.DIFFERENCES),
+        "edge_margins": as_table(frames["edge_margins"], tables.MARGINS),
     }
     starts = start_notices(spec.models[0], changes_of(ready))
     said = (*treebank.notices, *(str(note) for value in values.values() for note in np.asarray(value["notices"])))
@@ -141,8 +143,10 @@ def _add_target(
         frames["codes"] += tables.code_rows("", target, rivals, layered=False)
         rivals_by_name = plain | rivals_by_name
     compared = {ref: group for ref, group in groups.items() if ref not in rivals_by_name}
-    frames["differences"] += tables.difference_rows(groups, spec.models[0], target, sample)
-    frames["edge_margins"] += tables.margin_rows(compared, rivals_by_name, target, sample)
+    frames["differences"] += differences(groups, spec.models[0], sample, probe=target)
+    frames["edge_margins"] += margins(
+        compared, rivals_by_name, sample, lambda metric: tables.ACCURACY, tables.RIVALS, probe=target
+    )
 
 
 def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
