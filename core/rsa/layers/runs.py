@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from core.rsa.layers.spec import RsaSpec
 
+COMPARED = "compared"  # role of the models of a study in its first stage
 NUMBERED = re.compile(r"[-_]\d+$")
 SENTENCE_DEGREES = 30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
 NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
@@ -35,10 +36,11 @@ NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
 
 @dataclass(frozen=True)
 class Compared:
-    """The models of a study: references, each once, and what a pattern left out."""
+    """The models of a study, each once, what a pattern left out, and what the base is compared with for scale."""
 
     refs: tuple[str, ...]
     notices: tuple[str, ...]
+    references: tuple[str, ...] = ()
 
 
 def find_compared(base: str, patterns: Sequence[str]) -> Compared:

@@ -21,7 +21,7 @@ from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
-from core.rsa.layers.runs import find_compared
+from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
 from core.rsa.swap import PURPOSE
 from core.rsa.swap.charts import figures
@@ -30,6 +30,7 @@ from core.rsa.swap.scores import exchange_rows, own_row
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.text import CAVEATS, make_headline, make_notices
 from core.runs.runner import Outputs, Task
+from core.runs.tasks import given_task
 from core.study import Study
 from core.text.reading import Text
 
@@ -41,13 +42,14 @@ CITATIONS = ("merchant2020", "lenc2015")
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: ask what the models are, read what they are scored on."""
-    refs = tuple(ref for ref in find_compared(spec.base, spec.compare).refs if ref != spec.base)
+    compared = find_compared(spec.base, spec.compare)
+    refs = tuple(ref for ref in compared.refs if ref != spec.base)
     siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
     reading = Task.of(
         "read examples", read_examples, role="examples", fleeting=True, refs=refs, labelled=spec.labelled,
         corpus=spec.corpus, genres=spec.genres, limit=spec.sentences, given=(texts or {}).get(spec.corpus),
     )  # fmt: skip
-    return [reading, *identity_tasks((spec.base, *refs, *sorted(siblings)))]
+    return [reading, given_task(COMPARED, compared), *identity_tasks((spec.base, *refs, *sorted(siblings)))]
 
 
 def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
@@ -144,7 +146,6 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     }
     if frozen:
         tables["frozen"] = pd.DataFrame(frozen)
-    compared = find_compared(spec.base, spec.compare)
     used = (spec.base, *swapped, *(row["model"] for row in frozen))
     return Result(
         study="swap",
@@ -152,7 +153,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(tables),
         tables=tables,
         notices=(
-            *compared.notices,
+            *ready.values[COMPARED].notices,
             *examples.corpus.notices,
             *examples.refused.values(),
             *make_notices(tables, spec.base),

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, Value, current_store
-from core.runs.tasks import Task, pure
+from core.runs.tasks import Task, key_for, pure
 from core.weights.clusters.tasks import HEAVY, unpack_features
 from core.weights.vectors.registry import VECTORS, Features, calc_distances
 
@@ -97,7 +97,7 @@ def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
     """Where what is read of the tasks is kept, by role."""
     deltas = [task for task in tasks if task.role[0] == "delta"]  # type: ignore[index]
     keys: dict[Any, str] = {
-        task.role: Task.of("light", lighten, value=task.key).key if task in deltas else task.key for task in tasks
+        task.role: key_for(lighten, value=task.key) if task in deltas else task.key for task in tasks
     }
     together = [[task.role[1], task.key] for task in deltas]  # type: ignore[index]
-    return {**keys, DISTANCES: Task.of("distances", measure_distances, values=together, rank=rank).key}
+    return {**keys, DISTANCES: key_for(measure_distances, values=together, rank=rank)}
