@@ -184,25 +184,6 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
     return sorted(pair for pair in pairs if kept.issuperset(pair))
 
 
-def random_tree_edges(n: int, rng: np.random.Generator, keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
-    """A labelled tree drawn uniformly from all trees over the kept words (through a random Prüfer sequence)."""
-    words = _kept(n, keep)
-    count = len(words)
-    if count < 2:
-        return []
-    code = rng.integers(0, count, size=count - 2).tolist()
-    degree = np.bincount(np.asarray(code, dtype=np.int64), minlength=count) + 1
-    edges = []
-    for node in code:
-        leaf = int(np.flatnonzero(degree == 1)[0])
-        edges.append((leaf, node))
-        degree[leaf] -= 1
-        degree[node] -= 1
-    first, second = np.flatnonzero(degree == 1).tolist()
-    edges.append((first, second))
-    return sorted((int(words[min(i, j)]), int(words[max(i, j)])) for i, j in edges)
-
-
 def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None = None) -> tuple[int, ...]:
     """Hang a tree given as 0-based edges from the 0-based word `root`: 1-based heads, 0 for the root.
 

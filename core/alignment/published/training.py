@@ -28,7 +28,7 @@ from core.alignment.maps.fitting import fast_bfloat16
 from core.runs.runner import checkpoint, tick
 from core.runs.store import Value
 
-BATCH, LEARNING_RATE, DECAY, PUBLISHED_STEPS = 64, 1e-6, 0.99, 3000
+BATCH, LEARNING_RATE, DECAY = 64, 1e-6, 0.99
 WIDER = 4  # hidden width of the invertible layer's networks, in units of d
 NETWORKS = {"inn": ("scale", "shift"), "linear": ("map",), "mlp": ("map",)}
 FORM = "alignment.published/1"  # of the state that is kept
@@ -111,7 +111,7 @@ def train(
     Args:
         kind: Of `NETWORKS`.
         x, y: Paired rows, as they are.
-        steps: Batches, `PUBLISHED_STEPS` in the code; the rate falls with each of them.
+        steps: Batches, 3,000 in the code; the rate falls with each of them.
         shared: One network for all layers, in turn; else one a layer.
         seed: Of the first weights.
 

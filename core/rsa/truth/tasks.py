@@ -36,7 +36,6 @@ from core.runs.tasks import pure, tick
 from core.vectors.pairs import Words
 
 LONGEST = 256  # subwords of a sentence
-READINGS = ("state", "answer")
 States = list[NDArray[np.float64]]
 
 
@@ -88,8 +87,8 @@ def compare_planted(
         plants: How many such models; each layer is the fine-tune's with probability one half, never all or none.
 
     Returns:
-        `similarity` (plant, reading, measure, layer) for `READINGS`, `size` and `changed` (plant, layer): whether the
-        layer's own weights are the fine-tune's.
+        `similarity` (plant, reading, measure, layer) of states and of answers, `size` and `changed` (plant, layer):
+        whether the layer's own weights are the fine-tune's.
     """
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed)
