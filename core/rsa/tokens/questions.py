@@ -40,9 +40,8 @@ CLEAR = 0.05  # p-value up to which the question is said to be near its answer
 SAME = 1e-3  # how far the head at the top may be from the model's own scores
 SPANS = ("model", "layer", "first", "last", "span", "chance", "f1")
 SPAN_HEAD = "ForQuestionAnswering"
-QUESTION, ANSWER, SUPPORTING, HIGHLIGHTED, OTHER = ROLES = (
-    "question", "answer", "supporting sentence", "highlighted", "other words"
-)  # fmt: skip
+QUESTION, ANSWER, SUPPORTING = "question", "answer", "supporting sentence"  # what a word of the passage is
+HIGHLIGHTED, OTHER = "highlighted", "other words"
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def roles(passage: Passage, answer: Sequence[str], supporting: Sequence[str]) ->
         supporting: Words of the sentence that supports the answer; without any, the sentence that the answer is in.
 
     Returns:
-        One of ROLES for each word, the question's first; one sentence for each thing that is not in the passage.
+        Its role for each word, the question's first; one sentence for each thing that is not in the passage.
     """
     roles_of_words, notices = [OTHER] * len(passage.words), []
     place, support = _where(passage.words, answer), _where(passage.words, supporting)
