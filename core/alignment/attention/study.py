@@ -139,7 +139,7 @@ def _read(
     model: nn.Module, tokenizer: Tokenizer, sentences: Words, is_test: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
     """Probabilities (train, test; layer, head, entry), outputs (layer, row, d_model), their sentences and subwords."""
-    from core.alignment.seeds.states import attend, batches
+    from core.alignment.seeds.forward import attend, batches
 
     entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     outputs, owners, subwords, done = [], [], [], 0

@@ -78,7 +78,7 @@ def stitch_pair(
         ModelError: If a model cannot be loaded, has no such head, or the tokenizers differ.
         ShapeError: If a label is unknown to the target.
     """
-    from core.alignment.seeds.states import predict_labels, stitched_labels, subword_rows
+    from core.alignment.seeds.forward import predict_labels, stitched_labels, subword_rows
 
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(f"{source} and {target} cut words differently, so one cannot go on where the other stops.")
