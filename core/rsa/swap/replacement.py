@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from core.models.loading.layers import Batch, layer_list, run_seen, state_list
 from core.rsa.swap.examples import Encoded, hits
-from core.rsa.swap.pairs import Pair
+from core.rsa.swap.layer_changes import Pair
 from core.runs.tasks import tick
 
 Layers = list["nn.Module | None"]

@@ -30,7 +30,7 @@ from core.models.loading.layers import layer_list, run_model
 from core.models.loading.task_models import load_task
 from core.rsa.swap.examples import Pairs, batches, encode, hits
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.rsa.swap.pairs import Pair, body_of, compare, noise_donor
+from core.rsa.swap.layer_changes import Pair, body_of, compare, noise_donor
 from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick

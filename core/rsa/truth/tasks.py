@@ -30,7 +30,7 @@ from core.models.loading.layers import Batch, answers_in_tuples, first_of, layer
 from core.models.loading.task_models import Head
 from core.rsa.measures.registry import Options, compare
 from core.rsa.swap.examples import Encoded, batches, encode
-from core.rsa.swap.pairs import numbering
+from core.rsa.swap.layer_changes import numbering
 from core.runs.store import Value
 from core.runs.tasks import pure, tick
 from core.vectors.pairs import Words
