@@ -105,7 +105,7 @@ def _ratio(cross: float, own_x: float, own_y: float) -> float:
     return cross / float(np.sqrt(own_x * own_y)) if own_x > 0 and own_y > 0 else float("nan")
 
 
-def _unbiased(x: FloatArray, y: FloatArray) -> float:
+def _unbiased(x: FloatArray, y: FloatArray, single: bool | None = None) -> float:
     """Unbiased HSIC times n (n - 3), for centred features.
 
     Centred rows of a Gram matrix sum to 0, so with the diagonal taken out they sum to minus the diagonal, and all
@@ -115,7 +115,7 @@ def _unbiased(x: FloatArray, y: FloatArray) -> float:
     diagonal_x, diagonal_y = np.einsum("id,id->i", x, x), np.einsum("id,id->i", y, y)
     diagonals = float(diagonal_x @ diagonal_y)
     whole = float(diagonal_x.sum() * diagonal_y.sum()) / ((items - 1) * (items - 2))
-    return product_norm(x, y) - diagonals + whole - 2.0 * diagonals / (items - 2)
+    return product_norm(x, y, single) - diagonals + whole - 2.0 * diagonals / (items - 2)
 
 
 def _strips(x: FloatArray) -> Strip:
