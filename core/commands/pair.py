@@ -203,8 +203,8 @@ def _unrelated(base: str) -> str:
         return ""
     root = str(entries[base].get("base") or base)
     seed = entries.get(root, {}).get("seed")
-    others = (ref for ref, entry in entries.items() if not entry.get("base") and "@" not in ref)
-    return next((ref for ref in others if entries[ref].get("seed") != seed), "")
+    pretrained = (ref for ref, entry in entries.items() if not entry.get("base") and "@" not in ref)
+    return next((ref for ref in pretrained if entries[ref].get("seed") != seed), "")
 
 
 def _percent(share: float | None) -> str:
