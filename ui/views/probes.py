@@ -225,14 +225,14 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
 
 def _read(spec: SentenceSpec) -> SentencesRead | None:
     """The sentence parsed and put through its model, as a run of its own; None until it is there."""
-    found = run_panel(
+    sentences = run_panel(
         "sentence",
         spec,
         lambda progress, cancel: run_sentences(spec, progress=progress, cancel=cancel),
         identity=contents(spec.model),
         quiet=True,
     )
-    return cast("SentencesRead | None", found)
+    return cast("SentencesRead | None", sentences)
 
 
 def _which(trees: Sequence[Tree]) -> int:
