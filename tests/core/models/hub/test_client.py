@@ -18,7 +18,6 @@ from core.limits import LOCAL, SHARED, UNLIMITED
 from core.models import describe, fingerprint, load_model, parse_ref
 from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
-from core.models.hub import errors as hub_errors
 from core.models.hub.client import MOST_TOKENIZER, PRESETS, download
 from core.vectors.activations import extract
 from tests.core.hub_server import HubServer
