@@ -184,13 +184,13 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
         colours: Colours to swap, in lower case.
     """
     faint, ink = FAINT[theme], INK[theme]
-    own: dict[str, Any] = _recoloured(spec, colours)
+    recoloured: dict[str, Any] = _recoloured(spec, colours)
     # "fit-x": the legend below does not take its room from the plot, which streamlit's own "fit" would let it do.
     return {
-        **own,
+        **recoloured,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {
-            **spec_themed.get("config", {}),
+            **recoloured.get("config", {}),
             "title": {"color": ink, "subtitleColor": faint, "subtitleFontSize": 12, "subtitlePadding": 4, "offset": 12},
             "axisY": {"labelFlush": False},  # streamlit's own pushes the first name of a row down
             "axis": {"labelColor": faint, "titleColor": faint, "labelFontSize": 12, "titleFontSize": 12},

@@ -29,7 +29,7 @@ from core.alignment.seeds.tasks import fit_method
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
-from core.models.identity import as_identified, identity_tasks
+from core.models.identity import as_identified, contents, identity_tasks
 from core.models.loading.memory import borrow_model
 from core.results.citing import cite
 from core.results.drawing.vega import Chart

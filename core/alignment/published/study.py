@@ -39,7 +39,7 @@ from core.alignment.published.text import (
 from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.text import CAVEATS, FORMULAS
-from core.models.identity import identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance

@@ -21,7 +21,7 @@ from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
 from core.alignment.seeds.tasks import align_layers, align_pair
 from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods
-from core.models.identity import identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task

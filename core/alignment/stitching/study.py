@@ -29,7 +29,7 @@ from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
-from core.models.identity import as_identified, identity_tasks
+from core.models.identity import as_identified, contents, identity_tasks
 from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance

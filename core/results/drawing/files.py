@@ -142,8 +142,8 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
 
 def _deep(spec: dict[str, Any]) -> set[str]:
     """Ways in which the sheet's panels are put together."""
-    found: set[str] = {way for way in JOINED if way in spec}
-    for way in list(found):
+    ways: set[str] = {way for way in JOINED if way in spec}
+    for way in list(ways):
         for each in spec[way]:
             ways |= _deep(each)
     return ways
