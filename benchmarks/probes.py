@@ -23,7 +23,7 @@ from core.probes.structural.scores import Gold, score, score_depths
 from core.probes.structural.training import Probe, train_bank
 from core.probes.trees.data import as_tree, gold_of
 from core.text.corpora import read_corpus
-from core.text.trees import heads_from_edges, random_tree_edges, tree_distances
+from core.text.trees import tree_distances
 from core.vectors.activations import extract
 
 LAYERS, D_MODEL, RANK, SENTENCES, DEV = 7, 128, 64, 600, 100
@@ -34,7 +34,7 @@ def made_up(count: int, seed: int) -> ProbeData:
     """Sentences of 3 to 45 words, as long as those of web text (median 14), random trees, random vectors."""
     rng = np.random.default_rng(seed)
     lengths = np.clip(np.round(rng.lognormal(2.6, 0.65, count)), 3, 45).astype(int)
-    gold = [tree_distances(heads_from_edges(random_tree_edges(n, rng), 0, n))[None] for n in lengths]
+    gold = [tree_distances((0, *(int(rng.integers(place)) + 1 for place in range(1, n))))[None] for n in lengths]
     vectors = rng.normal(size=(int(lengths.sum()), LAYERS, D_MODEL)).astype(np.float32)
     return ProbeData(torch.from_numpy(vectors), gold)
 

@@ -176,12 +176,11 @@ def average_ranks(values: ArrayLike) -> FloatArray:
     return ranks
 
 
-def jackknife_variance(replicates: ArrayLike, axis: int = 0) -> FloatArray:
-    """Variance of a statistic from its delete-one replicates, the replicates' shape without `axis`."""
+def jackknife_variance(replicates: ArrayLike) -> FloatArray:
+    """Variance of a statistic from its delete-one replicates, (replicate, ...): their shape without the first axis."""
     values = np.asarray(replicates, dtype=np.float64)
-    count = values.shape[axis]
-    around = values - values.mean(axis=axis, keepdims=True)
-    return np.asarray((count - 1) / count * (around**2).sum(axis=axis), dtype=np.float64)
+    count = len(values)
+    return np.asarray((count - 1) / count * ((values - values.mean(axis=0)) ** 2).sum(axis=0), dtype=np.float64)
 
 
 def projection_weights(products: ArrayLike) -> FloatArray:

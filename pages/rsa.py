@@ -85,7 +85,7 @@ study = replace(spec, grid=view == GRID)
 if view == TEXTS:
     study = rsa_views.second_text(form, study)
 texts = form.texts
-found = priced_panel(
+outcome = priced_panel(
     form,
     "RSA",
     study,
@@ -95,9 +95,9 @@ found = priced_panel(
     again=form.pressed,
     told=form.aside,
 )
-if found is None:
+if outcome is None:
     form.without_result()
-result = found
+result = outcome
 form.say_read(spec, result)
 show_headline(result, view_headline(result, view), form.bar)
 if not len(result.table):

@@ -67,7 +67,7 @@ if form.experiment is not None:
 study, texts = spec, form.texts
 refs = (*study.models, *study.against)
 identity = (form.identity, contents(*refs))
-found = priced_panel(
+outcome = priced_panel(
     form,
     "alignment",
     study,
@@ -77,9 +77,9 @@ found = priced_panel(
     again=form.pressed,
     told=form.aside,
 )
-if found is None:
+if outcome is None:
     form.without_result()
-result = found
+result = outcome
 form.say_read(spec, result)
 if not len(result.table):
     show_headline(result, bar=form.bar)

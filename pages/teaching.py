@@ -30,7 +30,7 @@ for lesson in LESSONS.values():
         st.markdown(f"{lesson.minutes} minutes. {lesson.background}")
         with st.expander("What to expect, and the five questions with their answers"):
             st.markdown(lesson.explain)
-            st.markdown("\n".join(f"1. *{one.text}* {one.answer}" for one in lesson.questions))
+            st.markdown("\n".join(f"1. *{question.text}* {question.answer}" for question in lesson.questions))
         handout_button(lesson)
 with st.container(width=shell.PROSE):
     st.header("Before the class", anchor=False)

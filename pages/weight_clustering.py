@@ -87,7 +87,7 @@ identity = (
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()
-found = priced_panel(
+outcome = priced_panel(
     form,
     "weights",
     spec,
@@ -97,9 +97,9 @@ found = priced_panel(
     again=form.pressed,
     told=form.aside,
 )
-if found is None:
+if outcome is None:
     form.without_result()
-result = found
+result = outcome
 if not len(result.table):
     form.unfold(spec)
 show_headline(result, weights_views.view_headline(result, view), form.bar)

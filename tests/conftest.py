@@ -30,7 +30,7 @@ def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     """An empty store for each test, without the answers in the box; nothing is read from or left in the user's own."""
     folder = tmp_path_factory.mktemp("store")
     monkeypatch.setenv("PALIMPSEST_STORE", str(folder))
-    monkeypatch.setenv("PALIMPSEST_ANSWERS", "none")
+    monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
     monkeypatch.delenv("PALIMPSEST_MODE", raising=False)
     monkeypatch.delenv("PALIMPSEST_SCHEDULER", raising=False)
     return folder
@@ -52,7 +52,7 @@ def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def box_answers(private_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answers that came with the box lie under the test's store, as they do for a user."""
-    monkeypatch.delenv("PALIMPSEST_ANSWERS", raising=False)
+    monkeypatch.delenv("PALIMPSEST_PRECOMPUTED", raising=False)
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:

@@ -43,17 +43,17 @@ FITS, PUBLISHED = {"models": 5, "tuned": 1}, 17  # times that the protocol fits;
 def align_price(spec: AlignSpec) -> Price:
     """The price of the main study: every map of every pair, both directions and all layers."""
     sizes = costs.sizes_of(ref for group in spec.groups.values() for ref in group)
-    pairs = [(one, other) for _, one, other in spec.pairs() if one in sizes and other in sizes]
+    pairs = [(source, target) for _, source, target in spec.pairs() if source in sizes and target in sizes]
     sentences = costs.sentences_of(spec)
     rows = sentences * (costs.WORDS if spec.items == "words" else 1)
     tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
     memory = kept = 0.0
-    for number, (one, other) in enumerate(pairs):
-        width = max(sizes[one].d_model, sizes[other].d_model)
-        states = len(spec.layers) or min(sizes[one].layers, sizes[other].layers) + 1
+    for number, (source, target) in enumerate(pairs):
+        width = max(sizes[source].d_model, sizes[target].d_model)
+        states = len(spec.layers) or min(sizes[source].layers, sizes[target].layers) + 1
         tasks += fitting(spec.methods, width, rows, 2 * states)
         if spec.grid and not number:
-            maps = (sizes[one].layers + 1) * (sizes[other].layers + 1)
+            maps = (sizes[source].layers + 1) * (sizes[target].layers + 1)
             tasks.append(maps * _linear(1, width, rows))
         at_once = min(TASKS_AT_ONCE, len(pairs) * _tasks(spec.methods))
         memory = max(memory, at_once * _stacked(2 * states * rows * width, spec.methods))
@@ -68,13 +68,13 @@ def attention_price(spec: AttentionSpec) -> Price:
     sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
     rows, entries = sentences * costs.SUBWORDS, sentences * costs.SUBWORDS**2 * 1.3
     tasks, memory = [costs.STARTING], 0.0
-    pairs = [(one, other) for one in sizes for other in sizes if one != other]
+    pairs = [(source, target) for source in sizes for target in sizes if source != target]
     for pair in pairs:
         width, layers = max(sizes[ref].d_model for ref in pair), max(sizes[ref].layers for ref in pair)
         heads = layers * max(1.0, width / 64)
-        one = sum(costs.opening(sizes[ref]) + costs.passing(sizes[ref], sentences) for ref in pair)
-        one += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
-        tasks.append(one + sum(fitting(spec.methods, width, rows, layers)))
+        work = sum(costs.opening(sizes[ref]) + costs.passing(sizes[ref], sentences) for ref in pair)
+        work += PRODUCTS * 2 * entries * heads**2 + 2e-8 * entries * heads
+        tasks.append(work + sum(fitting(spec.methods, width, rows, layers)))
         held = 2 * entries * heads * 3 + 2 * layers * rows * width * 2
         memory = max(memory, min(TASKS_AT_ONCE, len(pairs)) * held * costs.DOUBLE)
     return costs.price_of(sizes, tasks, memory + costs.resident(sizes), work=costs.counted(len(pairs), "ordered pair"))
@@ -88,9 +88,9 @@ def stitching_price(spec: StitchSpec) -> Price:
     for upper in sizes.values():
         for lower in sizes.values():
             width, states = max(upper.d_model, lower.d_model), upper.layers + 1
-            one = sum(costs.opening(size) + costs.passing(size, sentences + LABELLED) for size in (upper, lower))
-            one += costs.passing(upper, LABELLED, len(spec.methods) * states / 2)
-            tasks.append(one + sum(fitting(spec.methods, width, rows, states)))
+            work = sum(costs.opening(size) + costs.passing(size, sentences + LABELLED) for size in (upper, lower))
+            work += costs.passing(upper, LABELLED, len(spec.methods) * states / 2)
+            tasks.append(work + sum(fitting(spec.methods, width, rows, states)))
             held = 2 * states * rows * width * 3 * costs.DOUBLE + costs.SINGLE * (upper.parameters + lower.parameters)
             memory = max(memory, TASKS_AT_ONCE * held)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(sizes) ** 2, "ordered pair"))

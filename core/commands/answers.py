@@ -45,7 +45,7 @@ class Recorder(Answers):
         """`read`: gives the values of the keys that are there, as bytes."""
         super().__init__(Path())
         self._read = read
-        self.found: dict[str, bytes] = {}
+        self.values: dict[str, bytes] = {}
         self.missing: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
@@ -54,10 +54,10 @@ class Recorder(Answers):
     def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
         """As `Answers.get_many`."""
         wanted = list(keys)
-        found = self._read(wanted)
-        self.found |= found
-        self.missing |= {key for key in wanted if key not in found}
-        return found
+        values = self._read(wanted)
+        self.values |= values
+        self.missing |= {key for key in wanted if key not in values}
+        return values
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
                     results[request.name] = request.run(store=store, cancel=Signal(look_only=True, patience=PATIENCE))
             except NotStoredError:
                 unanswered.append(request.name)
-    return Walk(recorder.found, recorder.missing, tuple(unanswered), results)
+    return Walk(recorder.values, recorder.missing, tuple(unanswered), results)
 
 
 def make(say: Callable[[str], None]) -> Path:
@@ -177,8 +177,8 @@ def make(say: Callable[[str], None]) -> Path:
 
 def cards_text(results: dict[str, Any], answers: Answers) -> str:
     """The findings of the examples as JSON, beside a hash of the keys of the answers that they were read from."""
-    found = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}
-    return json.dumps({"answers": mark(answers), "cards": found}, indent=1, ensure_ascii=False) + "\n"
+    findings = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}
+    return json.dumps({"answers": mark(answers), "cards": findings}, indent=1, ensure_ascii=False) + "\n"
 
 
 def results_of(example: Example, results: dict[str, Any]) -> list[Any]:

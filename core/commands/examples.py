@@ -194,8 +194,8 @@ def _tree(results: Sequence[Result]) -> Finding:
     layers = result.probes[model].layers
     read = run_sentences(SentenceSpec(model, layers, pipeline=result.pipeline, text=SENTENCE_SHOWN))
     view = draw_sentence(result, model, layer, read.trees[0], read.vectors[0])
-    own = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
-    uuas = float(own[(own["metric"] == "uuas") & (own["probe"] == "distance")]["value"].iloc[0])
+    at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
+    uuas = float(at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[0])
     chain = result.table[(result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")]
     beside = f"; joining neighbours finds {_percent(chain['value'].iloc[0] / 100)}" if len(chain) else ""
     arcs = [(edge, 1.0, ORANGE) for edge in (*view.agreed, *view.invented)]

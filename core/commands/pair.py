@@ -39,34 +39,34 @@ class Check:
     Attributes:
         base, model: References.
         related: Whether one may have been made of the other.
-        found: What `measure_relation` returned.
-        others: Distance of two models of the box that share no base, of this shape; None where it has none.
+        relation: What `measure_relation` returned.
+        between_seeds: Distance of two models of the box that share no base, of this shape; None where it has none.
         cost: What a report is expected to cost.
     """
 
     base: str
     model: str
     related: bool
-    found: Mapping[str, Any]
-    others: float | None
+    relation: Mapping[str, Any]
+    between_seeds: float | None
     cost: Price
 
     @property
     def sentence(self) -> str:
         """What the pair is, with the numbers that say so."""
         base, model = short_name(self.base), short_name(self.model)
-        if self.found["adapter"] and self.related:
+        if self.relation["adapter"] and self.related:
             return f"{model} is a LoRA adapter, which changes {base} by the product of its factors."
-        if self.found["reason"]:
-            return f"{model} does not fit {base}: {self.found['reason']}; what needs one shape is left out."
-        beside = f", two seeds of the box {_percent(self.others)}" if self.others is not None else ""
-        words = self.found["vocabularies"]
+        if self.relation["reason"]:
+            return f"{model} does not fit {base}: {self.relation['reason']}; what needs one shape is left out."
+        beside = f", two seeds of the box {_percent(self.between_seeds)}" if self.between_seeds is not None else ""
+        words = self.relation["vocabularies"]
         more = "" if words[0] == words[1] else f"; they have vocabularies of {words[0]:,} and {words[1]:,}"
         numbers = (
-            f"their weights differ by {_percent(self.found['distance'])} of the base's norm, where unrelated weights "
-            f"differ by {_percent(self.found['unrelated'])}{beside}"
+            f"their weights differ by {_percent(self.relation['distance'])} of the base's norm, where unrelated "
+            f"weights differ by {_percent(self.relation['unrelated'])}{beside}"
         )
-        if self.found["distance"] == 0:
+        if self.relation["distance"] == 0:
             return f"{model} and {base} have the same weights, so there is no difference to report."
         if self.related:
             return f"{model} may well have been made of {base}: {numbers}{more}."
@@ -101,24 +101,24 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     Raises:
         ModelError: If one cannot be read.
     """
-    other = _unrelated(base)
-    pairs = {"pair": (base, model)} | ({"others": (base, other)} if other and other != model else {})
-    known = {ref: identify(ref) for pair in pairs.values() for ref in pair}
+    unrelated = _unrelated(base)
+    pairs = {"pair": (base, model)} | ({"others": (base, unrelated)} if unrelated and unrelated != model else {})
+    contents = {ref: identify(ref) for pair in pairs.values() for ref in pair}
     tasks = [
         Task.of(
             f"{short_name(first)} and {short_name(second)}", measure_relation, role=role,
-            base=first, other=second, base_identity=known[first], other_identity=known[second],
+            base=first, other=second, base_identity=contents[first], other_identity=contents[second],
         )
         for role, (first, second) in pairs.items()
     ]  # fmt: skip
     missing = {ref: download_of(ref) for ref in (base, model)}  # asked first: looking at a pair may fetch from it
     outputs = run(tasks, **options)
-    found = outputs.need("pair")
+    measured = outputs.need("pair")
     beside = outputs.values.get("others")
     comparable = beside is not None and not beside["reason"]
-    related = not found["reason"] and is_related(found)
+    related = not measured["reason"] and is_related(measured)
     distance = beside["distance"] if beside is not None and comparable else None
-    check = Check(base, model, related, found, distance, Price(0.0, 0.0))
+    check = Check(base, model, related, measured, distance, Price(0.0, 0.0))
     cost = combined(_prices(check))
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))
 
@@ -189,10 +189,10 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
 
 
 def _unfit(check: Check, name: str) -> str:
-    if check.found["adapter"] and name not in (WEIGHTS, INTRUDERS):
+    if check.relation["adapter"] and name not in (WEIGHTS, INTRUDERS):
         return "an adapter has no model of its own to run; merge it into its base for this part."
     if name in OF_A_CHANGE and not check.related:
-        return check.found["reason"] or "the two share no base, so their difference is no change of one."
+        return check.relation["reason"] or "the two share no base, so their difference is no change of one."
     return ""
 
 
@@ -203,8 +203,8 @@ def _unrelated(base: str) -> str:
         return ""
     root = str(entries[base].get("base") or base)
     seed = entries.get(root, {}).get("seed")
-    others = (ref for ref, entry in entries.items() if not entry.get("base") and "@" not in ref)
-    return next((ref for ref in others if entries[ref].get("seed") != seed), "")
+    pretrained = (ref for ref, entry in entries.items() if not entry.get("base") and "@" not in ref)
+    return next((ref for ref in pretrained if entries[ref].get("seed") != seed), "")
 
 
 def _percent(share: float | None) -> str:

@@ -131,8 +131,8 @@ def draw(figures: Mapping[str, Chart]) -> dict[str, bytes]:
 
 
 def _fingerprints(result: Result) -> dict[str, str]:
-    found = result.provenance.get("fingerprints", {})
-    return {str(key): str(value) for key, value in found.items()}
+    prints = result.provenance.get("fingerprints", {})
+    return {str(key): str(value) for key, value in prints.items()}
 
 
 def _similarity(result: Result) -> str:

@@ -95,7 +95,7 @@ def shares_no_start(apart: float) -> bool:
 
 @contextmanager
 def borrow_between(
-    base: str, other: str, share: float, *, device: str | None = None, dtype: str = "float32"
+    base: str, tuned: str, share: float, *, device: str | None = None, dtype: str = "float32"
 ) -> Iterator[LoadedModel]:
     """The model with the weights W_base + share * (W - W_base), for the length of the block.
 
@@ -112,25 +112,27 @@ def borrow_between(
 
     with borrow_model(base, device=device, dtype=dtype) as loaded:
         origin = {name: value.clone() for name, value in loaded.model.named_parameters()}
-    with borrow_model(other, device=device, dtype=dtype) as loaded:
-        own = {name: value.clone() for name, value in loaded.model.named_parameters()}
-        if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in origin.items()}:
-            raise ModelError(f"{other} has other weights than {base}, so there is nothing between them.")
+    with borrow_model(tuned, device=device, dtype=dtype) as loaded:
+        tuned_weights = {name: value.clone() for name, value in loaded.model.named_parameters()}
+        if {name: value.shape for name, value in tuned_weights.items()} != {
+            name: value.shape for name, value in origin.items()
+        }:
+            raise ModelError(f"{tuned} has other weights than {base}, so there is nothing between them.")
         try:
             with torch.no_grad():
                 for name, value in loaded.model.named_parameters():
-                    value.copy_(torch.lerp(origin[name], own[name], share))
+                    value.copy_(torch.lerp(origin[name], tuned_weights[name], share))
             yield loaded
         finally:
             with torch.no_grad():  # the model stays in memory for whoever asks next
                 for name, value in loaded.model.named_parameters():
-                    value.copy_(own[name])
+                    value.copy_(tuned_weights[name])
 
 
 @lru_cache(maxsize=512)
-def _change(base: str, other: str, base_content: str, other_content: str) -> Change:
+def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Change:
     """The relative change between contents: references may come to mean something else."""
-    first, second = _matrices(base), _matrices(other)
+    first, second = _matrices(base), _matrices(tuned)
     shared = [name for name in first if name in second]
     squares = []
     for number, name in enumerate(shared):

@@ -76,9 +76,9 @@ def stored(size: Size, sentences: float) -> float:
     return 2.0 * (size.layers + 1) * size.d_model * WORDS * sentences
 
 
-def resident(sizes: Mapping[str, Size], at_once: int = 1) -> float:
-    """Bytes of the largest models that are in memory together."""
-    return SINGLE * sum(sorted((size.parameters for size in sizes.values()), reverse=True)[:at_once])
+def resident(sizes: Mapping[str, Size]) -> float:
+    """Bytes of the largest model, which is in memory by itself."""
+    return SINGLE * max((size.parameters for size in sizes.values()), default=0)
 
 
 def price_of(

@@ -80,3 +80,8 @@ def identity_tasks(refs: Iterable[str]) -> list[Task]:
 def identities(ready: Outputs) -> dict[str, Identity]:
     """Identity by reference, of those that could be found; the others are among `ready.failures`."""
     return {role[1]: value for role, value in ready.values.items() if isinstance(value, Identity)}
+
+
+def contents(ready: Outputs) -> dict[str, str]:
+    """What each model's weights and tokenizer are known by, of those that could be found."""
+    return {ref: identity.content for ref, identity in identities(ready).items()}

@@ -28,18 +28,18 @@ def matching_refs(text: str, adapters: bool = False) -> tuple[str, ...]:
         return (str(parse_ref(text)),)
     kind, _, name = text.partition(":")
     if kind == "zoo":
-        known = [str(entry["ref"]) for entry in zoo_models()]
-        known = known or [f"zoo:{folder.name}" for folder in sorted((zoo_folder() / "models").glob("*"))]
-        found = [ref for ref in known if fnmatchcase(ref, text)]
+        included = [str(entry["ref"]) for entry in zoo_models()]
+        included = included or [f"zoo:{folder.name}" for folder in sorted((zoo_folder() / "models").glob("*"))]
+        refs = [ref for ref in included if fnmatchcase(ref, text)]
     elif kind == "path":
         parse_ref("path:.")  # refuses folders on a shared instance
         where = Path(name).expanduser()
         folders = sorted(where.parent.glob(where.name))
         marks = (CONFIG, ADAPTER) if adapters else (CONFIG,)
         held = [folder for folder in folders if any((folder / mark).is_file() for mark in marks)]
-        found = [str(parse_ref(f"path:{folder}")) for folder in held]
+        refs = [str(parse_ref(f"path:{folder}")) for folder in held]
     else:
         raise SpecError(f"{text!r} is a pattern, which works for zoo: and path: only; name hub models one by one.")
-    if not found:
+    if not refs:
         raise SpecError(f"No model matches {text!r}.")
-    return tuple(found)
+    return tuple(refs)

@@ -46,10 +46,10 @@ def download_of(ref: str) -> int:
     parsed = parse_ref(ref)
     if parsed.kind != "hub" or hub.is_offline() or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
-    known: tuple[type[Exception], ...] = (*failures(), ModelError)
+    expected: tuple[type[Exception], ...] = (*failures(), ModelError)
     try:
         _, listed = hub.resolve(parsed.name, parsed.revision)
-    except known:
+    except expected:
         return 0  # whoever opens the model says why
     return sum(listed[file] for file in _wanted(listed))
 

@@ -29,6 +29,6 @@ def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
         steps, tokens = entry.get("step", entry.get("steps")), entry.get("tokens")
         loss = (entry.get("scores") or {}).get("held_out_loss")
         return steps, tokens, None if loss is None else float(loss)
-    found = STEP.search(ref)
-    steps = int(found[1]) * TIMES[(found[2] or "").lower()] if found else None
+    match = STEP.search(ref)
+    steps = int(match[1]) * TIMES[(match[2] or "").lower()] if match else None
     return steps, None, None

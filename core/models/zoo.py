@@ -108,9 +108,9 @@ def open_model(folder: Path) -> int:
         options = {"use_safetensors": True, "trust_remote_code": False}
         AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         with MAKING_A_MODEL:
-            _, found = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
-        if found["missing_keys"]:
-            raise ModelError(f"weights are missing: {sorted(found['missing_keys'])[0]}")
+            _, loading_info = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
+        if loading_info["missing_keys"]:
+            raise ModelError(f"weights are missing: {sorted(loading_info['missing_keys'])[0]}")
         model = load_task_model(folder)
     finally:
         logging.set_verbosity(level)
@@ -121,19 +121,19 @@ def _check_file(path: Path, digest: str) -> str | None:
     if not path.is_file():
         return f"{path} is missing. {_restore(path)}"
     try:
-        found = file_digest(path)
+        actual = file_digest(path)
     except OSError as error:
         return f"{path} cannot be read ({error}). {_restore(path)}"
-    return None if found == digest else f"{path} is damaged: its sha256 is not the manifest's. {_restore(path)}"
+    return None if actual == digest else f"{path} is damaged: its sha256 is not the manifest's. {_restore(path)}"
 
 
 def _check_opens(folder: Path, parameters: int) -> str | None:
     try:
-        found = open_model(folder)
+        counted = open_model(folder)
     except (ModelError, OSError, ValueError, RuntimeError) as error:
         return f"{folder} does not open ({error}). {_restore(folder)}"
-    if found != parameters:
-        return f"{folder} opens with {found} parameters where the manifest says {parameters}. {_restore(folder)}"
+    if counted != parameters:
+        return f"{folder} opens with {counted} parameters where the manifest says {parameters}. {_restore(folder)}"
     return None
 
 

@@ -38,13 +38,13 @@ def _check_choice(option: Option, value: Any) -> str:
 
 
 def _check_choices(option: Option, value: Any) -> tuple[str, ...]:
-    given, known = _several(option, value), option.known
-    unknown = [part for part in given if not isinstance(part, str) or part not in known]
+    given, choices = _several(option, value), option.known
+    unknown = [part for part in given if not isinstance(part, str) or part not in choices]
     if unknown:
         raise option.refuse(unknown[0])
     if len(given) < option.low:
         raise SpecError(f"{option.name} needs at least {option.low}: {option.takes()}.")
-    return tuple(name for name in known if name in given)
+    return tuple(name for name in choices if name in given)
 
 
 def _check_model(option: Option, value: Any) -> str:
@@ -78,18 +78,18 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
 
     from core.models.hub.client import PRESETS
 
-    found = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
-    if not found:
+    presets = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
+    if not presets:
         raise SpecError(
             f"{option.name}: {value!r} names none of the public models that are known here; name models one by one, "
             "or hub:google/multiberts-seed_* for all MultiBERTs."
         )
-    return found
+    return presets
 
 
 def _check_models(option: Option, value: Any) -> tuple[str, ...]:
     check = _check_pattern if option.patterns else _check_model
-    named = [one for part in _several(option, value) for one in _presets(option, part)]
+    named = [ref for part in _several(option, value) for ref in _presets(option, part)]
     refs = tuple(dict.fromkeys(check(option, part) for part in named))
     if len(refs) < option.low:
         raise SpecError(f"Choose at least {option.low} for {option.label.lower()} ({option.name}).")

@@ -32,7 +32,7 @@ def probe_price(spec: ProbeSpec) -> Price:
 
 def training_price(spec: ProbeTrainingSpec) -> Price:
     """The price of probes on the steps of a run and its end."""
-    refs = (*spec.found, spec.end)
+    refs = (*spec.checkpoints, spec.end)
     return _priced(spec.as_probes, refs, controlled=refs)
 
 

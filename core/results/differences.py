@@ -74,16 +74,18 @@ def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence
         The keys, difference, low, high (NaN where a value has no band), in the first table's order.
     """
     columns = [*keys, value, "low", "high"]
-    one, two = (table.reindex(columns=columns) for table in (first, second))
-    pairs = one.merge(two, on=list(keys), suffixes=("", "_second"))
-    other, low, high = f"{value}_second", "low_second", "high_second"
-    pairs = pairs[pairs[value].notna() & pairs[other].notna()]
+    left, right = (table.reindex(columns=columns) for table in (first, second))
+    pairs = left.merge(right, on=list(keys), suffixes=("", "_second"))
+    value_second, low, high = f"{value}_second", "low_second", "high_second"
+    pairs = pairs[pairs[value].notna() & pairs[value_second].notna()]
     wider = _widening(len(pairs))
-    difference = pairs[other] - pairs[value]
-    down = _together(pairs[other] - pairs[low], pairs["high"] - pairs[value])
-    up = _together(pairs[high] - pairs[other], pairs[value] - pairs["low"])
-    found = pairs[list(keys)].assign(difference=difference, low=difference - wider * down, high=difference + wider * up)
-    return found.reset_index(drop=True)
+    difference = pairs[value_second] - pairs[value]
+    down = _together(pairs[value_second] - pairs[low], pairs["high"] - pairs[value])
+    up = _together(pairs[high] - pairs[value_second], pairs[value] - pairs["low"])
+    differences = pairs[list(keys)].assign(
+        difference=difference, low=difference - wider * down, high=difference + wider * up
+    )
+    return differences.reset_index(drop=True)
 
 
 def result_differences(first: Result, second: Result) -> pd.DataFrame:
@@ -100,12 +102,12 @@ def result_differences(first: Result, second: Result) -> pd.DataFrame:
     of = COMPARED[first.study]
     if unlike(first, second):
         return pd.DataFrame(columns=[*of.keys, "difference", "low", "high"])
-    one, two = first.tables[of.table], second.tables[of.table]
-    models = [set(table["model"]) if "model" in table else set() for table in (one, two)]
+    left, right = first.tables[of.table], second.tables[of.table]
+    models = [set(table["model"]) if "model" in table else set() for table in (left, right)]
     keys = of.keys
     if "model" in keys and not models[0] & models[1] and all(len(names) == 1 for names in models):
         keys = tuple(key for key in keys if key != "model")
-    return banded_differences(one, two, keys, of.value)
+    return banded_differences(left, right, keys, of.value)
 
 
 def unlike(first: Result, second: Result) -> str:
@@ -152,8 +154,8 @@ def _name(key: str, value: object) -> str:
     return f"{key} {value:g}" if isinstance(value, (int, float, np.number)) else str(value)
 
 
-def _together(one: pd.Series[float], other: pd.Series[float]) -> np.ndarray:
-    together: np.ndarray = np.hypot(np.maximum(one, 0.0), np.maximum(other, 0.0))
+def _together(left: pd.Series[float], right: pd.Series[float]) -> np.ndarray:
+    together: np.ndarray = np.hypot(np.maximum(left, 0.0), np.maximum(right, 0.0))
     return together
 
 

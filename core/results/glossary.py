@@ -162,14 +162,14 @@ def explained(text: str) -> Iterator[tuple[str, str]]:
     """The text in pieces, each with its meaning: "" for what is no term, or one that stood there before."""
     longest = sorted(MEANINGS, key=len, reverse=True)
     seen, at = set(), 0
-    for found in _pattern().finditer(text):
-        number = int(str(found.lastgroup)[1:])
+    for match in _pattern().finditer(text):
+        number = int(str(match.lastgroup)[1:])
         if number in seen:
             continue
         seen.add(number)
-        if found.start() > at:
-            yield text[at : found.start()], ""
-        yield found[0], MEANINGS[longest[number]]
-        at = found.end()
+        if match.start() > at:
+            yield text[at : match.start()], ""
+        yield match[0], MEANINGS[longest[number]]
+        at = match.end()
     if at < len(text):
         yield text[at:], ""

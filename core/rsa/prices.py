@@ -86,9 +86,9 @@ def rsa_price(spec: RsaSpec) -> Price:
         if ref in sizes and spec.base in sizes:
             base, size = sizes[spec.base], sizes[ref]
             width, states = max(base.d_model, size.d_model), base.layers + 1
-            one = scoring(spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws)
+            work = scoring(spec.measure, spec.kernel, spec.comparison, items, width, sentences, spec.draws)
             part = texts if ref in compared else 1
-            tasks += [one * states] * part
+            tasks += [work * states] * part
             if spec.grid and ref in compared:
                 tasks.append((comparing(spec.measure, items, width) + PLAIN / 5) * states * (size.layers + 1))
     tasks += [costs.vectors(size, sentences * texts) for size in sizes.values()]
@@ -101,15 +101,15 @@ def rsa_price(spec: RsaSpec) -> Price:
 
 def training_price(spec: TrainingSpec) -> Price:
     """The price of the steps of a run: every step against the end."""
-    refs = (*spec.found, *spec.others)
+    refs = (*spec.checkpoints, *spec.others)
     sizes, sentences = costs.sizes_of((spec.end, *refs)), costs.sentences_of(spec)
     items = min(spec.words, costs.WORDS * sentences)
     tasks = [costs.STARTING, *(costs.vectors(size, sentences) for size in sizes.values())]
     for ref in refs:
         if ref in sizes and spec.end in sizes:
             end = sizes[spec.end]
-            one = scoring(spec.measure, "cosine", "pearson", items, end.d_model, sentences, spec.draws)
-            tasks.append(one * (end.layers + 1))
+            work = scoring(spec.measure, "cosine", "pearson", items, end.d_model, sentences, spec.draws)
+            tasks.append(work * (end.layers + 1))
     held = holding(spec.measure, "cosine", "pearson", items, sentences, spec.draws)
     at_once = min(TASKS_AT_ONCE, len(refs))
     memory = at_once * (held + COPIES * _most_numbers(sizes, items) * costs.SINGLE) + costs.resident(sizes)
@@ -172,9 +172,9 @@ def truth_price(spec: TruthSpec) -> Price:
             passes = 1 + models * (1 if kind == "frozen" else 4)
             once = sum(comparing(measure, items, size.d_model) + PLAIN / 5 for measure in spec.measures)
             rounding = models * 4e-8 * size.parameters
-            one = 2 * costs.opening(size) + costs.passing(size, sentences, passes) + rounding
-            one += once * (size.layers + 1) * models * readings
-            tasks += [one] * (2 if number else 1)  # matched in size too, but for the smallest change
+            work = 2 * costs.opening(size) + costs.passing(size, sentences, passes) + rounding
+            work += once * (size.layers + 1) * models * readings
+            tasks += [work] * (2 if number else 1)  # matched in size too, but for the smallest change
     largest = max((size.parameters for size in sizes.values()), default=0) * costs.SINGLE
     memory = TASKS_AT_ONCE * (3 * largest + 4 * _most_numbers(sizes, items) * costs.DOUBLE)
     return costs.price_of(sizes, tasks, memory, work=costs.counted(len(refs), "fine-tune"))

@@ -15,7 +15,8 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 FILE = "answers/answers.zip"  # in the box
-VARIABLE = "PALIMPSEST_ANSWERS"
+VARIABLE = "PALIMPSEST_PRECOMPUTED"
+ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
 SUFFIX = ".safetensors"
 LARGEST = 2**28  # bytes read at once; what is beyond is a miss, so that a file made to unpack for ever does no harm
@@ -41,7 +42,7 @@ class Answers:
         """Those of the keys that are there and sound."""
         places = self._places()
         wanted = [key for key in keys if key in places]
-        found: dict[str, bytes] = {}
+        payloads: dict[str, bytes] = {}
         if wanted:
             with contextlib.suppress(*TROUBLE), ZipFile(self.path) as archive:
                 room = LARGEST
@@ -49,9 +50,9 @@ class Answers:
                     with contextlib.suppress(*TROUBLE):
                         entry = archive.getinfo(f"{key}{SUFFIX}")
                         if entry.file_size <= room and entry.compress_type == ZIP_DEFLATED:
-                            found[key] = archive.read(entry)  # never more than the size that it says
+                            payloads[key] = archive.read(entry)  # never more than the size that it says
                             room -= entry.file_size
-        return found
+        return payloads
 
     def _places(self) -> frozenset[str]:
         try:
@@ -84,8 +85,8 @@ def write_answers(path: Path, values: Mapping[str, bytes]) -> None:
 
 
 def default_answers() -> Answers | None:
-    """Those of the box; of the file that `PALIMPSEST_ANSWERS` names; none at all where it says `none`."""
-    named = os.environ.get(VARIABLE, "").strip()
+    """Those of the box; of the file that `PALIMPSEST_PRECOMPUTED` names; none at all where it says `none`."""
+    named = os.environ.get(VARIABLE, os.environ.get(ALIAS, "")).strip()
     if named == NONE:
         return None
     box = Path(os.environ.get("PALIMPSEST_ZOO") or Path(__file__).resolve().parents[2] / "zoo")

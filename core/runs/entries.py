@@ -120,15 +120,15 @@ def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
     rows = cache._sql(
         f"SELECT rowid, key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({marks})", keys
     ).fetchall()
-    found = []
+    entries = []
     for rowid, key, *place in rows:
         with contextlib.suppress(OSError):
-            found.append((rowid, key, cache.disk.fetch(*place, read=False)))
-    if found:
+            entries.append((rowid, key, cache.disk.fetch(*place, read=False)))
+    if entries:
         with contextlib.suppress(sqlite3.OperationalError):  # a full disk can be read from all the same
-            rowids = ",".join(str(rowid) for rowid, _, _ in found)
+            rowids = ",".join(str(rowid) for rowid, _, _ in entries)
             cache._sql(f"UPDATE Cache SET access_time = ? WHERE rowid IN ({rowids})", (time.time(),))
-    return [(key, payload) for _, key, payload in found]
+    return [(key, payload) for _, key, payload in entries]
 
 
 def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> None:

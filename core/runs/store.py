@@ -89,9 +89,9 @@ class Store:
 
     def without_answers(self) -> Store:
         """The same store without what came with the box: what is not kept in it is computed."""
-        own = copy.copy(self)
-        own.answers = None
-        return own
+        plain = copy.copy(self)
+        plain.answers = None
+        return plain
 
     def get(self, key: str) -> Value | None:
         """The value under `key`; None where there is none, or where it is damaged."""
@@ -104,14 +104,14 @@ class Store:
     def find(self, keys: Iterable[str]) -> tuple[dict[str, Value], set[str]]:
         """What `get_many` gives, and which of it came with the box."""
         wanted = list(dict.fromkeys(keys))
-        found: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         for start in range(0, len(wanted), READ_BATCH):
-            found |= decode_sound(dict(self._read(wanted[start : start + READ_BATCH])))
-        kept = len(found)
+            values |= decode_sound(dict(self._read(wanted[start : start + READ_BATCH])))
+        kept = len(values)
         if self.answers is not None and kept < len(wanted):
-            found |= decode_sound(self.answers.get_many(key for key in wanted if key not in found))
-        shipped = set(islice(found, kept, None))
-        return {key: found[key] for key in wanted if key in found}, shipped
+            values |= decode_sound(self.answers.get_many(key for key in wanted if key not in values))
+        shipped = set(islice(values, kept, None))
+        return {key: values[key] for key in wanted if key in values}, shipped
 
     def put(self, key: str, value: Value) -> bool:
         """Keep `value` under `key`. False, with a notice, if it is too large or the disk is full."""

@@ -94,8 +94,7 @@ class Task:
         **arguments: Any,
     ) -> Task:
         """A task with arguments given by name; their order does not matter, and lists become tuples."""
-        plain = tuple((key, _frozen(arguments[key])) for key in sorted(arguments))
-        return cls(name, function, plain, role, group, fleeting)
+        return cls(name, function, _plain(arguments), role, group, fleeting)
 
     @cached_property
     def key(self) -> str:
@@ -120,6 +119,21 @@ class Task:
         guard: Guard | None = getattr(self.function, _GUARD)
         with guard(arguments) if guard else contextlib.nullcontext():
             return self.function(**arguments)
+
+
+@pure("given")
+def _hand_on(value: Any) -> Any:
+    return value
+
+
+def given_task(role: Hashable, value: Any) -> Task:
+    """A task of a first stage that hands on what is there already, so that plan and collect see what prepare saw."""
+    return Task.of(str(role), _hand_on, role=role, fleeting=True, value=value)
+
+
+def key_for(function: Callable[..., Any], **arguments: Any) -> str:
+    """The key of a function's output for arguments given by name, whether or not a task asks for it."""
+    return key_of("task", *getattr(function, _MARK), _plain(arguments))
 
 
 @dataclass(frozen=True)
@@ -295,6 +309,10 @@ def opened_ledger(ledger: Ledger) -> Iterator[Ledger]:
 def stop_here(identifier: str) -> None:
     """In a worker process: let every task of that run end at its next tick."""
     _STOPPED.append(identifier)
+
+
+def _plain(arguments: Mapping[str, Any]) -> tuple[tuple[str, Hashable], ...]:
+    return tuple((name, _frozen(arguments[name])) for name in sorted(arguments))
 
 
 def _frozen(value: Any) -> Any:

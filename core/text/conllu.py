@@ -155,13 +155,13 @@ def _take(block: _Block, text: str, number: int, name: str) -> None:
         if int(identifier) != last + 1:
             raise _refuse(name, number, f"word id {identifier} out of order; {last + 1} is next")
         block.rows.append((number, columns))
-    elif found := _RANGE.fullmatch(identifier):
-        start, end = int(found[1]), int(found[2])
+    elif match := _RANGE.fullmatch(identifier):
+        start, end = int(match[1]), int(match[2])
         if start != last + 1 or end < start or start <= block.range_end:
             raise _refuse(name, number, f"multiword range {identifier} out of order; word {last + 1} is next")
         block.range_end = end
-    elif found := _EMPTY_NODE.fullmatch(identifier):
-        node = int(found[1]), int(found[2])
+    elif match := _EMPTY_NODE.fullmatch(identifier):
+        node = int(match[1]), int(match[2])
         expected = (last, block.empty_node[1] + 1 if block.empty_node[0] == last else 1)
         if node != expected:
             raise _refuse(name, number, f"empty node {identifier} out of order; {expected[0]}.{expected[1]} is next")

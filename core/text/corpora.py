@@ -165,8 +165,8 @@ def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
     )
     if pipeline == BOX:
         uas = box_scores().get("uas")
-        known = f" (UAS {uas:.1f} % on UD English EWT dev)" if uas else ""
-        notice = f"Trees are parses by the parser in the box{known}, not gold."
+        accuracy = f" (UAS {uas:.1f} % on UD English EWT dev)" if uas else ""
+        notice = f"Trees are parses by the parser in the box{accuracy}, not gold."
     else:
         notice = f"Trees are parses, not gold. {CLEARNLP_NOTICE.format(pipeline=pipeline)}"
     return replace(corpus, sentences=sentences, notices=(*corpus.notices, notice))

@@ -43,15 +43,15 @@ def parse_hub_ref(ref: str) -> HubText:
     Raises:
         CorpusError: If the reference is not of this form, or names a folder here.
     """
-    found = _REFERENCE.fullmatch(ref)
-    if found is None or ".." in ref or len(ref) > LONGEST_REFERENCE:
+    match = _REFERENCE.fullmatch(ref)
+    if match is None or ".." in ref or len(ref) > LONGEST_REFERENCE:
         raise CorpusError(f"{ref[:100]!r} does not name a hub data set; the form is {FORM}.")
-    parts = found["name"].split("/")
+    parts = match["name"].split("/")
     name = "/".join(parts[:2])
     if _is_here(name):
         # `datasets` would read the folder instead of asking the hub.
         raise CorpusError(f"{name} is also a file or folder here, so hub:{name} is refused; start from another folder.")
-    return HubText(name, parts[2] if len(parts) == 3 else "", found["split"] or "train", found["column"] or "")
+    return HubText(name, parts[2] if len(parts) == 3 else "", match["split"] or "train", match["column"] or "")
 
 
 def _is_here(name: str) -> bool:

@@ -86,8 +86,8 @@ def guard_card(name: str) -> None:
     resolve = data_files.resolve_pattern
 
     def resolve_own(pattern: str, base_path: str, *arguments: Any, **named: Any) -> list[str]:
-        own = f"hf://datasets/{name}@"
-        inside = pattern.startswith(own) or not ADDRESS.match(pattern)
+        folder = f"hf://datasets/{name}@"
+        inside = pattern.startswith(folder) or not ADDRESS.match(pattern)
         if not inside or ".." in pattern.replace("\\", "/").split("/"):
             raise CorpusError(
                 f"The card of {name} names files that are not its own ({pattern[:100]!r}): choose another."

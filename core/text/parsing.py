@@ -74,8 +74,8 @@ class Parse:
 
 def available_pipelines() -> list[str]:
     """Names that `parse_sentences` takes: `box`, then the installed `en_core_web_*`, sorted."""
-    found = {entry.name for entry in importlib.metadata.entry_points(group="spacy_models")}
-    return [BOX, *sorted(name for name in found if _INSTALLED.fullmatch(name))]
+    names = {entry.name for entry in importlib.metadata.entry_points(group="spacy_models")}
+    return [BOX, *sorted(name for name in names if _INSTALLED.fullmatch(name))]
 
 
 def pipeline_fingerprint(pipeline: str = BOX) -> str:
@@ -180,12 +180,12 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
     mark = pipeline_fingerprint(pipeline)
     demo = shipped()
     wanted = dict.fromkeys(tuple(words) for words in sentences)
-    known = demo.parses if demo.parser == mark else {}
-    parses = {words: _parse_of(known[words]) for words in wanted if words in known}
+    included = demo.parses if demo.parser == mark else {}
+    parses = {words: _parse_of(included[words]) for words in wanted if words in included}
     keys = {key_of("parse", _VERSION, mark, words): words for words in wanted if words not in parses}
-    found = store.get_many(keys)
-    parses |= {keys[key]: _read(value) for key, value in found.items()}
-    misses = [(key, words) for key, words in keys.items() if key not in found]
+    stored = store.get_many(keys)
+    parses |= {keys[key]: _read(value) for key, value in stored.items()}
+    misses = [(key, words) for key, words in keys.items() if key not in stored]
     for start in range(0, len(misses), _BATCH):
         tick(start / len(misses), "parsing")
         batch = misses[start : start + _BATCH]

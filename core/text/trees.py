@@ -160,8 +160,8 @@ def spanning_trees(
         for rank in (gap, left):
             candidates &= rank == np.where(candidates, rank, n + 1).min(axis=1, keepdims=True)
         new = candidates.argmax(axis=1)
-        other = link[trees, new]
-        pair = np.stack([np.minimum(new, other), np.maximum(new, other)], axis=1)
+        parent = link[trees, new]
+        pair = np.stack([np.minimum(new, parent), np.maximum(new, parent)], axis=1)
         edges[growing, step] = pair[growing]
         waiting[trees, new] = False
         row, gap_new = matrix[trees, new], np.abs(place - place[trees, new][:, None])
@@ -182,25 +182,6 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
     kept = set(_kept(len(heads), keep).tolist())
     pairs = ((min(i, h - 1), max(i, h - 1)) for i, h in enumerate(heads) if h > 0)
     return sorted(pair for pair in pairs if kept.issuperset(pair))
-
-
-def random_tree_edges(n: int, rng: np.random.Generator, keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
-    """A labelled tree drawn uniformly from all trees over the kept words (through a random Prüfer sequence)."""
-    words = _kept(n, keep)
-    count = len(words)
-    if count < 2:
-        return []
-    code = rng.integers(0, count, size=count - 2).tolist()
-    degree = np.bincount(np.asarray(code, dtype=np.int64), minlength=count) + 1
-    edges = []
-    for node in code:
-        leaf = int(np.flatnonzero(degree == 1)[0])
-        edges.append((leaf, node))
-        degree[leaf] -= 1
-        degree[node] -= 1
-    first, second = np.flatnonzero(degree == 1).tolist()
-    edges.append((first, second))
-    return sorted((int(words[min(i, j)]), int(words[max(i, j)])) for i, j in edges)
 
 
 def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None = None) -> tuple[int, ...]:

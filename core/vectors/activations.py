@@ -155,7 +155,7 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
         there = [place for place, words in enumerate(texts) if words]
         subwords = np.zeros(len(texts), dtype=np.int32)
         cut = cut_sentences(load_tokenizer(ref), [texts[place] for place in there]) if there else []
-        subwords[there] = [one.subwords if max(one.words, default=-1) >= 0 else 0 for one in cut]
+        subwords[there] = [encoded.subwords if max(encoded.words, default=-1) >= 0 else 0 for encoded in cut]
         return {"subwords": subwords}
 
     # Kept for all together: what is stored needs no tokenizer, whose import takes longer than its work.
@@ -246,9 +246,9 @@ def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[
     keys, absent = list(places), []
     for start in range(0, len(keys), CHUNK):
         chunk = keys[start : start + CHUNK]
-        found = reading.store.get_many(chunk)
-        absent += [key for key in chunk if key not in found]
-        for key, value in found.items():
+        stored = reading.store.get_many(chunk)
+        absent += [key for key in chunk if key not in stored]
+        for key, value in stored.items():
             for index in places[key]:
                 place(index, value)
     if not absent:
@@ -281,16 +281,16 @@ def _compute(
     from core.vectors.forward import cut_sentences, read_sentences
 
     with reading.store.lock(reading.identity, waiting=lambda: tick(0.0, "waiting for another process")):
-        found = reading.store.get_many(missing)
-        absent = [key for key in missing if key not in found]
+        stored = reading.store.get_many(missing)
+        absent = [key for key in missing if key not in stored]
         if not absent:
-            return found
+            return stored
         cut = cut_sentences(loaded.tokenizer, [missing[key] for key in absent])
-        fit = [index for index, one in enumerate(cut) if len(one.ids) <= reading.longest]
+        fit = [index for index, subwords in enumerate(cut) if len(subwords.ids) <= reading.longest]
         made: dict[str, dict[str, Value]] = {"words": {}, "summary": {}}
         for index in sorted(set(range(len(cut))) - set(fit)):
-            for one, values in made.items():
-                values[reading.key(missing[absent[index]], one)] = {"too_long": cut[index].subwords}
+            for name, values in made.items():
+                values[reading.key(missing[absent[index]], name)] = {"too_long": cut[index].subwords}
         done = 0
         for batch in read_sentences(loaded, [cut[index] for index in fit], reading.side):
             for index, vectors in batch:
@@ -300,7 +300,7 @@ def _compute(
             done += len(batch)
             tick(done / len(fit), f"sentence {done:,} of {len(fit):,} through {reading.ref}")
         reading.store.put_many(made["words"] | made["summary"])
-    return found | made[part]
+    return stored | made[part]
 
 
 def _stored_words(vectors: SentenceVectors) -> Value:

@@ -161,9 +161,9 @@ def _read_batch(loaded: LoadedModel, batch: list[Subwords], side: str) -> list[S
     cls = _cls_vectors(loaded, batch, hidden) if shift == 0 else [None] * len(batch)
     vectors = []
     for index, (low, high) in enumerate(pairwise(starts)):
-        own, count = words[:, low:high], pieces[low:high]
-        mean = own.sum(1) / max(1, int((count > 0).sum()))  # words without subwords are zeros
-        vectors.append(SentenceVectors(own, count, cls[index], mean))
+        of_sentence, count = words[:, low:high], pieces[low:high]
+        mean = of_sentence.sum(1) / max(1, int((count > 0).sum()))  # words without subwords are zeros
+        vectors.append(SentenceVectors(of_sentence, count, cls[index], mean))
     return vectors
 
 

@@ -100,13 +100,14 @@ def extract_pair(
     if len(first.sentence) < LEAST_ITEMS:
         left = len(first.sentence)
         raise ShapeError(f"Only {left} items are left, and {LEAST_ITEMS} are needed: use more or shorter text.")
-    one, two = first.vectors, second.vectors
-    if match_layers and len(one) != len(two):
+    base_states, other_states = first.vectors, second.vectors
+    if match_layers and len(base_states) != len(other_states):
         notices.append(
-            f"{base} has {len(one) - 1} layers and {other} {len(two) - 1}: layers are matched by relative depth."
+            f"{base} has {len(base_states) - 1} layers and {other} {len(other_states) - 1}: "
+            "layers are matched by relative depth."
         )
-        two = two[np.round(np.linspace(0, len(two) - 1, len(one))).astype(int)]
-    return Paired(one, two, first.sentence, first.word, tuple(notices))
+        other_states = other_states[np.round(np.linspace(0, len(other_states) - 1, len(base_states))).astype(int)]
+    return Paired(base_states, other_states, first.sentence, first.word, tuple(notices))
 
 
 def in_common(activations: Sequence[Activations]) -> list[Activations]:
@@ -114,10 +115,10 @@ def in_common(activations: Sequence[Activations]) -> list[Activations]:
 
     Models with other tokenizers leave out other sentences and words; comparing them needs the rest.
     """
-    owned = [list(zip(one.sentence.tolist(), one.word.tolist(), strict=True)) for one in activations]
+    owned = [list(zip(part.sentence.tolist(), part.word.tolist(), strict=True)) for part in activations]
     shared = set.intersection(*map(set, owned)) if owned else set()
     reduced = []
-    for one, items in zip(activations, owned, strict=True):
+    for part, items in zip(activations, owned, strict=True):
         at = np.array([place for place, item in enumerate(items) if item in shared], dtype=np.int64)
-        reduced.append(Activations(one.vectors[:, at], one.sentence[at], one.word[at], one.notices))
+        reduced.append(Activations(part.vectors[:, at], part.sentence[at], part.word[at], part.notices))
     return reduced

@@ -71,12 +71,12 @@ def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> t
         SpecError: If a pattern matches nothing.
     """
     named = [pattern for pattern in patterns if pattern.startswith("hub:") and not PATTERN.search(pattern)]
-    others = [pattern for pattern in patterns if pattern not in named]
-    found: Iterable[str] = ()
-    if others:
+    unnamed = [pattern for pattern in patterns if pattern not in named]
+    members: Iterable[str] = ()
+    if unnamed:
         with suppress(ModelError):
-            found = (member.ref for member in find_members(base, others, own_bases).members)
-    return tuple(dict.fromkeys((*found, *named)))
+            members = (member.ref for member in find_members(base, unnamed, own_bases).members)
+    return tuple(dict.fromkeys((*members, *named)))
 
 
 def _matrices(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int], float]]:

@@ -44,7 +44,7 @@ def started(command: list[str], folder: Path, **environment: str) -> Iterator[tu
         "PALIMPSEST_MODE": "",
         "STREAMLIT_SERVER_ADDRESS": "localhost",
         "PALIMPSEST_STORE": str(folder / "store"),
-        "PALIMPSEST_ANSWERS": "",  # those in the box, as on a user's machine
+        "PALIMPSEST_PRECOMPUTED": "",  # those in the box, as on a user's machine
         "STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none",
         "STREAMLIT_SERVER_PORT": str(port),
     }

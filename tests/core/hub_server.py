@@ -2,7 +2,7 @@
 
     with HubServer() as hub:
         hub.add("organisation/model", folder)
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        hub.replace_hub(monkeypatch, tmp_path / "cache")
 
 It speaks what huggingface_hub asks for: model information with files, the tree, the model list, and files by
 revision (HEAD and GET, ranges included). `hub.requests` lists the paths that were asked for.
@@ -19,6 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from core.models.hub import asking, client, errors, ranges
 
 STATES = ("fine", "gated", "rate-limited", "broken", "silent", "private", "portal")
 SILENCE = 30.0  # seconds: longer than any test waits
@@ -90,6 +94,17 @@ class HubServer:
         repository = HubRepository(name, content, **settings)
         self.repositories[f"{repository.kind}/{name}"] = repository
         return repository
+
+    def replace_hub(self, monkeypatch: pytest.MonkeyPatch, cache: Path, timeout: float = 0.5) -> None:
+        """Have every question to the hub come here, with an empty cache, nothing remembered and short waits."""
+        monkeypatch.setenv("HF_ENDPOINT", self.url)
+        monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        monkeypatch.setattr(client, "_resolved", {})
+        monkeypatch.setattr(ranges, "_fetched", {})
+        monkeypatch.setattr(client, "TIMEOUT", min(timeout, client.TIMEOUT))
+        monkeypatch.setattr(errors, "TIMEOUT", timeout)
+        monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
 
     def __enter__(self) -> HubServer:
         self._thread.start()

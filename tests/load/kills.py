@@ -104,7 +104,7 @@ def start(command: str, folder: Path) -> subprocess.Popen[str]:
     environment = {
         **os.environ,
         "PALIMPSEST_STORE": str(folder / "store"),
-        "PALIMPSEST_ANSWERS": "none",
+        "PALIMPSEST_PRECOMPUTED": "none",
         "TOKENIZERS_PARALLELISM": "false",
     }
     line = [sys.executable, "-m", "tests.load.kills", "--child", str(folder / "log"), *arguments]

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.models.hub import client as hub
-from core.models.hub import ranges as hub_ranges
 from core.models.hub.listing import Listed
 from core.weights.clusters import tasks as measuring
 from core.weights.clusters.members import EVERY
@@ -171,11 +169,7 @@ def test_labels_of_ones_own_are_taken_from_the_upload() -> None:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServer]:
     with TreeServer() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        for module, name in ((hub, "_resolved"), (hub_ranges, "_fetched")):
-            monkeypatch.setattr(module, name, {})
+        running.replace_hub(monkeypatch, tmp_path / "cache", timeout=2.0)
         running.add("org/base", as_files(base_tensors(), CONFIG))
         for place, data in enumerate(("mnli", "squad")):
             for run in range(2):

@@ -92,13 +92,13 @@ class Address:
         """Somebody has chosen the option's value: from here on the address says it."""
         st.session_state[self._own("proposed")].pop(name, None)
 
-    def among(self, name: str, known: Collection[Any], otherwise: Any) -> Any:
+    def among(self, name: str, offered: Collection[Any], otherwise: Any) -> Any:
         """The option's value where what is shown has it; else another one, with a sentence if it was asked for.
 
-        Call it before the option's widget is drawn, which then offers `known` and `otherwise`.
+        Call it before the option's widget is drawn, which then offers `offered` and `otherwise`.
         """
         value = self[name]
-        if value in known or value == otherwise:
+        if value in offered or value == otherwise:
             return value
         self.announce_missing(name)
         self.set(name, otherwise)

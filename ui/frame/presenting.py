@@ -103,9 +103,9 @@ def show_keys(address: Address, *, leave_only: bool = False) -> None:
 def _step(address: Address, name: str, by: int) -> None:
     """The option's next or previous value; views go round, layers end at their ends."""
     option, key = address.options[name], address.key(name)
-    known = list(option.known)
-    if known:
-        st.session_state[key] = known[(known.index(st.session_state[key]) + by) % len(known)]
+    choices = list(option.known)
+    if choices:
+        st.session_state[key] = choices[(choices.index(st.session_state[key]) + by) % len(choices)]
     else:
         st.session_state[key] = int(min(max(st.session_state[key] + by, option.low), option.high))
 

@@ -81,10 +81,10 @@ def note_study(spec: Any) -> None:
         return
     given = tuple((name, tuple(st.query_params.get_all(name))) for name in st.query_params)
     link: Link = (page, words_of(type(spec), given), given)
-    own: OrderedDict[Link, None] = st.session_state.setdefault(OWN, OrderedDict())
-    for kept in (own, shown_here()):
-        for other in [other for other in list(kept) if other[:2] == link[:2]]:
-            kept.pop(other, None)  # the same study in another view: the latest stays
+    history: OrderedDict[Link, None] = st.session_state.setdefault(OWN, OrderedDict())
+    for kept in (history, shown_here()):
+        for earlier in [earlier for earlier in list(kept) if earlier[:2] == link[:2]]:
+            kept.pop(earlier, None)  # the same study in another view: the latest stays
         kept[link] = None
         while len(kept) > KEPT:
             kept.popitem(last=False)

@@ -65,8 +65,8 @@ class MadeOnce:
 
     def _meet(self, owner: object) -> None:
         """Know an owner by its number, and nobody who had the number before."""
-        known = self._owners.get(id(owner))
-        if known is None or known() is not owner:
+        noted = self._owners.get(id(owner))
+        if noted is None or noted() is not owner:
             self._drop(id(owner))
             self._owners[id(owner)] = weakref.ref(owner, partial(self._forget, id(owner)))
 

@@ -117,8 +117,8 @@ def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
 def _style(theme: str) -> str:
     """The pages' own rules, with the theme's background for what lies above the page and its colour of links."""
     background, link = (st.get_option(f"theme.{theme}.{name}") for name in ("secondaryBackgroundColor", "linkColor"))
-    own = f":root {{ --term-background: {background}; --link: {link}; }}"
-    return f"<style>{own}\n{STYLE.read_text(encoding='utf8')}</style>"
+    variables = f":root {{ --term-background: {background}; --link: {link}; }}"
+    return f"<style>{variables}\n{STYLE.read_text(encoding='utf8')}</style>"
 
 
 def show_logo() -> None:

@@ -77,7 +77,7 @@ def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    rows = [{"x": x, "y": y, "name": one["name"]} for one in series for x, y in one["points"]]
+    rows = [{"x": x, "y": y, "name": line["name"]} for line in series for x, y in line["points"]]
     return {
         "height": HEIGHT,
         "data": {"values": rows},
@@ -92,7 +92,7 @@ def _lines(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _bars(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    rows = [{"value": one["points"][0][1], "name": one["name"]} for one in series]
+    rows = [{"value": bar["points"][0][1], "name": bar["name"]} for bar in series]
     return {
         "height": {"step": 15},
         "data": {"values": rows},
@@ -107,12 +107,12 @@ def _bars(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _arcs(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rows = []
-    for number, one in enumerate(series):
-        (left, side), (right, _) = sorted(one["points"])
+    for number, arc in enumerate(series):
+        (left, side), (right, _) = sorted(arc["points"])
         for step in range(STEPS + 1):
             angle = math.pi * step / STEPS
             x = (left + right) / 2 - (right - left) / 2 * math.cos(angle)
-            rows.append({"x": x, "y": side * (right - left) * math.sin(angle), "arc": number, "name": one["name"]})
+            rows.append({"x": x, "y": side * (right - left) * math.sin(angle), "arc": number, "name": arc["name"]})
     hidden = {"title": None, "axis": None}
     return {
         "height": HEIGHT,
@@ -136,15 +136,15 @@ def _dashes(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     strokes = ([1, 0], [4, 2], [1, 2], [6, 2, 1, 2])
     seen: list[str] = []
     chosen = []
-    for one in series:
-        chosen.append(strokes[seen.count(one["colour"]) % len(strokes)])
-        seen.append(one["colour"])
-    return {"domain": [one["name"] for one in series], "range": chosen}
+    for line in series:
+        chosen.append(strokes[seen.count(line["colour"]) % len(strokes)])
+        seen.append(line["colour"])
+    return {"domain": [line["name"] for line in series], "range": chosen}
 
 
 def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    scale = dict.fromkeys(one["name"] for one in series)
-    colours = {one["name"]: one.get("colour") or GREY for one in series}
+    scale = dict.fromkeys(line["name"] for line in series)
+    colours = {line["name"]: line.get("colour") or GREY for line in series}
     return {**_named(), "scale": {"domain": list(scale), "range": [colours[name] for name in scale]}}
 
 

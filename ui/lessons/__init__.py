@@ -84,8 +84,10 @@ def conclude(address: Address, result: Result) -> None:
         with st.expander("**3. Explain.** Say why before you unfold this."):
             st.markdown(lesson.explain)
         st.markdown("**4. Try.** Each opens a study; come back with the browser's arrow.")
-        for one in lesson.tries:
-            st.page_link(lesson.path, label=f"**{one.label}.** {one.look_for}", query_params=cast(Any, one.options))
+        for attempt in lesson.tries:
+            st.page_link(
+                lesson.path, label=f"**{attempt.label}.** {attempt.look_for}", query_params=cast(Any, attempt.options)
+            )
         st.markdown("**5. Five questions**")
         for number, question in enumerate(lesson.questions, start=1):
             with st.expander(f"{number}. {question.text}"):

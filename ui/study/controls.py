@@ -42,9 +42,9 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
             return _select(label, list(option.known), value, **about)
         case "choices" | "genres":
             about.setdefault("format_func", _labels(option))
-            known = list(option.known)
-            at = [choice for choice in value if choice in known]
-            return st.multiselect(label, known, at, placeholder=option.placeholder or None, wrap=True, **about)
+            choices = list(option.known)
+            at = [choice for choice in value if choice in choices]
+            return st.multiselect(label, choices, at, placeholder=option.placeholder or None, wrap=True, **about)
         case "model":
             return _select(label, _offered(address, name), value, accept_new_options=True, **about)
         case "models":
@@ -86,8 +86,8 @@ def help_of(option: Option) -> str:
 
 
 def _labels(option: Option) -> Any:
-    known = option.known
-    return lambda name: known.get(name, name) if option.titled else name
+    choices = option.known
+    return lambda name: choices.get(name, name) if option.titled else name
 
 
 def _offered(address: Address, name: str) -> list[str]:

@@ -67,15 +67,15 @@ def show_charts(
     Returns:
         How many there were.
     """
-    own = page_specs(charts, key=key, result=result, view=view)
-    if not own:
+    specs = page_specs(charts, key=key, result=result, view=view)
+    if not specs:
         return 0
     if mark is not None:
-        first = next(n for n, spec in enumerate(own) if not spec.get("usermeta", {}).get("strip"))
-        own = [*own[:first], marked(own[first], mark, INK[page_theme()]), *own[first + 1 :]]
-    across = own[0].get("usermeta", {}).get("across", across)
-    strips = [spec for spec in own if spec.get("usermeta", {}).get("strip")]
-    panels = [spec for spec in own if not spec.get("usermeta", {}).get("strip")]
+        first = next(n for n, spec in enumerate(specs) if not spec.get("usermeta", {}).get("strip"))
+        specs = [*specs[:first], marked(specs[first], mark, INK[page_theme()]), *specs[first + 1 :]]
+    across = specs[0].get("usermeta", {}).get("across", across)
+    strips = [spec for spec in specs if spec.get("usermeta", {}).get("strip")]
+    panels = [spec for spec in specs if not spec.get("usermeta", {}).get("strip")]
     for number, spec in enumerate(strips):
         show_spec(spec, key=f"{key}_strip_{number}")
     for start in range(0, len(panels), across):
@@ -146,13 +146,13 @@ def page_specs(
             spec = themed(chart.to_dict(), theme, colours)
             return with_arrow_data(enlarged(spec) if hall else spec)
 
-        found = [ready(chart) for chart in drawn]
+        made_specs = [ready(chart) for chart in drawn]
         if isinstance(made, Panels):
-            found = [{**spec, "usermeta": {"across": made.across, "inline": made.inline}} for spec in found]
+            made_specs = [{**spec, "usermeta": {"across": made.across, "inline": made.inline}} for spec in made_specs]
             if made.strip is not None:
                 strip = ready(made.strip)
-                found.insert(0, {**strip, "usermeta": {"across": made.across, "strip": True}})
-        return found
+                made_specs.insert(0, {**strip, "usermeta": {"across": made.across, "strip": True}})
+        return made_specs
 
     return specs() if result is None else made_once().get(result, ("charts", key, view, theme, hall), specs)
 
@@ -184,13 +184,13 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
         colours: Colours to swap, in lower case.
     """
     faint, ink = FAINT[theme], INK[theme]
-    own: dict[str, Any] = _recoloured(spec, colours)
+    recoloured: dict[str, Any] = _recoloured(spec, colours)
     # "fit-x": the legend below does not take its room from the plot, which streamlit's own "fit" would let it do.
     return {
-        **own,
+        **recoloured,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {
-            **own.get("config", {}),
+            **recoloured.get("config", {}),
             "title": {"color": ink, "subtitleColor": faint, "subtitleFontSize": 12, "subtitlePadding": 4, "offset": 12},
             "axisY": {"labelFlush": False},  # streamlit's own pushes the first name of a row down
             "axis": {"labelColor": faint, "titleColor": faint, "labelFontSize": 12, "titleFontSize": 12},

@@ -313,7 +313,7 @@ class Jobs:
 
     def _should_give_way(self, job: Job) -> bool:
         with self._change:
-            return not self._watched(job) and any(self._watched(other) for other in self._queue)
+            return not self._watched(job) and any(self._watched(waiting) for waiting in self._queue)
 
     def _queue_again(self, job: Job) -> None:
         with self._change:

@@ -23,13 +23,13 @@ def layer_option(help: str = "The layer shown; the page's own choice at first.")
     return options.whole("Layer", options.MOST_LAYERS, low=0, high=options.MOST_LAYERS, help=help)
 
 
-def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = "") -> int:
+def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str = "") -> int:
     """A slider of layers with a button that plays them.
 
     Args:
         address: The page's, with an option `layer`.
         layers: Layers to choose among, in order.
-        own: The page's own choice, taken until somebody chooses, and where the layer chosen is not among them.
+        usual: The page's own choice, taken until somebody chooses, and where the layer chosen is not among them.
         help: What the slider's question mark says.
 
     Returns:
@@ -40,14 +40,14 @@ def layer_slider(address: Address, layers: Sequence[int], own: int, help: str = 
     if address["layer"] not in layers and not proposed:
         address.announce_missing("layer")
     if address["layer"] not in layers or proposed:
-        address.propose("layer", own)
+        address.propose("layer", usual)
     if len(layers) < 2:
-        return own
+        return usual
     _advance(address, layers)
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     row.markdown("Layer", help=help or "0 is the embedding output.", width="content")
     chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT)
-    if chosen != own:
+    if chosen != usual:
         address.chosen("layer")
     plays = bool(state.get(_playing(address)))
     if row.button(
@@ -114,10 +114,10 @@ class Picking:
 
     def made(self, spec: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
         """A chart's specification with its points to be clicked, and what `st.vega_lite_chart` is told of it."""
-        found = pickable(spec, self.fields)
-        if found is None:
+        selectable = pickable(spec, self.fields)
+        if selectable is None:
             return spec, {}
-        return found, {"on_select": partial(self._take, key), "selection_mode": PICKED}
+        return selectable, {"on_select": partial(self._take, key), "selection_mode": PICKED}
 
     def _take(self, key: str) -> None:
         points = st.session_state[key].selection.get(PICKED) or []
@@ -140,7 +140,7 @@ def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] |
         selection = {"name": PICKED, "select": {"type": "point", "fields": list(fields), "on": "click"}}
         return {**spec, "params": [*spec.get("params", []), selection]}
     for number, layer in enumerate(layers):
-        found = pickable(layer, fields)
-        if found is not None:
-            return {**spec, "layer": [*layers[:number], found, *layers[number + 1 :]]}
+        selectable = pickable(layer, fields)
+        if selectable is not None:
+            return {**spec, "layer": [*layers[:number], selectable, *layers[number + 1 :]]}
     return None

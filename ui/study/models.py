@@ -15,9 +15,11 @@ FOUND, NOT_FOUND = "found_fine_tunes", "no_fine_tunes"
 
 def model_options() -> list[str]:
     """References to offer, each once: the box first, then the public models, then what the hub was asked for."""
-    found = st.session_state.get(FOUND, ())
+    listed = st.session_state.get(FOUND, ())
     refs = (
-        [str(entry["ref"]) for entry in zoo_models()] + [preset.ref for preset in PRESETS] + [one.ref for one in found]
+        [str(entry["ref"]) for entry in zoo_models()]
+        + [preset.ref for preset in PRESETS]
+        + [model.ref for model in listed]
     )
     return list(dict.fromkeys(refs))
 
@@ -35,11 +37,16 @@ def fine_tune_finder(base_key: str) -> None:
         st.form_submit_button("Ask the hub", on_click=_find_fine_tunes, args=(base_key,), icon=":material/search:")
         if problem := st.session_state.get(NOT_FOUND):
             st.info(plain(problem), icon=":material/info:")
-        found = st.session_state.get(FOUND, ())
-        if found:
+        listed = st.session_state.get(FOUND, ())
+        if listed:
             rows = [
-                {"model": one.ref, "data set": one.label, "downloads": one.downloads, "parameters": one.parameters}
-                for one in found
+                {
+                    "model": model.ref,
+                    "data set": model.label,
+                    "downloads": model.downloads,
+                    "parameters": model.parameters,
+                }
+                for model in listed
             ]
             st.dataframe(rows, hide_index=True, height=280)
 
@@ -54,11 +61,11 @@ def _find_fine_tunes(base_key: str) -> None:
         if base.kind != "hub":
             st.session_state[NOT_FOUND] = "Only hub models have fine-tunes there: choose one such as hub:roberta-base."
             return
-        found = [one for one in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append) if not one.gated]
+        listed = [model for model in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append) if not model.gated]
     except PalimpsestError as error:
         st.session_state[NOT_FOUND] = str(error)
         return
-    st.session_state[FOUND] = found
+    st.session_state[FOUND] = listed
     st.session_state[NOT_FOUND] = " ".join(lacks)
-    if not found:
+    if not listed:
         st.session_state[NOT_FOUND] = f"No card on the hub names {base.name} as its base."

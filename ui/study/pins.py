@@ -72,14 +72,14 @@ def _show(form: Form[S], kept: Kept, this: Kept, figures: Figures) -> None:
     table, why = result_differences(kept.result, this.result), unlike(kept.result, this.result)
     told = differences_sentence(table, this.result.study)
     st.markdown(plain(why) if why else f"This less the kept one: {plain(told)}")
-    for place, one in zip(st.columns(2, gap="medium"), (kept, this), strict=True):
+    for place, study in zip(st.columns(2, gap="medium"), (kept, this), strict=True):
         with place:
-            st.caption(plain(one.line))
+            st.caption(plain(study.line))
             show_charts(
-                partial(_first_figure, one.result, figures),
-                key=f"{form.address.page}_{'kept' if one is kept else 'this'}",
-                alt_text=one.result.headline,
-                result=one.result,
+                partial(_first_figure, study.result, figures),
+                key=f"{form.address.page}_{'kept' if study is kept else 'this'}",
+                alt_text=study.result.headline,
+                result=study.result,
             )
     if len(table):
         with st.expander("Table: differences", icon=":material/table:"):

@@ -103,10 +103,10 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
         said: Its price; None while it is not known.
         stored: Whether its numbers are all there already, so that it costs nothing.
     """
-    known: set[Any] = st.session_state.setdefault(form.address.key("agreed to"), set())
+    accepted: set[Any] = st.session_state.setdefault(form.address.key("agreed to"), set())
     if said is None:
         return False
-    if not (said.refused or (said.asks and spec not in known)) or stored():
+    if not (said.refused or (said.asks and spec not in accepted)) or stored():
         return True
     st.session_state[ENDED_WITHOUT] = bool(said.refused)
     if said.refused:
@@ -118,7 +118,7 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
         type="primary",
         icon=":material/play_arrow:",
         help="It can be cancelled; what was computed is kept, and the same study goes on from there.",
-        on_click=known.add,
+        on_click=accepted.add,
         args=(spec,),
     )
     return False

@@ -99,6 +99,6 @@ EXPERIMENTS = {
         shared=("rank", "seeds", "epochs", *TEXT),
         display=[replace(option, name=SCORE) for option in options_of(Display)],
         shown=training_shown,
-        models=lambda asked: (asked.end, *asked.found),
+        models=lambda asked: (asked.end, *asked.checkpoints),
     ),
 }

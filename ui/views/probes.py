@@ -210,8 +210,8 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
         view = made_once().get(
             result, ("sentence", model, layer, tree), lambda: draw_sentence(result, model, layer, tree, vectors)
         )
-        found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
-        said = cautioned(read, sentence_line(found, edges, parsed=result.parsed, layer=layer, name=short_name(model)))
+        agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+        said = cautioned(read, sentence_line(agreed, edges, parsed=result.parsed, layer=layer, name=short_name(model)))
         with headline:
             show_sentence(said)
             show_notes(read)
@@ -225,14 +225,14 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
 
 def _read(spec: SentenceSpec) -> SentencesRead | None:
     """The sentence parsed and put through its model, as a run of its own; None until it is there."""
-    found = run_panel(
+    sentences = run_panel(
         "sentence",
         spec,
         lambda progress, cancel: run_sentences(spec, progress=progress, cancel=cancel),
         identity=contents(spec.model),
         quiet=True,
     )
-    return cast("SentencesRead | None", found)
+    return cast("SentencesRead | None", sentences)
 
 
 def _which(trees: Sequence[Tree]) -> int:
@@ -278,8 +278,8 @@ def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
         result: The same as a result of its own.
         comments: Of the CoNLL-U file.
     """
-    found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
-    _draw_arcs(view, f"Parse above and predicted tree below: {found} of {edges} edges agree.")
+    agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    _draw_arcs(view, f"Parse above and predicted tree below: {agreed} of {edges} edges agree.")
     show_charts(
         lambda: word_charts.distance_charts(view),
         key="distances",

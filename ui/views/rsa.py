@@ -49,10 +49,10 @@ def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
         form.control("against", anew=True, format_func=lambda ref: ref or SAME)
         form.control("against_genres", anew=True)
         st.form_submit_button("Show", type="primary")
-    found = form.spec(grid=False)
-    if found is None:
+    chosen = form.spec(grid=False)
+    if chosen is None:
         st.stop()
-    return replace(spec, against=found.against, against_genres=found.against_genres)
+    return replace(spec, against=chosen.against, against_genres=chosen.against_genres)
 
 
 def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
@@ -73,8 +73,10 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
             form.control(name, anew=True)
         again = st.form_submit_button("Draw", type="primary")
     try:
-        own = {option.name: form.address[option.name] for option in options_of(TokenMapSpec) if option.name != "models"}
-        tokens = TokenMapSpec((spec.base, *spec.compare), **own)
+        arguments = {
+            option.name: form.address[option.name] for option in options_of(TokenMapSpec) if option.name != "models"
+        }
+        tokens = TokenMapSpec((spec.base, *spec.compare), **arguments)
     except PalimpsestError as error:
         st.info(plain(str(error)), icon=":material/info:")
         return

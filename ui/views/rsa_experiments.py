@@ -48,6 +48,6 @@ EXPERIMENTS = {
         TRAINING_STUDY,
         own={"end": "end", "steps": "steps", "others": "others"},
         shared=("measure", "words", *TEXT),
-        models=lambda asked: (asked.end, *asked.found, *asked.others),
+        models=lambda asked: (asked.end, *asked.checkpoints, *asked.others),
     ),
 }

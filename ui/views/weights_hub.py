@@ -46,8 +46,8 @@ def hub_panel(address: Address) -> None:
                     st.session_state["weights/listed"] = ((base, kind), listed, lacks)
             except PalimpsestError as error:
                 st.error(plain(str(error)), icon=":material/error:")
-        known, listed, lacks = st.session_state.get("weights/listed", ((), [], []))
-        if known == (base, kind):
+        asked_for, listed, lacks = st.session_state.get("weights/listed", ((), [], []))
+        if asked_for == (base, kind):
             for text in lacks:
                 st.warning(plain(text), icon=":material/warning:")
             _choose(address, listed, kind)

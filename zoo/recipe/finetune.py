@@ -185,13 +185,13 @@ def new_task_model(base: Path, task: TaskData, settings: Finetuning) -> Any:
     logging.disable_progress_bar()
     try:
         auto = getattr(transformers, "AutoModel" if task.kind == "arcs" else f"AutoModelFor{names[task.kind]}")
-        model, found = auto.from_pretrained(base, output_loading_info=True, **options)
+        model, loading_info = auto.from_pretrained(base, output_loading_info=True, **options)
     except (OSError, ValueError) as error:
         raise RecipeError(f"The base {base} could not be opened for {task.name}: {error}") from error
     finally:
         logging.set_verbosity(level)
     body = str(model.base_model_prefix)
-    lacking = [name for name in found["missing_keys"] if task.kind == "arcs" or name.startswith(f"{body}.")]
+    lacking = [name for name in loading_info["missing_keys"] if task.kind == "arcs" or name.startswith(f"{body}.")]
     lacking = [name for name in lacking if "pooler" not in name]  # a head in all but name; not every base ships one
     if lacking:
         raise RecipeError(f"The base {base} lacks {len(lacking)} weights of its body ({lacking[0]}).")

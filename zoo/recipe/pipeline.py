@@ -151,11 +151,11 @@ def prepare_text(plan: Plan, report: Report) -> None:
     paragraphs = read_paragraphs(plan.text, plan.dataset)
     note = {"digest": text_digest(paragraphs), "vocabulary": settings.vocabulary, "length": settings.length}
     note["name"] = plan.dataset or Path(str(plan.text)).name
-    found = _read_note(plan.work)
-    if found is not None and all(found.get(key) == note[key] for key in ("digest", "vocabulary", "length")):
+    written = _read_note(plan.work)
+    if written is not None and all(written.get(key) == note[key] for key in ("digest", "vocabulary", "length")):
         report("text: already encoded")
         return
-    if any((plan.work / f"seed-{seed}").exists() for seed in range(plan.seeds)) and found is not None:
+    if any((plan.work / f"seed-{seed}").exists() for seed in range(plan.seeds)) and written is not None:
         raise RecipeError(f"{plan.work} holds seeds trained on another text; remove it or name another with --work.")
     report(f"text: {len(paragraphs):,} paragraphs; reading or training the tokenizer")
     training, held_out = split_held_out(paragraphs)

@@ -97,8 +97,8 @@ def _score_span(start: Tensor, end: Tensor, item: Encoded) -> tuple[float, float
         if float(pairs[first, last]) > float(start[0] + end[0]):
             text = source.pair[offsets[first][0] : offsets[last][1]]  # type: ignore[index]
     answers = source.answers if source is not None and source.answers else ("",)
-    found = _normal(text)
-    return max(float(found == _normal(answer)) for answer in answers), max(_f1(found, _normal(a)) for a in answers)
+    given = _normal(text)
+    return max(float(given == _normal(answer)) for answer in answers), max(_f1(given, _normal(a)) for a in answers)
 
 
 def _normal(text: str) -> list[str]:
@@ -107,8 +107,8 @@ def _normal(text: str) -> list[str]:
     return re.sub(r"\b(a|an|the)\b", " ", bare).split()
 
 
-def _f1(found: list[str], answer: list[str]) -> float:
-    if not found or not answer:
-        return float(found == answer)
-    common = sum((Counter(found) & Counter(answer)).values())
-    return 2 * common / (len(found) + len(answer))
+def _f1(given: list[str], answer: list[str]) -> float:
+    if not given or not answer:
+        return float(given == answer)
+    common = sum((Counter(given) & Counter(answer)).values())
+    return 2 * common / (len(given) + len(answer))

@@ -87,7 +87,7 @@ def publish_seed(
 
 def fill_blanks(model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS, top: int = 5) -> list[dict[str, Any]]:
     """The model's `top` words for each sentence's [MASK], with probabilities."""
-    found = []
+    filled = []
     for sentence in sentences:
         encoding = tokenizer(sentence, return_tensors="pt")
         place = int((encoding["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
@@ -95,5 +95,5 @@ def fill_blanks(model: Any, tokenizer: Any, sentences: tuple[str, ...] = BLANKS,
             logits = model(**encoding).logits[0, place]
         best = logits.softmax(-1).topk(top)
         words = [tokenizer.convert_ids_to_tokens(int(index)) for index in best.indices]
-        found.append({"text": sentence, "words": words, "probabilities": [round(float(p), 4) for p in best.values]})
-    return found
+        filled.append({"text": sentence, "words": words, "probabilities": [round(float(p), 4) for p in best.values]})
+    return filled

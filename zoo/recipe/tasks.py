@@ -89,21 +89,21 @@ def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
         train, test = (_read_trees(find_treebank(treebank, part), name) for part in ("train", "test"))
         tags = tuple(sorted({str(tag) for _, tags in (*train, *test) for tag in tags})) if name == "pos" else ()
         index = {tag: place for place, tag in enumerate(tags)}
-        known, held_out = (
-            tuple(Example(words=words, labels=tuple(index.get(tag, tag) for tag in found)) for words, found in part)
+        training, held_out = (
+            tuple(Example(words=words, labels=tuple(index.get(tag, tag) for tag in given)) for words, given in part)
             for part in (train, test)
         )
         kind: Kind = "arcs" if name == "parse" else "words"
-        return TaskData(name, kind, tags, known, held_out, source.data, source.licence)
+        return TaskData(name, kind, tags, training, held_out, source.data, source.licence)
     if data is None:
         raise RecipeError(f"The task {name} needs --data FOLDER with {source.file}.train.jsonl and .test.jsonl.")
     rows = [list(_read_json_lines(_find(data, f"{source.file}.{part}.jsonl"))) for part in ("train", "test")]
     labels = tuple(sorted({row["label"] for part in rows for row in part}))
     place = {label: index for index, label in enumerate(labels)}
-    known, held_out = (
+    training, held_out = (
         tuple(Example(row["text"], row.get("text_pair"), place[row["label"]]) for row in part) for part in rows
     )
-    return TaskData(name, "sequence", labels, known, held_out, source.data, source.licence)
+    return TaskData(name, "sequence", labels, training, held_out, source.data, source.licence)
 
 
 def mnli_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, Any]]) -> TaskData:
@@ -111,12 +111,12 @@ def mnli_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, An
     names = ("entailment", "neutral", "contradiction")
 
     def read(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
-        found = []
+        examples = []
         for row in rows:
             _need(row, "MNLI", "premise", "hypothesis", "label")
             if 0 <= int(row["label"]) < len(names):
-                found.append(Example(str(row["premise"]), str(row["hypothesis"]), int(row["label"])))
-        return tuple(found)
+                examples.append(Example(str(row["premise"]), str(row["hypothesis"]), int(row["label"])))
+        return tuple(examples)
 
     return TaskData("mnli", "sequence", names, read(train), read(test), "MultiNLI (Williams et al. 2018)", "various")
 
@@ -125,13 +125,13 @@ def squad_task(train: Iterable[Mapping[str, Any]], test: Iterable[Mapping[str, A
     """Rows of SQuAD: `question`, `context`, `answers` {text: [...], answer_start: [...]}; an empty list: no answer."""
 
     def read(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
-        found = []
+        examples = []
         for row in rows:
             _need(row, "SQuAD", "question", "context", "answers")
             answers = row["answers"]
             given = tuple(answers["text"]), tuple(int(start) for start in answers["answer_start"])
-            found.append(Example(str(row["question"]), str(row["context"]), answers=given[0], starts=given[1]))
-        return tuple(found)
+            examples.append(Example(str(row["question"]), str(row["context"]), answers=given[0], starts=given[1]))
+        return tuple(examples)
 
     return TaskData("squad", "span", (), read(train), read(test), "SQuAD (Rajpurkar et al. 2016)", "CC BY-SA 4.0")
 
@@ -190,10 +190,10 @@ def find_treebank(folder: Path, part: str) -> Path:
     Raises:
         RecipeError: If there is none, or more than one.
     """
-    found = sorted([*folder.glob(f"*-{part}.conllu"), *folder.glob(f"*-{part}.conllu.gz")])
-    if len(found) != 1:
-        raise RecipeError(f"{folder} holds {len(found)} files called ...-{part}.conllu (or .gz); one is needed.")
-    return found[0]
+    files = sorted([*folder.glob(f"*-{part}.conllu"), *folder.glob(f"*-{part}.conllu.gz")])
+    if len(files) != 1:
+        raise RecipeError(f"{folder} holds {len(files)} files called ...-{part}.conllu (or .gz); one is needed.")
+    return files[0]
 
 
 def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -211,14 +211,14 @@ def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def _read_trees(path: Path, task: str) -> list[tuple[tuple[str, ...], Sequence[Any]]]:
     opener = gzip.open if path.suffix == ".gz" else open
-    found: list[tuple[tuple[str, ...], Sequence[Any]]] = []
+    labelled: list[tuple[tuple[str, ...], Sequence[Any]]] = []
     try:
         with opener(path, "rt", encoding="utf8") as handle:
             for sentence in read_conllu(handle, path.name):
                 labels = sentence.upos if task == "pos" else sentence.heads
                 if labels is None:
                     raise RecipeError(f"{path} has no {'UPOS tags' if task == 'pos' else 'heads'} for the task {task}.")
-                found.append((sentence.words, labels))
+                labelled.append((sentence.words, labels))
     except (CorpusError, UnicodeDecodeError, EOFError, OSError) as error:
         raise RecipeError(f"The treebank {path} could not be read: {error}") from error
-    return found
+    return labelled

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-PAD, UNK, CLS, SEP, MASK = range(5)
+PAD, _, CLS, SEP, MASK = range(len(SPECIALS))
 RUN = 20  # paragraphs that go to one side of the split together
 HELD_OUT_EVERY = 50  # one run in fifty is held out: two per cent
 

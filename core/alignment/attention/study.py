@@ -29,7 +29,7 @@ from core.alignment.seeds.tasks import fit_method
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
-from core.models.identity import as_identified, identities, identity_tasks
+from core.models.identity import as_identified, contents, identity_tasks
 from core.models.loading.memory import borrow_model
 from core.results.citing import cite
 from core.results.drawing.vega import Chart
@@ -139,7 +139,7 @@ def _read(
     model: nn.Module, tokenizer: Tokenizer, sentences: Words, is_test: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
     """Probabilities (train, test; layer, head, entry), outputs (layer, row, d_model), their sentences and subwords."""
-    from core.alignment.seeds.states import attend, batches
+    from core.alignment.seeds.forward import attend, batches
 
     entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     outputs, owners, subwords, done = [], [], [], 0
@@ -170,7 +170,7 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     return [
         Task.of(
             f"{source} → {target}",
@@ -179,13 +179,13 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
             group=target,
             source=source,
             target=target,
-            source_identity=known[source],
-            target_identity=known[target],
+            source_identity=content[source],
+            target_identity=content[target],
             sentences=ready.need("text").words,
             methods=spec.methods,
             seed=spec.seed,
         )
-        for source, target in permutations([ref for ref in spec.models if ref in known], 2)
+        for source, target in permutations([ref for ref in spec.models if ref in content], 2)
     ]
 
 
@@ -274,8 +274,8 @@ def _matrix_table(outputs: Outputs) -> pd.DataFrame:
 
     for (source, target), value in outputs.values.items():
         matrix = np.asarray(value["matrix"])
-        one, head, two, other = (index.ravel() for index in np.indices(matrix.shape))
-        columns = (source, target, one + 1, head, two + 1, other, matrix.ravel())
+        layer, head, second_layer, second_head = (index.ravel() for index in np.indices(matrix.shape))
+        columns = (source, target, layer + 1, head, second_layer + 1, second_head, matrix.ravel())
         return pd.DataFrame(dict(zip(MATRIX_COLUMNS, columns, strict=True)))
     return pd.DataFrame(columns=list(MATRIX_COLUMNS))
 

@@ -30,15 +30,15 @@ def stitching_chart(result: Result) -> Chart:
 
     rows = named_methods(result.table[result.table["source"] != result.table["target"]])
     rows = rows.groupby(["method", "name", "layer"], as_index=False)[["accuracy", "low", "high"]].mean()
-    own = float(result.tables["own"]["accuracy"].mean())
-    low, high = span_of(rows["accuracy"], rows["low"], rows["high"], [own])
+    unstitched = float(result.tables["own"]["accuracy"].mean())
+    low, high = span_of(rows["accuracy"], rows["low"], rows["high"], [unstitched])
     plane = layer_plane(
         rows, "accuracy", "Accuracy", (max(low, 0.0), min(high, 1.0)),
         x_title="Stitched at layer (0 = embeddings)", kind="per cent", height=HEIGHT,
     )  # fmt: skip
     looks = method_looks(rows["method"])
     looks[OWN] = Look(GREY, dash=(4, 4), point=False, width=1.4)
-    drawn = pd.concat([rows, rule(plane, OWN, own)], ignore_index=True)
+    drawn = pd.concat([rows, rule(plane, OWN, unstitched)], ignore_index=True)
     below = "dashed line across: the models by themselves; bands: 95 %, over sentences"
     return curves_of_methods(drawn, plane, looks, "Accuracy of stitched models", below, "per cent")
 

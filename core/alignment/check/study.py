@@ -187,10 +187,10 @@ def make_headline(table: pd.DataFrame) -> str:
         f"{METHODS[str(name)].label} ({_listed(errors.loc[best == name, name])})" for name in dict.fromkeys(best)
     ]
     text = f"Known bijections of {most['blocks'].iloc[0]} blocks are undone best by {' and '.join(clauses)}"
-    others = [name for name in ("kernel", "inn", "ols") if name in errors and not (best == name).all()]
-    if not others:
+    rivals = [name for name in ("kernel", "inn", "ols") if name in errors and not (best == name).all()]
+    if not rivals:
         return f"{text}: held-out errors."
-    more = "; ".join(f"{METHODS[name].label}: {_listed(errors[name])}" for name in others)
+    more = "; ".join(f"{METHODS[name].label}: {_listed(errors[name])}" for name in rivals)
     return f"{text}: held-out errors. Beside it, {more}."
 
 

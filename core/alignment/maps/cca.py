@@ -45,11 +45,11 @@ class Canonical:
     correlations: Float[np.ndarray, "... k"]
 
 
-def canonical_directions(found: Moments) -> Canonical:
+def canonical_directions(moments: Moments) -> Canonical:
     """Canonical directions from moments; k = min(dx, dy), directions without variance get correlation 0."""
-    half_x, half_y = inverse_power(found.xx, 0.5), inverse_power(found.yy, 0.5)
-    left, values, right = np.linalg.svd(half_x @ found.xy @ half_y, full_matrices=False)
-    root_y = inverse_power(found.yy, -0.5)
+    half_x, half_y = inverse_power(moments.xx, 0.5), inverse_power(moments.yy, 0.5)
+    left, values, right = np.linalg.svd(half_x @ moments.xy @ half_y, full_matrices=False)
+    root_y = inverse_power(moments.yy, -0.5)
     return Canonical(half_x @ left, right @ root_y, np.clip(values, 0.0, 1.0))
 
 
@@ -61,16 +61,16 @@ class Cca(LinearAligner):
             raise ShapeError(f"CCA needs at least one component; got {components}.")
         self.components = components
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        directions = canonical_directions(found)
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        directions = canonical_directions(moments)
         k = directions.correlations.shape[-1]
-        everything = np.ones((*found.xx.shape[:-2], k))
+        everything = np.ones((*moments.xx.shape[:-2], k))
         if self.components is not None:
             return _through(directions, everything * (np.arange(k) < self.components))
         if validation is None:
             return _through(directions, everything)
-        x = np.asarray(validation[0], dtype=np.float64) - found.mean_x
-        y = np.asarray(validation[1], dtype=np.float64) - found.mean_y
+        x = np.asarray(validation[0], dtype=np.float64) - moments.mean_x
+        y = np.asarray(validation[1], dtype=np.float64) - moments.mean_y
         check_pairs(x, y)
         weights = [_through(directions, everything * (np.arange(k) < max(1, round(s * k)))) for s in SHARES]
         errors = np.stack([((x @ weight - y) ** 2).mean((-1, -2)) for weight in weights])
@@ -81,15 +81,15 @@ class Cca(LinearAligner):
 class Svcca(LinearAligner):
     """CCA between the principal components that hold `VARIANCE_KEPT` of each side's variance."""
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        keep_x, keep_y = _principal_projector(found.xx), _principal_projector(found.yy)
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        keep_x, keep_y = _principal_projector(moments.xx), _principal_projector(moments.yy)
         reduced = Moments(
-            found.rows,
-            found.mean_x,
-            found.mean_y,
-            keep_x @ found.xx @ keep_x,
-            keep_y @ found.yy @ keep_y,
-            keep_x @ found.xy @ keep_y,
+            moments.rows,
+            moments.mean_x,
+            moments.mean_y,
+            keep_x @ moments.xx @ keep_x,
+            keep_y @ moments.yy @ keep_y,
+            keep_x @ moments.xy @ keep_y,
         )
         directions = canonical_directions(reduced)
         return _through(directions, np.ones_like(directions.correlations))
@@ -98,10 +98,10 @@ class Svcca(LinearAligner):
 class Pwcca(LinearAligner):
     """CCA on the directions that carry `WEIGHT_KEPT` of the projection weight (Morcos et al. 2018, equation 3)."""
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        directions = canonical_directions(found)
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        directions = canonical_directions(moments)
         # <canonical coordinate i, dimension j of X> over the rows is a column of xx @ x_in.
-        weight = projection_weights((found.xx @ directions.x_in).swapaxes(-1, -2))
+        weight = projection_weights((moments.xx @ directions.x_in).swapaxes(-1, -2))
         order = np.argsort(-weight, axis=-1)
         shares = np.take_along_axis(weight, order, -1).cumsum(-1)
         kept_sorted = np.concatenate([np.ones_like(shares[..., :1]), shares[..., :-1] < WEIGHT_KEPT], axis=-1)

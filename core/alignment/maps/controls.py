@@ -42,8 +42,8 @@ class Lookup(Aligner):
         """The table's vectors of these word types."""
         types = _types(x)
         place = np.minimum(np.searchsorted(self.known, types), len(self.known) - 1)
-        found = np.where(self.known[place] == types, place, len(self.known))
-        return self.table[..., found, :]
+        rows = np.where(self.known[place] == types, place, len(self.known))
+        return self.table[..., rows, :]
 
 
 class Shuffled(LinearAligner):
@@ -61,8 +61,8 @@ class Shuffled(LinearAligner):
             validation = (validation[0], held[..., rng.permutation(held.shape[-2]), :])
         return super().fit(x, y[..., rng.permutation(y.shape[-2]), :], validation)
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        return Ridge().fit_moments(found, validation).weight
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        return Ridge().fit_moments(moments, validation).weight
 
 
 def _types(x: Rows) -> np.ndarray:

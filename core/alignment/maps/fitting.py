@@ -102,8 +102,8 @@ class _Bank:
     def errors(self, rows: Tensor, targets: Tensor) -> Float[Tensor, " network"]:
         """Mean squared error of each network on its own rows."""
 
-        def apply(weights: dict[str, Tensor], fixed: dict[str, Tensor], one: Tensor) -> Tensor:
-            mapped: Tensor = functional_call(self.model, (weights, fixed), (one,))
+        def apply(weights: dict[str, Tensor], fixed: dict[str, Tensor], layer_rows: Tensor) -> Tensor:
+            mapped: Tensor = functional_call(self.model, (weights, fixed), (layer_rows,))
             return mapped
 
         with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
@@ -208,10 +208,10 @@ def train_bank(
     steps: list[int] = []
     training, validation = [], []
     kept, begun = checkpoint(FORM), 0
-    if (found := kept.find()) is not None:
-        bank.restore(found)
-        generator.set_state(torch.tensor(found["generator"]))
-        steps, training, validation = list(found["steps"]), list(found["training"]), list(found["validation"])
+    if (resumed := kept.find()) is not None:
+        bank.restore(resumed)
+        generator.set_state(torch.tensor(resumed["generator"]))
+        steps, training, validation = list(resumed["steps"]), list(resumed["training"]), list(resumed["validation"])
         begun = int(steps[-1])
 
     def state() -> Value:

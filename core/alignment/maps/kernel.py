@@ -72,7 +72,7 @@ class KernelRidge(Aligner):
     def transform(self, x: Rows) -> Rows:
         """Source rows into the target space."""
         rows = np.asarray(x)[None] if self.flat else np.asarray(x)
-        mapped = np.stack([layer.map(one) for layer, one in zip(self.layers, rows, strict=True)])
+        mapped = np.stack([layer.map(layer_rows) for layer, layer_rows in zip(self.layers, rows, strict=True)])
         return mapped[0] if self.flat else mapped
 
 
@@ -107,11 +107,11 @@ class _Layer:
         self.width, coarse = min(errors, key=lambda pair: errors[pair])
         kernel = self._kernel(squared_distances(self.rows, self.rows), self.width)
         seen = self._kernel(squared_distances(held, self.rows), self.width)
-        found = []
+        fits = []
         for factor in FINER:
             weights = _solve(kernel, targets, coarse * factor)
-            found.append((_error(seen @ weights, wanted), coarse * factor, weights))
-        _, self.penalty, self.weights = min(found, key=lambda one: one[0])
+            fits.append((_error(seen @ weights, wanted), coarse * factor, weights))
+        _, self.penalty, self.weights = min(fits, key=lambda fit: fit[0])
 
     def map(self, x: Single) -> np.ndarray:
         """Rows into the target space, some at a time."""
@@ -137,11 +137,11 @@ def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:
     kernel no longer positive definite.
     """
     squared = np.empty((len(a), len(b)), dtype=np.float32)
-    other = b.astype(np.float64)
-    norms = (other**2).sum(-1)
+    columns = b.astype(np.float64)
+    norms = (columns**2).sum(-1)
     for start in range(0, len(a), CHUNK):
         rows = a[start : start + CHUNK].astype(np.float64)
-        squared[start : start + CHUNK] = np.maximum((rows**2).sum(-1)[:, None] + norms - 2 * rows @ other.T, 0.0)
+        squared[start : start + CHUNK] = np.maximum((rows**2).sum(-1)[:, None] + norms - 2 * rows @ columns.T, 0.0)
     return squared
 
 

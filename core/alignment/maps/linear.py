@@ -48,9 +48,9 @@ def moments(x: Rows, y: Rows) -> Moments:
     x, y = np.asarray(x), np.asarray(y)
     check_pairs(x, y)
     if x.ndim > 2 and len(x):  # a layer at a time: centred copies of all of them would take as much room again
-        each = [moments(one, other) for one, other in zip(x, y, strict=True)]
+        each = [moments(left, right) for left, right in zip(x, y, strict=True)]
         names = ("mean_x", "mean_y", "xx", "yy", "xy")
-        return Moments(each[0].rows, *(np.stack([getattr(one, name) for one in each]) for name in names))
+        return Moments(each[0].rows, *(np.stack([getattr(layer, name) for layer in each]) for name in names))
     x, y = x.astype(np.float64), y.astype(np.float64)
     n = x.shape[-2]
     mean_x, mean_y = x.mean(-2, keepdims=True), y.mean(-2, keepdims=True)
@@ -152,18 +152,18 @@ class LinearAligner(Aligner):
             ShapeError: If rows do not pair up, widths do not fit, or values are not finite.
         """
         self._check_widths(np.asarray(x), np.asarray(y))
-        found = moments(x, y)
-        return self.fit_moments(found, validation)
+        sums = moments(x, y)
+        return self.fit_moments(sums, validation)
 
-    def fit_moments(self, found: Moments, validation: tuple[Rows, Rows] | None = None) -> Self:
+    def fit_moments(self, moments: Moments, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit from moments computed before: several maps share one pass over the rows."""
-        if self.needs_equal_width and found.xx.shape[-1] != found.yy.shape[-1]:
-            self._check_widths(found.mean_x, found.mean_y)
-        self.mean_x, self.mean_y = found.mean_x, found.mean_y
-        self.weight = self._solve(found, validation)
+        if self.needs_equal_width and moments.xx.shape[-1] != moments.yy.shape[-1]:
+            self._check_widths(moments.mean_x, moments.mean_y)
+        self.mean_x, self.mean_y = moments.mean_x, moments.mean_y
+        self.weight = self._solve(moments, validation)
         return self
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not say how it finds its weight")
 
     def transform(self, x: Rows) -> Rows:
@@ -184,12 +184,12 @@ class Procrustes(LinearAligner):
     def __init__(self, scale: bool = False) -> None:
         self.scale = scale
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        left, values, right = np.linalg.svd(found.xy, full_matrices=False)
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        left, values, right = np.linalg.svd(moments.xy, full_matrices=False)
         rotation = left @ right
         if not self.scale:
             return cast(np.ndarray, rotation)
-        spread = np.trace(found.xx, axis1=-2, axis2=-1)
+        spread = np.trace(moments.xx, axis1=-2, axis2=-1)
         factor = np.divide(values.sum(-1), spread, out=np.ones_like(spread), where=spread > 0)
         return cast(np.ndarray, factor[..., None, None] * rotation)
 
@@ -197,8 +197,8 @@ class Procrustes(LinearAligner):
 class Ols(LinearAligner):
     """Ordinary least squares: no linear map has a lower training error."""
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        return cast(np.ndarray, inverse_power(found.xx, 1.0) @ found.xy)
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        return cast(np.ndarray, inverse_power(moments.xx, 1.0) @ moments.xy)
 
 
 class Ridge(LinearAligner):
@@ -209,20 +209,20 @@ class Ridge(LinearAligner):
 
     penalty: Float[np.ndarray, ...]
 
-    def _solve(self, found: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        values, vectors = np.linalg.eigh(found.xx)
+    def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
+        values, vectors = np.linalg.eigh(moments.xx)
         values = np.maximum(values, 0.0)
         unit = np.maximum(values.mean(-1, keepdims=True), np.finfo(np.float64).tiny)
-        inner = vectors.swapaxes(-1, -2) @ found.xy
+        inner = vectors.swapaxes(-1, -2) @ moments.xy
 
         def weight(penalty: np.ndarray) -> np.ndarray:
             return cast(np.ndarray, vectors @ (inner / (values + penalty[..., None] * unit)[..., None]))
 
-        shape = found.xx.shape[:-2]
+        shape = moments.xx.shape[:-2]
         best = np.full(shape, PENALTIES[len(PENALTIES) // 2])
         if validation is not None:
-            x = np.asarray(validation[0], dtype=np.float64) - found.mean_x
-            y = np.asarray(validation[1], dtype=np.float64) - found.mean_y
+            x = np.asarray(validation[0], dtype=np.float64) - moments.mean_x
+            y = np.asarray(validation[1], dtype=np.float64) - moments.mean_y
             check_pairs(x, y)
             errors = [((x @ weight(np.full(shape, p)) - y) ** 2).mean((-1, -2)) for p in PENALTIES]
             best = PENALTIES[np.argmin(np.stack(errors), axis=0)]

@@ -86,17 +86,17 @@ class _TrainedAligner(Aligner):
         x, y = np.asarray(x), np.asarray(y)
         self._check_widths(x, y)
         x, y, validation = hold_out(x, y, validation)
-        found = moments(x, y)
-        self.start = self._start().fit_moments(found, validation)
+        sums = moments(x, y)
+        self.start = self._start().fit_moments(sums, validation)
         self.flat = x.ndim == 2
-        variance = np.trace(found.yy, axis1=-2, axis2=-1) / found.yy.shape[-1]
+        variance = np.trace(sums.yy, axis1=-2, axis2=-1) / sums.yy.shape[-1]
         self.spread = np.sqrt(np.where(variance > 0, variance, 1.0))[..., None, None]
         layers = 1 if self.flat else x.shape[0]
         d = y.shape[-1]
         self.bank = nn.ModuleList([self._network(d, self.seed * 1000 + layer) for layer in range(layers)])
         rows = [self._prepared(x, self.start.transform), self._prepared(y)]
         rows += [self._prepared(validation[0], self.start.transform), self._prepared(validation[1])]
-        del x, y, validation, found  # what is left of them would lie there for as long as the training takes
+        del x, y, validation, sums  # what is left of them would lie there for as long as the training takes
         self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule)
         self.bank.double()  # trained in float32, applied in float64: the inverse is then exact to rounding
         return self

@@ -114,7 +114,7 @@ def published_pair(
     read: dict[bool, list[SentenceRows]] = {}
     for number, dropout in enumerate((False, True)):
         with span(0.1 * number, 0.1 * (number + 1)):
-            read[dropout] = [sentence_rows(ref, known, sentences, length, dropout, seed) for ref, known in refs]
+            read[dropout] = [sentence_rows(ref, content, sentences, length, dropout, seed) for ref, content in refs]
     x, y = (rows.padded for rows in read[False])
     if x.shape[0] != y.shape[0] or x.shape[-1] != y.shape[-1]:
         raise ShapeError(
@@ -127,13 +127,13 @@ def published_pair(
         if len(some) < LEAST:
             raise ShapeError(f"The {name} part has {len(some)} sentences and needs {LEAST}: use more sentences.")
     how = VARIANTS[fitted]
-    x, y = (one.padded if how.padding else one.real for one in read[False])
+    x, y = (rows.padded if how.padding else rows.real for rows in read[False])
     with span(0.2, 0.98):
         maps, seen = _fit(how, x, y, rows, steps, seed)
     value: Value = {"d": int(x.shape[-1]), "seen": seen, "rows": len(rows["train"])}
     for variant in FITTED[fitted]:
         how = VARIANTS[variant]
-        x, y = (one.padded if how.padding else one.real for one in read[how.dropout])
+        x, y = (rows.padded if how.padding else rows.real for rows in read[how.dropout])
         here = maps | {"cca": _cca_of(how, x, y, rows)}
         left, right = partners(rows["train" if how.training else "test"], how.unrelated)
         mean = y[:, rows["train"]].mean(1, keepdims=True, dtype=np.float64)
@@ -162,10 +162,10 @@ def _fit(
         seen = 0
         for number, kind in enumerate(("inn", "linear", "mlp")):
             with span(*((0.0, 0.85), (0.85, 0.9), (0.9, 1.0))[number]):
-                found = learn(kind, x[:, train], y[:, train], steps=steps, shared=how.shared, seed=seed)
-            maps[kind], seen = found.map, found.seen
+                learned = learn(kind, x[:, train], y[:, train], steps=steps, shared=how.shared, seed=seed)
+            maps[kind], seen = learned.map, learned.seen
             if kind == "inn":
-                maps["start"] = lambda given, found=found: found.map(given, False)  # type: ignore[misc]
+                maps["start"] = lambda given, learned=learned: learned.map(given, False)  # type: ignore[misc]
         return {name: maps[name] for name in METHODS if name in maps}, seen
     from core.alignment.maps.nonlinear import Inn, Mlp
 
@@ -195,16 +195,16 @@ def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "lay
 
     A correlation of .2 is treated as one of 1: no coordinate is shrunk, which is no least-squares prediction.
     """
-    found = moments(x, y)
-    number = np.maximum(_components(found.xx), _components(found.yy))
-    left, right = (_projector(side, number) for side in (found.xx, found.yy))
+    sums = moments(x, y)
+    number = np.maximum(_components(sums.xx), _components(sums.yy))
+    left, right = (_projector(side, number) for side in (sums.xx, sums.yy))
     reduced = Moments(
-        found.rows, found.mean_x, found.mean_y, left @ found.xx @ left, right @ found.yy @ right,
-        left @ found.xy @ right,
+        sums.rows, sums.mean_x, sums.mean_y, left @ sums.xx @ left, right @ sums.yy @ right,
+        left @ sums.xy @ right,
     )  # fmt: skip
     directions = canonical_directions(reduced)
     weight = directions.x_in @ directions.y_out
-    return lambda given: (np.asarray(given, dtype=np.float64) - found.mean_x) @ weight + found.mean_y
+    return lambda given: (np.asarray(given, dtype=np.float64) - sums.mean_x) @ weight + sums.mean_y
 
 
 def _components(covariance: np.ndarray) -> Int[np.ndarray, " layer"]:

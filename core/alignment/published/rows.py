@@ -104,8 +104,8 @@ def _encoded(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], length: i
     encoded = [encoding.ids for encoding in tokenizer.encode(sentences, longest=length)]
     ids = np.full((len(encoded), length), tokenizer.pad or 0, dtype=np.int64)
     mask = np.zeros_like(ids)
-    for row, one in enumerate(encoded):
-        ids[row, : len(one)], mask[row, : len(one)] = one, 1
+    for row, subwords in enumerate(encoded):
+        ids[row, : len(subwords)], mask[row, : len(subwords)] = subwords, 1
     return ids, mask
 
 

@@ -39,7 +39,7 @@ from core.alignment.published.text import (
 from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.text import CAVEATS, FORMULAS
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
@@ -64,13 +64,13 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     tasks: list[Task] = []
-    for group, (one, other) in spec.groups.items():
-        if one not in known or other not in known:
+    for group, (source, target) in spec.groups.items():
+        if source not in content or target not in content:
             continue
         for fitted in FITTED if group == "models" else TUNED:
-            name = f"{one} → {other}: {fitted}"
+            name = f"{source} → {target}: {fitted}"
             arguments: dict[str, Any] = {
                 "length": spec.length,
                 "steps": spec.steps,
@@ -78,8 +78,9 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
                 "fitted": fitted,
             }
             task = Task.of(
-                name, published_pair, role=(group, fitted), group=other, one=one, other=other, one_identity=known[one],
-                other_identity=known[other], sentences=ready.need("text").words, **arguments,
+                name, published_pair, role=(group, fitted), group=target, one=source, other=target,
+                one_identity=content[source], other_identity=content[target], sentences=ready.need("text").words,
+                **arguments,
             )  # fmt: skip
             tasks.append(task)
         for task in study.plan(_ours(spec, group), ready):
@@ -100,7 +101,7 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
     """The tables `findings`, `claims` and `errors`, see `published_claims`."""
     import pandas as pd
 
-    found: dict[str, dict[str, Errors]] = {group: {} for group in spec.groups}
+    by_protocol: dict[str, dict[str, Errors]] = {group: {} for group in spec.groups}
     widths = dict.fromkeys(spec.groups, 1)
     notices: list[str] = []
     for group in spec.groups:
@@ -108,19 +109,21 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
             if (group, fitted) in outputs.values:
                 value = outputs.values[group, fitted]
                 widths[group] = value["d"]
-                found[group] |= {variant: errors_of(value, variant) for variant in variants}
+                by_protocol[group] |= {variant: errors_of(value, variant) for variant in variants}
         values = {role[2]: value for role, value in outputs.values.items() if role[:2] == (group, OURS)}
         if values and (ours := our_errors(values)).by_method:
-            found[group][OURS] = ours
+            by_protocol[group][OURS] = ours
             notices += [notice for value in values.values() for notice in value["notices"]]
     if widths["models"] < THEIR_WIDTH:
         notices.append(
             f"These models are {widths['models']} wide, those of the paper {THEIR_WIDTH}: a wider network has more "
             "weights that move, so the same steps take it further."
         )
-    claims = claim_rows(found["models"], found.get("tuned", {}))
+    claims = claim_rows(by_protocol["models"], by_protocol.get("tuned", {}))
     findings = finding_rows(claims)
-    errors = pd.concat([error_rows(one, group, widths[group]) for group, one in found.items()], ignore_index=True)
+    errors = pd.concat(
+        [error_rows(measured, group, widths[group]) for group, measured in by_protocol.items()], ignore_index=True
+    )
     corpus: Corpus = ready.values["text"]
     refs = tuple(ref for pair in spec.groups.values() for ref in pair)
     return Result(

@@ -77,26 +77,26 @@ class Errors:
         error = self.spread if method == "mean" else self.by_method[method]
         spread = self.spread
         if self.pooled:
-            spread = [np.broadcast_to(one.mean(0, keepdims=True), one.shape) for one in spread]
+            spread = [np.broadcast_to(part.mean(0, keepdims=True), part.shape) for part in spread]
         pairs = [("source", "target"), ("target", "source")][: len(spread)]
         return leave_out(np.stack(error), np.stack(spread), pairs)
 
 
 def errors_of(value: Mapping[str, Any], variant: str) -> Errors:
     """Errors from what `published_pair` gave."""
-    found = {name: [value[f"{variant}/{name}/error"]] for name in METHODS if f"{variant}/{name}/error" in value}
-    return Errors([value[f"{variant}/spread"]], found, VARIANTS[variant].pooled)
+    errors = {name: [value[f"{variant}/{name}/error"]] for name in METHODS if f"{variant}/{name}/error" in value}
+    return Errors([value[f"{variant}/spread"]], errors, VARIANTS[variant].pooled)
 
 
 def our_errors(values: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Errors:
     """Errors on unseen words (all test rows where rows are no words) from what `tasks.align_pair` gave, by methods."""
-    found, spread = {}, []
+    by_method, spread = {}, []
     for methods, value in values.items():
         for name, ours in OUR_METHODS.items():
             if ours in methods and f"{ours}/error" in value:
-                found[name] = list(value[f"{ours}/error"][:, 1])
+                by_method[name] = list(value[f"{ours}/error"][:, 1])
                 spread = list(value["spread"][:, 1])
-    return Errors(spread, found, pooled=False)
+    return Errors(spread, by_method, pooled=False)
 
 
 def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates | None:
@@ -105,22 +105,24 @@ def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates |
     if claim == "depth":
         if "inn" not in has:
             return None
-        found = errors.replicates("inn")
-        ends = [Replicates(*(part[..., place] for part in _parts(found))) for place in (slice(-1, None), slice(0, 1))]
+        by_layer = errors.replicates("inn")
+        ends = [
+            Replicates(*(part[..., place] for part in _parts(by_layer))) for place in (slice(-1, None), slice(0, 1))
+        ]
         return ends[0] - ends[1]
     if claim == "tuned":
         if tuned is None or not {"inn"} <= has & {*tuned.by_method}:
             return None
-        first, second = (one.replicates("inn").mean() for one in (tuned, errors))
+        first, second = (part.replicates("inn").mean() for part in (tuned, errors))
         return first - second if first.units.shape == second.units.shape else None
-    one, other = ("mlp", "inn") if claim == "mlp" else ("inn", claim)
-    if not {one, other} <= has:
+    worse, better = ("mlp", "inn") if claim == "mlp" else ("inn", claim)
+    if not {worse, better} <= has:
         return None
-    return errors.replicates(one).mean() - errors.replicates(other).mean()
+    return errors.replicates(worse).mean() - errors.replicates(better).mean()
 
 
-def _parts(found: Replicates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return found.point, found.models, found.units
+def _parts(replicates: Replicates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return replicates.point, replicates.models, replicates.units
 
 
 def verdict(claim: str, low: float, high: float) -> str:
@@ -139,12 +141,12 @@ def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.
         for protocol in PROTOCOLS:
             if protocol not in errors:
                 continue
-            found = difference(claim, errors[protocol], tuned.get(protocol))
-            if found is None:
+            gap = difference(claim, errors[protocol], tuned.get(protocol))
+            if gap is None:
                 continue
-            low, high = (float(end[0]) for end in found.band(LEVEL))
+            low, high = (float(end[0]) for end in gap.band(LEVEL))
             told = verdict(claim, low, high) if low == low else OPEN
-            rows.append((claim, protocol, float(found.point[0]), low, high, LEVEL, told))
+            rows.append((claim, protocol, float(gap.point[0]), low, high, LEVEL, told))
     return pd.DataFrame(rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"])
 
 
@@ -154,11 +156,13 @@ def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for claim, about in CLAIMS.items():
-        found = claims[claims["claim"] == claim].set_index("protocol")["verdict"]
-        if "published" not in found.index:
+        verdicts = claims[claims["claim"] == claim].set_index("protocol")["verdict"]
+        if "published" not in verdicts.index:
             continue
-        theirs, ours = found["published"], found.get(OURS, "")
-        changed = [PROTOCOLS[name] for name in found.index if name not in ("published", OURS) and found[name] != theirs]
+        theirs, ours = verdicts["published"], verdicts.get(OURS, "")
+        changed = [
+            PROTOCOLS[name] for name in verdicts.index if name not in ("published", OURS) and verdicts[name] != theirs
+        ]
         survives = "not asked" if not ours else "yes" if theirs == ours == HOLDS else "no" if theirs == HOLDS else ""
         survives = survives or ("only by ours" if ours == HOLDS else "found by neither")
         rows.append((claim, about.says, about.source, theirs, ours, "; ".join(changed) or "none", survives))
@@ -170,18 +174,18 @@ def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFr
     import pandas as pd
 
     tables = []
-    for protocol, found in errors.items():
-        for method in [*found.by_method, "mean"]:
-            by_layer = found.replicates(method)
+    for protocol, measured in errors.items():
+        for method in [*measured.by_method, "mean"]:
+            by_layer = measured.replicates(method)
             squared = np.mean(
-                [one.mean(-1) for one in (found.spread if method == "mean" else found.by_method[method])], 0
+                [part.mean(-1) for part in (measured.spread if method == "mean" else measured.by_method[method])], 0
             )
-            for one, layers, mse in ((by_layer.mean(), [-1], [squared.mean()]), (by_layer, None, squared)):
-                low, high = one.band()
+            for estimate, layers, mse in ((by_layer.mean(), [-1], [squared.mean()]), (by_layer, None, squared)):
+                low, high = estimate.band()
                 tables.append(
-                    pd.DataFrame({"nmse": one.point, "low": low, "high": high, "mse": np.asarray(mse) / width}).assign(
-                        pair=pair, protocol=protocol, method=method, layer=layers or range(len(one.point))
-                    )
+                    pd.DataFrame(
+                        {"nmse": estimate.point, "low": low, "high": high, "mse": np.asarray(mse) / width}
+                    ).assign(pair=pair, protocol=protocol, method=method, layer=layers or range(len(estimate.point)))
                 )
     columns = ["pair", "protocol", "method", "layer", "nmse", "low", "high", "mse"]
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)

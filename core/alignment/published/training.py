@@ -28,7 +28,7 @@ from core.alignment.maps.fitting import fast_bfloat16
 from core.runs.runner import checkpoint, tick
 from core.runs.store import Value
 
-BATCH, LEARNING_RATE, DECAY, PUBLISHED_STEPS = 64, 1e-6, 0.99, 3000
+BATCH, LEARNING_RATE, DECAY = 64, 1e-6, 0.99
 WIDER = 4  # hidden width of the invertible layer's networks, in units of d
 NETWORKS = {"inn": ("scale", "shift"), "linear": ("map",), "mlp": ("map",)}
 FORM = "alignment.published/1"  # of the state that is kept
@@ -111,7 +111,7 @@ def train(
     Args:
         kind: Of `NETWORKS`.
         x, y: Paired rows, as they are.
-        steps: Batches, `PUBLISHED_STEPS` in the code; the rate falls with each of them.
+        steps: Batches, 3,000 in the code; the rate falls with each of them.
         shared: One network for all layers, in turn; else one a layer.
         seed: Of the first weights.
 
@@ -126,9 +126,9 @@ def train(
     batch = min(BATCH, count)
     kept, begun, place, seen = checkpoint(FORM), 0, 0, 0
     small = 12 * sum(weight.numel() for weight in start.values()) <= LARGEST_STATE
-    if small and (found := kept.find()) is not None:
-        begun, place, seen = (int(number) for number in found["at"])
-        _restore(weights, optimiser, found)
+    if small and (resumed := kept.find()) is not None:
+        begun, place, seen = (int(number) for number in resumed["at"])
+        _restore(weights, optimiser, resumed)
     turns = [slice(layer, layer + 1) for layer in range(layers)] if shared else [slice(0, layers)]
     for step in range(begun, steps):
         tick(step / steps, f"batch {step + 1:,} of {steps:,}")
@@ -160,10 +160,10 @@ def _state(weights: Weights, optimiser: torch.optim.Adam, at: tuple[int, int, in
     return value
 
 
-def _restore(weights: Weights, optimiser: torch.optim.Adam, found: Value) -> None:
+def _restore(weights: Weights, optimiser: torch.optim.Adam, checkpoint: Value) -> None:
     with torch.no_grad():
         for name, weight in weights.items():
-            weight.copy_(torch.tensor(found[f"weight/{name}"]))
-            parts = [part for part in ("step", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in found]
+            weight.copy_(torch.tensor(checkpoint[f"weight/{name}"]))
+            parts = [part for part in ("step", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in checkpoint]
             if parts:
-                optimiser.state[weight] = {part: torch.tensor(found[f"{part}/{name}"]) for part in parts}
+                optimiser.state[weight] = {part: torch.tensor(checkpoint[f"{part}/{name}"]) for part in parts}

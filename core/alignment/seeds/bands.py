@@ -46,7 +46,7 @@ class Replicates:
     def band_of_difference(self, other: Replicates, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """The band of self - other, maps among different models on the same rows: models vary independently."""
         point, units = self.point - other.point, self.units - other.units
-        apart = [source for one in (self, other) for source in one._sources()[1:]]
+        apart = [source for replicates in (self, other) for source in replicates._sources()[1:]]
         return Replicates(point, self.models[:0], units)._band([_source(units), *apart], level)
 
     def _sources(self) -> list[tuple[np.ndarray, int]]:

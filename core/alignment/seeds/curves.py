@@ -77,14 +77,14 @@ def named_methods(table: pd.DataFrame) -> pd.DataFrame:
 
 def method_looks(methods: Iterable[str]) -> dict[str, Look]:
     """How the line of each method looks, in the registry's order; the same on every chart."""
-    there, found = set(methods), {}
+    there, looks = set(methods), {}
     controls = [name for name in METHODS if METHODS[name].kind == "control"]
     for number, (name, method) in enumerate(METHODS.items()):
         if name in there:
             dash = DASHES[controls.index(name) % len(DASHES)] if name in controls else (1, 0)
             colour = GREY if name in controls else method.colour
-            found[method.label] = Look(colour, SHAPES[number % len(SHAPES)], dash, name not in controls)
-    return found
+            looks[method.label] = Look(colour, SHAPES[number % len(SHAPES)], dash, name not in controls)
+    return looks
 
 
 def ceiling_of(errors: pd.Series) -> float:

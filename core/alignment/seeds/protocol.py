@@ -169,9 +169,9 @@ def score(
     """
     if x.ndim != 3 or x.shape[1] == 0:
         raise ShapeError("There are no held-out rows to score; use more sentences.")
-    squared, from_train, found, back = _by_row(aligner, x, y, np.broadcast_to(train_mean, (len(y), 1, y.shape[-1])))
+    squared, from_train, retrieved, back = _by_row(aligner, x, y, np.broadcast_to(train_mean, (len(y), 1, y.shape[-1])))
     subsets = (np.ones_like(seen), seen, ~seen)
-    parts = [_subset(rows, squared, from_train, y, found, back) for rows in subsets]
+    parts = [_subset(rows, squared, from_train, y, retrieved, back) for rows in subsets]
     names, place = np.unique(unit, return_inverse=True)
     error, spread = (np.zeros((2, len(x), len(names))) for _ in range(2))
     for side, rows in enumerate(subsets[1:]):
@@ -205,26 +205,27 @@ def _by_row(aligner: Aligner, x: Rows, y: Rows, train_mean: np.ndarray) -> tuple
             source = np.asarray(x[:, some], dtype=np.float64)
             back[0][:, some] = ((aligner.inverse_transform(mapped) - source) ** 2).sum(-1)
             back[1][:, some] = ((source - mean_x) ** 2).sum(-1)
-    found = np.full((layers, rows), -1)
-    for layer, one in enumerate(looked):
-        found[layer, looking] = find_again(one, np.asarray(y[layer, looking], dtype=np.float64))
-    return squared, from_train, found, back
+    retrieved = np.full((layers, rows), -1)
+    for layer, layer_rows in enumerate(looked):
+        retrieved[layer, looking] = find_again(layer_rows, np.asarray(y[layer, looking], dtype=np.float64))
+    return squared, from_train, retrieved, back
 
 
 def _subset(
-    rows: np.ndarray, squared: np.ndarray, from_train: np.ndarray, y: np.ndarray, found: np.ndarray, back: np.ndarray
+    rows: np.ndarray, squared: np.ndarray, from_train: np.ndarray, y: np.ndarray, hits: np.ndarray, back: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """nmse, l2, r2, retrieval, inverse of some of the rows, each (layer,)."""
     if not rows.any():
         return (np.full(len(y), np.nan),) * 5
-    own = np.array([((one - one.mean(0)) ** 2).sum() for one in (layer[rows].astype(np.float64) for layer in y)])
+    targets = [layer[rows].astype(np.float64) for layer in y]
+    variance = np.array([((layer - layer.mean(0)) ** 2).sum() for layer in targets])
     total = squared[:, rows].sum(-1)
-    looked = found[:, rows]
+    looked = hits[:, rows]
     retrieved = (looked > 0).sum(-1) / np.maximum((looked >= 0).sum(-1), 1)
     return (
         total / np.maximum(from_train[:, rows].sum(-1), TINY),
         np.sqrt(squared[:, rows]).mean(-1),
-        1 - total / np.maximum(own, TINY),
+        1 - total / np.maximum(variance, TINY),
         retrieved,
         back[0][:, rows].sum(-1) / np.maximum(back[1][:, rows].sum(-1), TINY),
     )

@@ -20,7 +20,6 @@ SPLITS = {
     "sentence": "whole sentences are held out; most of their words were fitted on in other sentences",
 }
 MOST_MODELS = 25
-GROUPS = ("models", "against")
 
 
 def split_option() -> str:

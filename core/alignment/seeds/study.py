@@ -21,7 +21,7 @@ from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
 from core.alignment.seeds.tasks import align_layers, align_pair
 from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.runs.runner import Outputs, Task
@@ -51,31 +51,31 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     sentences = ready.need("text").words
     slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
     quick = tuple(name for name in spec.methods if METHODS[name].kind != "non-linear")
     tasks: list[Task] = []
-    for group, one, other in spec.pairs():
-        if one not in known or other not in known:
+    for group, first, second in spec.pairs():
+        if first not in content or second not in content:
             continue
         common: dict[str, Any] = {
-            "one": one,
-            "other": other,
-            "one_identity": known[one],
-            "other_identity": known[other],
+            "one": first,
+            "other": second,
+            "one_identity": content[first],
+            "other_identity": content[second],
             "sentences": sentences,
             "items": spec.items,
             "split": spec.split,
             "seed": spec.seed,
         }
         for methods in [*slow, quick] if quick else slow:
-            name = f"{one} ↔ {other}: {METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
+            name = f"{first} ↔ {second}: {METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
             arguments = {**common, "methods": methods, "layers": spec.layers}
-            tasks.append(Task.of(name, align_pair, role=(group, one, other, methods), group=other, **arguments))
-        if spec.grid and (group, one, other) == spec.pairs()[0]:
-            name = f"{one} → {other}: layer into layer"
-            tasks.append(Task.of(name, align_layers, role="grid", group=other, **common, method=spec.grid))
+            tasks.append(Task.of(name, align_pair, role=(group, first, second, methods), group=second, **arguments))
+        if spec.grid and (group, first, second) == spec.pairs()[0]:
+            name = f"{first} → {second}: layer into layer"
+            tasks.append(Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid))
     return tasks
 
 
@@ -98,7 +98,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
     if "grid" in outputs.values:
         tables["grid"] = grid_table(outputs.values["grid"]["nmse"])
     corpus: Corpus = ready.values["text"]
-    found = tuple(dict.fromkeys(ref for _, one, other, _ in values for ref in (one, other)))
+    refs = tuple(dict.fromkeys(ref for _, first, second, _ in values for ref in (first, second)))
     return Result(
         study="align",
         spec=spec.plain(),
@@ -107,7 +107,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         arrays=points_of(spec, values),
         notices=tuple(dict.fromkeys([*corpus.notices, *_notices(spec, values)])),
         failures={**ready.failures, **outputs.failures},
-        provenance=provenance(found, corpus),
+        provenance=provenance(refs, corpus),
         methods=f"{make_methods(spec, len(corpus.sentences))} {spec.settings()}",
         citations=cite(CITATIONS),
     )
@@ -116,7 +116,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
 def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:
     """What a reader of the numbers must see: rows left out, too few rows, refused methods, unfinished networks."""
     notices: list[str] = []
-    for (_, one, other, methods), value in values.items():
+    for (_, first, second, methods), value in values.items():
         notices += value["notices"]
         width = max(value["d_one"], value["d_other"])
         if width >= value["rows"]:
@@ -126,7 +126,7 @@ def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:
             )
         for method in methods:
             if f"{method}/refused" in value:
-                notices.append(f"{one} and {other}: {value[f'{method}/refused']}")
+                notices.append(f"{first} and {second}: {value[f'{method}/refused']}")
             if f"{method}/left_out" in value:
                 notices.append(
                     f"{METHODS[method].label} was fitted on {value['rows'] - value[f'{method}/left_out']:,} of "
@@ -135,7 +135,7 @@ def _notices(spec: AlignSpec, values: Mapping[Any, Any]) -> list[str]:
             if f"{method}/converged" in value and not value[f"{method}/converged"].all():
                 left = int((~value[f"{method}/converged"].astype(bool)).sum())
                 notices.append(
-                    f"{one} and {other}: {left} of {value[f'{method}/converged'].size} maps of the "
+                    f"{first} and {second}: {left} of {value[f'{method}/converged'].size} maps of the "
                     f"{METHODS[method].label} had not converged when their training ended."
                 )
     return notices

@@ -106,8 +106,8 @@ def points_of(spec: AlignSpec, values: Values) -> dict[str, np.ndarray]:
     count = len(spec.models)
     source, target = (np.full((count, count, layers, points, 2), np.nan, np.float32) for _ in range(2))
     mapped = np.full((len(spec.methods), count, count, layers, points, 2), np.nan, np.float32)
-    for (_, one, other, methods), value in group:
-        ends = spec.models.index(one), spec.models.index(other)
+    for (_, first, second, methods), value in group:
+        ends = spec.models.index(first), spec.models.index(second)
         for direction, (start, end) in enumerate((ends, ends[::-1])):
             _place(target[start, end], value["target_points"][direction])
             if "source_points" in value:
@@ -125,11 +125,11 @@ def band_tables(spec: AlignSpec, values: Values) -> tuple[pd.DataFrame, pd.DataF
     by_layer: list[pd.DataFrame] = []
     overall: list[dict[str, Any]] = []
     replicates: dict[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]] = {}
-    for (group, method, words), (ends, layers, found) in _replicates(values):
-        low, high = found.band()
-        columns = {"layer": layers, "nmse": found.point, "low": low, "high": high}
+    for (group, method, words), (ends, layers, estimate) in _replicates(values):
+        low, high = estimate.band()
+        columns = {"layer": layers, "nmse": estimate.point, "low": low, "high": high}
         by_layer.append(pd.DataFrame({"group": group, "method": method, "words": words, **columns}))
-        whole = found.mean()
+        whole = estimate.mean()
         ends_of_band = {name: float(end[0]) for name, end in zip(("low", "high"), whole.band(), strict=True)}
         overall.append(
             {"group": group, "method": method, "words": words, "nmse": float(whole.point[0]), **ends_of_band}
@@ -148,20 +148,20 @@ def _replicates(
     values: Values,
 ) -> Iterator[tuple[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]]]:
     """(group, method, words) with the pairs, the layers and what is left of the error without each model and unit."""
-    found: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
+    by_method: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
     for group, source, target, method, direction, value in _maps(values):
         if f"{method}/error" in value:
-            found.setdefault((group, method), []).append(((source, target), direction, value))
-    for (group, method), maps in found.items():
+            by_method.setdefault((group, method), []).append(((source, target), direction, value))
+    for (group, method), maps in by_method.items():
         depth = min(len(value["layers"]) for _, _, value in maps)
         units = np.unique(np.concatenate([value["units"] for _, _, value in maps]))
         error = [_spread_out(value[f"{method}/error"][way][:, :depth], value["units"], units) for _, way, value in maps]
         spread = [_spread_out(value["spread"][way][:, :depth], value["units"], units) for _, way, value in maps]
         ends, layers = [pair for pair, _, _ in maps], maps[0][2]["layers"][:depth]
         for words, sides in (("all", [0, 1]), ("seen", [0]), ("unseen", [1])):
-            one, two = (np.stack([part[sides].sum(0) for part in parts]) for parts in (error, spread))
-            if two.any():
-                yield (group, method, words), (ends, layers, leave_out(one, two, ends))
+            left, right = (np.stack([part[sides].sum(0) for part in parts]) for parts in (error, spread))
+            if right.any():
+                yield (group, method, words), (ends, layers, leave_out(left, right, ends))
 
 
 def _differences(
@@ -173,22 +173,22 @@ def _differences(
     hundred (Bonferroni), because the headline names the best of them.
     """
     rows: list[dict[str, object]] = []
-    for (group, method, words), (ends, found) in replicates.items():
+    for (group, method, words), (ends, estimate) in replicates.items():
         rivals = METHODS[method].kind == "non-linear"
         tried = sum(METHODS[m].kind == "non-linear" for g, m, w in replicates if (g, w) == (group, words))
         for rival in ("ols", "ridge", "lookup"):
-            pairs, other = replicates.get((group, rival, words), ([], None))
-            if other is None or rival == method or pairs != ends:
+            pairs, rival_estimate = replicates.get((group, rival, words), ([], None))
+            if rival_estimate is None or rival == method or pairs != ends:
                 continue  # one of them failed on some pairs: not the same rows
             level = 1 - 0.05 / tried if rivals and rival == "ridge" else 0.95
-            difference = found - other
+            difference = estimate - rival_estimate
             low, high = difference.band(level)
             rows.append(_difference(group, method, group, rival, words, difference.point, low, high, level))
         if group == "against" and ("models", method, words) in replicates:
             first = replicates["models", method, words][1]
-            if first.units.shape == found.units.shape:
-                low, high = found.band_of_difference(first)
-                point = found.point - first.point
+            if first.units.shape == estimate.units.shape:
+                low, high = estimate.band_of_difference(first)
+                point = estimate.point - first.point
                 rows.append(_difference(group, method, "models", method, words, point, low, high, 0.95))
     return rows
 
@@ -211,8 +211,8 @@ def _difference(
 
 def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
     """(group, source, target, method, direction, value) of every map that was asked for."""
-    for (group, one, other, methods), value in values.items():
-        for direction, (source, target) in enumerate(((one, other), (other, one))):
+    for (group, left, right, methods), value in values.items():
+        for direction, (source, target) in enumerate(((left, right), (right, left))):
             for method in methods:
                 yield group, source, target, method, direction, value
 

@@ -71,11 +71,11 @@ def align_pair(
     else:
         stacks = [(x, y), (y, x)]
     del x, y  # the stacks hold them
-    found = []
+    fits = []
     for number, (sources, targets) in enumerate(stacks):
         with span(0.2 + 0.8 * number / len(stacks), 0.2 + 0.8 * (number + 1) / len(stacks)):
-            found.append(_fit_all(sources, targets, parts, methods, seed))
-    return value | _by_direction(found, len(chosen))
+            fits.append(_fit_all(sources, targets, parts, methods, seed))
+    return value | _by_direction(fits, len(chosen))
 
 
 @pure("alignment.layers", version=3, guard=as_identified)
@@ -118,12 +118,12 @@ def fit_method(
     x: np.ndarray,
     y: np.ndarray,
     parts: Parts,
-    found: Moments | None = None,
+    moments: Moments | None = None,
 ) -> Any:
     """The fitted aligner of a name, from paired rows (layer, row, d) and their split.
 
     Args:
-        found: Moments of the training rows, where they are known: linear maps need no other pass over the rows.
+        moments: Of the training rows, where they are known: linear maps need no other pass over the rows.
 
     Raises:
         ShapeError: If the method does not fit the shapes.
@@ -132,8 +132,8 @@ def fit_method(
     given = rows_for(aligner, x, parts.types)
     train, held = parts.train, parts.validation
     validation = (given[:, held], y[:, held])
-    if found is not None and isinstance(aligner, LinearAligner) and METHODS[name].kind == "linear":
-        return aligner.fit_moments(found, validation)
+    if moments is not None and isinstance(aligner, LinearAligner) and METHODS[name].kind == "linear":
+        return aligner.fit_moments(moments, validation)
     return aligner.fit(given[:, train], y[:, train], validation)
 
 
@@ -158,7 +158,7 @@ def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...
     """Every method on stacked layers; what it gives is as in `align_pair`, with the stack for direction and layer."""
     train, test = parts.train, parts.test
     mean = y[:, train].mean(1, keepdims=True, dtype=np.float64)
-    found = moments(x[:, train], y[:, train])
+    sums = moments(x[:, train], y[:, train])
     shown = test[np.linspace(0, len(test) - 1, min(SHOWN, len(test))).astype(np.int64)]
     tested = y[:, test].astype(np.float64)
     axes = np.linalg.svd(tested - tested.mean(1, keepdims=True), full_matrices=False)[2][:, :2].swapaxes(-1, -2)
@@ -171,7 +171,7 @@ def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...
         tick(low, METHODS[name].label)
         try:
             with span(low, high):
-                aligner = fit_method(name, seed, x, y, parts, found)
+                aligner = fit_method(name, seed, x, y, parts, sums)
         except ShapeError as error:
             value[f"{name}/refused"] = str(error)
             continue
@@ -201,22 +201,22 @@ def _points(rows: np.ndarray, mean: np.ndarray, axes: np.ndarray) -> np.ndarray:
 LAYER_AXIS = {"training": -1, "validation": -1, "converged": -1, "mapped": 0, "source_points": 0, "target_points": 0}
 
 
-def _by_direction(found: list[Value], layers: int) -> Value:
+def _by_direction(fits: list[Value], layers: int) -> Value:
     """Stacks of both directions (or one value for each direction) as arrays with a leading direction."""
     value: Value = {}
-    for name in {name: None for one in found for name in one}:
-        present = [one[name] for one in found if name in one]
+    for name in {name: None for fit in fits for name in fit}:
+        present = [fit[name] for fit in fits if name in fit]
         column = name.rpartition("/")[2]
         if column in ("refused", "left_out"):
             value[name] = present[0]
         elif column == "steps":
             value[name] = max(present, key=len)
-        elif len(present) == len(found):
+        elif len(present) == len(fits):
             axis = LAYER_AXIS.get(column, -2 if column in ("error", "spread") else -1)
-            if len(found) == 1:
+            if len(fits) == 1:
                 split = np.split(np.asarray(present[0]), [layers], axis=axis)
             else:
-                split = [np.asarray(one) for one in present]
+                split = [np.asarray(value) for value in present]
             value[name] = np.stack(_padded(split) if column in ("training", "validation") else split)
     return value
 

@@ -29,7 +29,7 @@ from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
-from core.models.identity import as_identified, identities, identity_tasks
+from core.models.identity import as_identified, contents, identity_tasks
 from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
@@ -78,7 +78,7 @@ def stitch_pair(
         ModelError: If a model cannot be loaded, has no such head, or the tokenizers differ.
         ShapeError: If a label is unknown to the target.
     """
-    from core.alignment.seeds.states import predict_labels, stitched_labels, subword_rows
+    from core.alignment.seeds.forward import predict_labels, stitched_labels, subword_rows
 
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(f"{source} and {target} cut words differently, so one cannot go on where the other stops.")
@@ -111,8 +111,8 @@ def stitch_pair(
             except ShapeError as error:
                 value[f"{name}/refused"] = str(error)
     with span(0.7, 1.0):
-        found = stitched_labels(lower, upper, tokenizer, labelled, aligners)
-    return value | {f"{name}/correct": labels == truth for name, labels in found.items()}
+        labels_by_method = stitched_labels(lower, upper, tokenizer, labelled, aligners)
+    return value | {f"{name}/correct": labels == truth for name, labels in labels_by_method.items()}
 
 
 def _labels(ref: str, config: Any) -> list[str]:
@@ -141,8 +141,8 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
     Raises:
         CorpusError: If the text or the labelled sentences could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
-    refs = [ref for ref in spec.models if ref in known]
+    content = contents(ready)
+    refs = [ref for ref in spec.models if ref in content]
     return [
         Task.of(
             f"{source} → {target}",
@@ -151,8 +151,8 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
             group=target,
             source=source,
             target=target,
-            source_identity=known[source],
-            target_identity=known[target],
+            source_identity=content[source],
+            target_identity=content[target],
             sentences=ready.need("text").words,
             labelled=ready.need("labelled"),
             methods=spec.methods,
@@ -167,19 +167,19 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
     import pandas as pd
 
     rows, notices = [], []
-    own: dict[str, dict[str, Any]] = {}
+    unstitched: dict[str, dict[str, Any]] = {}
     for (source, target), value in outputs.values.items():
         counts = sentence_counts(len(value["own_target"]), spec.draws, np.random.default_rng(spec.seed))
         for ref, what in ((source, "own_source"), (target, "own_target")):
-            own[ref] = {"model": ref, **_accuracy(value[what][None], counts).iloc[0].to_dict()}
+            unstitched[ref] = {"model": ref, **_accuracy(value[what][None], counts).iloc[0].to_dict()}
         for method in spec.methods:
             if f"{method}/refused" in value:
                 notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
             if f"{method}/correct" in value:
-                found = _accuracy(value[f"{method}/correct"], counts)
-                rows.append(found.assign(source=source, target=target, method=method, layer=range(len(found))))
+                accuracy = _accuracy(value[f"{method}/correct"], counts)
+                rows.append(accuracy.assign(source=source, target=target, method=method, layer=range(len(accuracy))))
     table = pd.concat(rows, ignore_index=True)[list(COLUMNS)] if rows else pd.DataFrame(columns=list(COLUMNS))
-    mine = pd.DataFrame(own.values(), columns=["model", "accuracy", "low", "high"])
+    mine = pd.DataFrame(unstitched.values(), columns=["model", "accuracy", "low", "high"])
     corpus: Corpus = ready.values["text"]
     return Result(
         study="align stitch",
@@ -188,7 +188,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables={"stitching": table, "own": mine},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures={**ready.failures, **outputs.failures},
-        provenance=provenance(tuple(own), corpus),
+        provenance=provenance(tuple(unstitched), corpus),
         methods=(
             f"Maps between subword states were fitted on {len(corpus.sentences):,} unlabelled sentences of "
             f"{spec.corpus}, layer by layer; {len(ready.values['labelled']):,} labelled sentences then went "
@@ -201,14 +201,14 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def make_headline(table: pd.DataFrame, own: pd.DataFrame) -> str:
+def make_headline(table: pd.DataFrame, unstitched: pd.DataFrame) -> str:
     """Accuracy stitched at the middle layer by the best map, beside whole models, no map and the lookup."""
     across = table[table["source"] != table["target"]]
     if across.empty:
         return "No pair could be stitched; the reasons are below."
     middle = across[across["layer"] == int(across["layer"].max()) // 2].groupby("method")["accuracy"].mean()
     mapped = middle.drop([name for name in middle.index if METHODS[name].kind == "control"])
-    home = float(own["accuracy"].mean())
+    home = float(unstitched["accuracy"].mean())
     if mapped.empty:
         return f"The models reach {100 * home:.0f} % by themselves."
     text = (

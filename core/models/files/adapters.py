@@ -135,9 +135,9 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
     for field, value in config.items():
         if field in REFUSED and value not in (None, False, [], {}):
             raise _refuse(source, REFUSED[field])
-        other = field.startswith("use_") and field != "use_rslora" and value not in (None, False)
-        other |= field.endswith("_config") and field != "eva_config" and value not in (None, False, {})
-        if other:
+        unsupported = field.startswith("use_") and field != "use_rslora" and value not in (None, False)
+        unsupported |= field.endswith("_config") and field != "eva_config" and value not in (None, False, {})
+        if unsupported:
             raise _refuse(source, f"LoRA with {field[:40]}")
     if config.get("init_lora_weights") not in PLAIN_STARTS:
         start = str(config["init_lora_weights"])[:40]

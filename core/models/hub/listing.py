@@ -73,7 +73,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Found:
+class HubModel:
     """A model on the hub at one commit.
 
     Attributes:
@@ -187,21 +187,21 @@ def choose_listed(
     return chosen
 
 
-def look_up(name: str, revision: str | None = None) -> Found:
+def look_up(name: str, revision: str | None = None) -> HubModel:
     """Commit, files and data sets of a model on the hub; asked about once in ten minutes.
 
     Raises:
         ModelError: If the hub cannot be asked or refuses, or the model is too large for this instance.
     """
-    known = _ask(name, revision)
+    repository = _ask(name, revision)
     limits = current_limits()
-    numbers = sum(size for path, size in known.files.items() if path.endswith(".safetensors")) // 4
+    numbers = sum(size for path, size in repository.files.items() if path.endswith(".safetensors")) // 4
     if numbers > limits.max_parameters:
         raise ModelError(
             f"{name} is too large: about {numbers / 1e6:,.0f} million parameters, and this instance allows "
             f"{limits.max_parameters / 1e6:,.0f} million. Choose a smaller model."
         )
-    return known
+    return repository
 
 
 def is_adapter(files: Collection[str]) -> bool:
@@ -223,7 +223,7 @@ def read_small(name: str, commit: str, path: str) -> bytes:
         raise hub.refusal(error, name, commit) from error
 
 
-def _ask(name: str, revision: str | None) -> Found:
+def _ask(name: str, revision: str | None) -> HubModel:
     if hub.is_offline():
         raise hub.refusal(None, name, revision)
     try:
@@ -232,7 +232,7 @@ def _ask(name: str, revision: str | None) -> Found:
         raise hub.refusal(error, name, revision) from error
     if checkpoints.CONFIG not in said.files and not is_adapter(said.files):
         raise ModelError(f"{name} has no {checkpoints.CONFIG}: it is not a Transformers model.")
-    return Found(name, said.commit, said.files, _data(said.tags, said.card))
+    return HubModel(name, said.commit, said.files, _data(said.tags, said.card))
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:

@@ -64,8 +64,8 @@ def data_in_name(name: str) -> str:
     Args:
         name: "model" or "owner/model"; the owner says nothing.
     """
-    own = name.rsplit("/", 1)[-1].lower()[:LONGEST]
-    found = [data for data, pattern in _PATTERNS.items() if pattern.search(own)]
-    if found[:2] == ["squad_v2", "squad"]:
-        found = found[:1] + found[2:]
-    return found[0] if len(found) == 1 else ""
+    last_part = name.rsplit("/", 1)[-1].lower()[:LONGEST]
+    data_sets = [data for data, pattern in _PATTERNS.items() if pattern.search(last_part)]
+    if data_sets[:2] == ["squad_v2", "squad"]:
+        data_sets = data_sets[:1] + data_sets[2:]
+    return data_sets[0] if len(data_sets) == 1 else ""

@@ -55,9 +55,9 @@ class ArcHead(nn.Module):
         words = torch.cat([words, torch.ones_like(words[..., :1])], dim=-1)  # the last row scores the head alone
         scores = words @ self.pair @ heads.transpose(1, 2)
         place = torch.arange(words.shape[1], device=scores.device)
-        own = torch.zeros(scores.shape[1:], dtype=torch.bool, device=scores.device)
-        own[place, place + 1] = True
-        return scores.masked_fill(own, torch.finfo(scores.dtype).min)
+        itself = torch.zeros(scores.shape[1:], dtype=torch.bool, device=scores.device)
+        itself[place, place + 1] = True
+        return scores.masked_fill(itself, torch.finfo(scores.dtype).min)
 
 
 class ArcParser(nn.Module):
@@ -119,13 +119,13 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
         return _load_arc_parser(folder, head, options)
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
     if ending is None:
-        known = ", ".join(AUTO_CLASSES)
-        raise ModelError(f"{folder.name} was saved as {architecture}, without a head that is known here ({known}).")
+        supported = ", ".join(AUTO_CLASSES)
+        raise ModelError(f"{folder.name} was saved as {architecture}, without a head that is known here ({supported}).")
     with MAKING_A_MODEL:
-        model, found = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
+        model, loading_info = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
             folder, output_loading_info=True, **options
         )
-    _refuse_missing(folder, found["missing_keys"])
+    _refuse_missing(folder, loading_info["missing_keys"])
     return cast("nn.Module", model.eval().requires_grad_(False))
 
 
@@ -135,8 +135,10 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
     if not isinstance(head, dict) or head.get("kind") != "arc" or not 1 <= head.get("size", 0) <= 65_536:
         raise ModelError(f"{folder.name} has a head of another kind or size than is known here: arc, up to 65,536.")
     with MAKING_A_MODEL:
-        body, found = import_transformers().AutoModel.from_pretrained(folder, output_loading_info=True, **options)
-    _refuse_missing(folder, found["missing_keys"])
+        body, loading_info = import_transformers().AutoModel.from_pretrained(
+            folder, output_loading_info=True, **options
+        )
+    _refuse_missing(folder, loading_info["missing_keys"])
     parser = ArcParser(body, int(head["size"]))
     with safe_open(folder / "model.safetensors", framework="pt") as handle:
         names = [name for name in handle.keys() if name.startswith(ARC_PREFIX)]  # noqa: SIM118 - not a mapping

@@ -133,14 +133,14 @@ def states(model: nn.Module, batch: Batch) -> Tensor:
 
 def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
     """Whether this architecture's layers return their state in a tuple, or by itself."""
-    found: list[bool] = []
+    in_tuples: list[bool] = []
     layer = layer_list(model)[0]
-    handle = layer.register_forward_hook(lambda module, inputs, output: found.append(isinstance(output, tuple)))
+    handle = layer.register_forward_hook(lambda module, inputs, output: in_tuples.append(isinstance(output, tuple)))
     try:
         run_model(model, batch)
     finally:
         handle.remove()
-    return found[0]
+    return in_tuples[0]
 
 
 def run_rebuilt(
@@ -159,16 +159,16 @@ def run_rebuilt(
         ModelError: If `layers` are not as many as the model has.
     """
     places = layer_list(model)
-    own = list(places)
-    if len(layers) != len(own):
-        raise ModelError(f"The model has {len(own)} layers, and {len(layers)} were given to stand in their places.")
+    blocks = list(places)
+    if len(layers) != len(blocks):
+        raise ModelError(f"The model has {len(blocks)} layers, and {len(layers)} were given to stand in their places.")
     try:
         for number, layer in enumerate(layers):
-            places[number] = Passing(own[number], in_tuple) if layer is None else layer
+            places[number] = Passing(blocks[number], in_tuple) if layer is None else layer
         with _entered(places[0], hidden):
             return run_model(model, batch)
     finally:
-        for number, layer in enumerate(own):
+        for number, layer in enumerate(blocks):
             places[number] = layer
 
 
@@ -183,10 +183,10 @@ def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tupl
     Raises:
         ModelError: If the model has no such layer.
     """
-    own = list(layer_list(model))
-    if not 0 <= layer <= len(own):
-        raise ModelError(f"The model has layers 0 to {len(own)}; it cannot be entered at {layer}.")
-    return run_rebuilt(model, batch, hidden, [*[None] * layer, *own[layer:]], in_tuple=in_tuple)
+    blocks = list(layer_list(model))
+    if not 0 <= layer <= len(blocks):
+        raise ModelError(f"The model has layers 0 to {len(blocks)}; it cannot be entered at {layer}.")
+    return run_rebuilt(model, batch, hidden, [*[None] * layer, *blocks[layer:]], in_tuple=in_tuple)
 
 
 @contextmanager

@@ -74,9 +74,7 @@ def load_model(
     return _load(parse_ref(ref), import_transformers().AutoModel, device, attentions, dtype, EXPECTED_MISSING)
 
 
-def load_with_head(
-    ref: str | ModelRef, *, device: str | None = None, attentions: bool = False, dtype: str = "float32"
-) -> LoadedModel:
+def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedModel:
     """The whole task model that the configuration names, head included: for filling masks and for stitching.
 
     Raises:
@@ -88,7 +86,7 @@ def load_with_head(
         raise ModelError(
             f"{parse_ref(ref)} was saved without a head ({name}): choose a model saved with one of {', '.join(HEADS)}."
         )
-    return _load(parse_ref(ref), getattr(transformers, name), device, attentions, dtype, EXPECTED_MISSING)
+    return _load(parse_ref(ref), getattr(transformers, name), device, False, "float32", EXPECTED_MISSING)
 
 
 def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:

@@ -78,16 +78,16 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     """
     ref, entries = adapter.factors.ref, adapter.factors.entries
     ours = find_slots(base.model_type, base.entries, base.config)
-    modules, others = _modules(adapter)
-    own = match_names(base.model_type, [f"{module}.weight" for module in modules], base.config)
-    whole = match_names(base.model_type, others, base.config)
+    modules, whole_names = _modules(adapter)
+    placed = match_names(base.model_type, [f"{module}.weight" for module in modules], base.config)
+    whole = match_names(base.model_type, whole_names, base.config)
     if whole:
         name = next(iter(whole.values())).tensor
         raise ModelError(f"{ref} holds {name} whole (modules_to_save), not as factors: merge it into its base.")
-    if not own:
+    if not placed:
         raise ModelError(f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its base.")
     targets: dict[str, Target] = {}
-    for key, place in own.items():
+    for key, place in placed.items():
         slot = next((slot for slot in ours if (slot.family, slot.layer) == key), None)
         if slot is None:
             raise ModelError(f"{ref} is no adapter of {base.ref}, which has no {key[0]} matrix in layer {key[1] + 1}.")
@@ -101,11 +101,13 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
         targets[slot.tensor] = target
     unknown = sorted(set(families) - {slot.family for slot in ours})
     if unknown:
-        known = ", ".join(dict.fromkeys(slot.family for slot in ours))
-        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {known}.")
+        families_there = ", ".join(dict.fromkeys(slot.family for slot in ours))
+        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {families_there}.")
     slots = tuple((slot, slot) for slot in ours if not families or slot.family in families)
     left_out = sorted({*modules} - {target.module for target in targets.values()})
-    return AdapterPair(base, adapter.factors, slots, _notices(base, adapter, targets, own, left_out, others), targets)
+    return AdapterPair(
+        base, adapter.factors, slots, _notices(base, adapter, targets, placed, left_out, whole_names), targets
+    )
 
 
 def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delta]:
@@ -149,17 +151,17 @@ def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"]
 def _modules(adapter: Adapter) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Names of factors by module and side, and the tensors that are no factors."""
     modules: dict[str, dict[str, str]] = {}
-    others = []
+    unfactored = []
     for name in adapter.factors.entries:
         hit = FACTOR.fullmatch(name) if len(name) <= LONGEST_NAME else None
         if hit is None:
-            others.append(name)
+            unfactored.append(name)
             continue
         sides = modules.setdefault(hit["module"].removeprefix(WRAPPER), {})
         if hit["side"] in sides:
             raise ModelError(f"{adapter.factors.ref} holds two adapters in one file: save one of them alone.")
         sides[hit["side"]] = name
-    return modules, others
+    return modules, unfactored
 
 
 def _target(adapter: Adapter, module: str, modules: dict[str, dict[str, str]]) -> Target:
@@ -175,14 +177,14 @@ def _notices(
     base: Checkpoint,
     adapter: Adapter,
     targets: dict[str, Target],
-    own: dict[tuple[str, int], Slot],
+    placed: dict[tuple[str, int], Slot],
     left_out: list[str],
-    others: list[str],
+    unfactored: list[str],
 ) -> tuple[str, ...]:
     ref, config = adapter.factors.ref, adapter.config
     ranks = sorted({target.rank for target in targets.values()})
     scales = sorted({target.scaling for target in targets.values()})
-    families = ", ".join(dict.fromkeys(family for family, _ in own))
+    families = ", ".join(dict.fromkeys(family for family, _ in placed))
     notices = [
         f"{ref} is a LoRA adapter of rank {_span(ranks)}, scaled by {_span(scales)}, of {families}: its change is the "
         "product of its factors, and its other matrices are the base's."
@@ -193,8 +195,8 @@ def _notices(
             f"{ref} says that it was trained on {config.base}, not on {base.ref}: factors alone cannot tell, so its "
             "relative sizes hold only if these are the same weights."
         )
-    if left_out or others:
-        whole = {name.removeprefix(WRAPPER).rpartition(".")[0] or name for name in others}
+    if left_out or unfactored:
+        whole = {name.removeprefix(WRAPPER).rpartition(".")[0] or name for name in unfactored}
         names = sorted({*left_out, *whole})
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         notices.append(f"{ref} also changes what is not compared here ({shown}).")

@@ -82,9 +82,9 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
         raise ModelError(f"{name}: one is a {tuned.model_type or 'nameless type'}, the other a {base.model_type}.")
     ours = {(slot.family, slot.layer): slot for slot in find_slots(base.model_type, base.entries, base.config)}
     theirs = {(slot.family, slot.layer): slot for slot in find_slots(tuned.model_type, tuned.entries, tuned.config)}
-    depth, other = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
-    if depth != other:
-        raise ModelError(f"{name}: it has {other} layers, the base {depth}.")
+    depth, tuned_depth = (1 + max(layer for _, layer in keys) for keys in (ours, theirs))
+    if depth != tuned_depth:
+        raise ModelError(f"{name}: it has {tuned_depth} layers, the base {depth}.")
     if set(ours) != set(theirs):
         family, layer = min(set(ours) ^ set(theirs))
         raise ModelError(f"{name}: only one of them has a {family} matrix in layer {layer}.")
@@ -97,8 +97,8 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
     notices = _check_vocabulary(base, tuned, name)
     unknown = sorted(set(families) - {family for family, _ in ours})
     if unknown:
-        known = ", ".join(dict.fromkeys(family for family, _ in ours))
-        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {known}.")
+        families_there = ", ".join(dict.fromkeys(family for family, _ in ours))
+        raise ModelError(f"{base.ref} has no family {unknown[0]!r}; it has {families_there}.")
     slots = tuple((slot, theirs[key]) for key, slot in ours.items() if not families or key[0] in families)
     return Pair(base, tuned, slots, notices)
 

@@ -41,13 +41,13 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
         "distance": float("nan"), "unrelated": float("nan"), "reason": "", "adapter": adapter is not None,
         "parameters": sum(int(np.prod(entry.shape)) for entry in ours.entries.values()),
         "types": [ours.model_type, theirs.model_type],
-        "vocabularies": [int(found.config.get("vocab_size") or 0) for found in (ours, theirs)],
+        "vocabularies": [int(opened.config.get("vocab_size") or 0) for opened in (ours, theirs)],
     }  # fmt: skip
     slots = [{(s.family, s.layer): s for s in find_slots(c.model_type, c.entries, c.config)} for c in (ours, theirs)]
-    depths = [1 + max(layer for _, layer in found) for found in slots]
+    depths = [1 + max(layer for _, layer in placed) for placed in slots]
     shapes = [
-        {key: slot.shape(checkpoint.entries[slot.tensor].shape) for key, slot in found.items()}
-        for checkpoint, found in zip((ours, theirs), slots, strict=True)
+        {key: slot.shape(checkpoint.entries[slot.tensor].shape) for key, slot in placed.items()}
+        for checkpoint, placed in zip((ours, theirs), slots, strict=True)
     ]
     value |= {"depths": depths, "widest": max(min(shape) for shape in shapes[0].values())}
     if adapter is not None:
@@ -59,8 +59,8 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
     squares = np.zeros(3)
     for key in [key for key in slots[0] if key[1] == depths[0] // 2]:
         first, second = (
-            found[key].cut(checkpoint.read(found[key].tensor)).astype(np.float64)
-            for checkpoint, found in zip((ours, theirs), slots, strict=True)
+            placed[key].cut(checkpoint.read(placed[key].tensor)).astype(np.float64)
+            for checkpoint, placed in zip((ours, theirs), slots, strict=True)
         )
         squares += [float((part**2).sum()) for part in (second - first, first, second)]
     if not squares[1]:

@@ -116,13 +116,13 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
         return Adapter(config, open_checkpoint(ref, {}, [LocalFile(folder / adapters.ADAPTER_WEIGHTS)]))
     if not is_remote(ref, identity):
         return None
-    found = hub_listing.look_up(parsed.name, _commit(identity))
-    if not hub_listing.is_adapter(found.files):
+    on_hub = hub_listing.look_up(parsed.name, _commit(identity))
+    if not hub_listing.is_adapter(on_hub.files):
         return None
-    adapters.check_files(list(found.files), ref)
-    raw = hub_listing.read_small(parsed.name, found.commit, checkpoints.ADAPTER)
+    adapters.check_files(list(on_hub.files), ref)
+    raw = hub_listing.read_small(parsed.name, on_hub.commit, checkpoints.ADAPTER)
     config = adapters.parse_adapter(raw, ref)
-    return Adapter(config, open_checkpoint(ref, {}, [RangeFile(parsed.name, found.commit, adapters.ADAPTER_WEIGHTS)]))
+    return Adapter(config, open_checkpoint(ref, {}, [RangeFile(parsed.name, on_hub.commit, adapters.ADAPTER_WEIGHTS)]))
 
 
 def _commit(identity: str) -> str:
@@ -140,18 +140,18 @@ def _adapter_folder(ref: str) -> Path | None:
 
 
 def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
-    found = hub_listing.look_up(name, commit)
+    on_hub = hub_listing.look_up(name, commit)
     try:
-        config = json.loads(hub_listing.read_small(name, found.commit, checkpoints.CONFIG))
+        config = json.loads(hub_listing.read_small(name, on_hub.commit, checkpoints.CONFIG))
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
     config = checkpoints.with_type(config if isinstance(config, dict) else {}, [], name)
     checkpoints.check_config(config, name)
     index = None
-    if INDEX in found.files:
-        index = read_index(ref, hub_listing.read_small(name, found.commit, INDEX))
-    files = weight_files(ref, list(found.files), index)
-    missing = [file for file in files if file not in found.files]
+    if INDEX in on_hub.files:
+        index = read_index(ref, hub_listing.read_small(name, on_hub.commit, INDEX))
+    files = weight_files(ref, list(on_hub.files), index)
+    missing = [file for file in files if file not in on_hub.files]
     if missing:
         raise ModelError(f"{ref} is incomplete on the hub: {missing[0]} is missing; choose another model.")
-    return open_checkpoint(ref, config, [RangeFile(name, found.commit, file) for file in files])
+    return open_checkpoint(ref, config, [RangeFile(name, on_hub.commit, file) for file in files])

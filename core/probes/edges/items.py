@@ -71,13 +71,15 @@ def tags_of(treebank: Treebank, target: str) -> dict[tuple[tuple[str, ...], tupl
     """
     if target == "distance":
         return {(s.words, cast("tuple[int, ...]", s.heads)): () for s in treebank.corpus.sentences}
-    found = {(s.words, cast("tuple[int, ...]", s.heads)): _tags(s, target) for s in treebank.corpus.sentences}
-    if all(tag == "_" for tags in found.values() for tag in tags):
+    tags_by_sentence = {
+        (s.words, cast("tuple[int, ...]", s.heads)): _tags(s, target) for s in treebank.corpus.sentences
+    }
+    if all(label == "_" for labels in tags_by_sentence.values() for label in labels):
         what = "part-of-speech tags (UPOS)" if target == "pos" else "dependency labels"
         raise CorpusError(
             f"{treebank.corpus.ref} has no {what}: let a parser draw them (heads parser), or leave {target} out."
         )
-    return found
+    return tags_by_sentence
 
 
 def edge_items(
@@ -125,13 +127,13 @@ def control_labels(
         draw: Another draw, another language.
     """
     limits = np.cumsum(shares)
-    known: dict[str, int] = {}
+    assigned: dict[str, int] = {}
     for word in types:
-        if word not in known:
+        if word not in assigned:
             text = f"{target}\0{seed}\0{draw}\0{word}".encode("utf8", "surrogatepass")
             place = int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2**64
-            known[word] = min(int(np.searchsorted(limits, place, side="right")), len(limits) - 1)
-    return np.array([known[word] for word in types], dtype=np.int64)
+            assigned[word] = min(int(np.searchsorted(limits, place, side="right")), len(limits) - 1)
+    return np.array([assigned[word] for word in types], dtype=np.int64)
 
 
 def unseen(types: Sequence[str], training: int) -> Bool[np.ndarray, " item"]:
@@ -147,5 +149,5 @@ def _bucket(word: int, head: int) -> str:
 
 
 def _tags(sentence: Sentence, target: str) -> tuple[str, ...]:
-    found = sentence.upos if target == "pos" else sentence.deprel
-    return ("_",) * len(sentence.words) if found is None else found
+    tags = sentence.upos if target == "pos" else sentence.deprel
+    return ("_",) * len(sentence.words) if tags is None else tags

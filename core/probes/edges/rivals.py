@@ -56,9 +56,9 @@ class Counts:
         """Of every label, for each of some items by its contexts."""
         result = np.empty((len(contexts), self.classes))
         coarsest = (self.overall + 1) / (self.overall.sum() + self.classes)
-        for row, own in enumerate(contexts):
+        for row, of_item in enumerate(contexts):
             chances = coarsest
-            for table, context in zip(self.tables, own, strict=True):
+            for table, context in zip(self.tables, of_item, strict=True):
                 if context in table:
                     counts = table[context]
                     chances = (counts + chances) / (counts.sum() + 1)
@@ -68,12 +68,12 @@ class Counts:
 
 def word_contexts(items: Items, words: Sequence[Sequence[str]]) -> Contexts:
     """The words of each item, coarse to fine: in lower case, as written and, of an edge, with its head."""
-    found: Contexts = []
+    contexts: Contexts = []
     for number, word, head in zip(items.sentence, items.word, items.head, strict=True):
         text = words[number][word]
-        own: tuple[Hashable, ...] = (text.casefold(), text)
-        found.append(own if head < 0 else (*own, (words[number][head].casefold(), text.casefold())))
-    return found
+        word_forms: tuple[Hashable, ...] = (text.casefold(), text)
+        contexts.append(word_forms if head < 0 else (*word_forms, (words[number][head].casefold(), text.casefold())))
+    return contexts
 
 
 def place_features(items: Items, lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "item one feature"]:

@@ -27,9 +27,11 @@ from core.probes.edges.tables import CONTROL, REAL, Groups
 from core.probes.edges.tasks import probe_edges, score_rivals
 from core.probes.edges.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
 from core.probes.prices import edges_price
+from core.probes.trees.comparisons import differences, margins
 from core.probes.trees.data import PARTS, Tree, Treebank
 from core.probes.trees.planning import TREEBANK, as_arguments, chosen_layers
 from core.probes.trees.planning import prepare as prepare_probes
+from core.probes.trees.tables import as_table
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
@@ -58,21 +60,21 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
         SpecError: If a model has no layer of a number that was asked for.
     """
     treebank: Treebank = ready.need(TREEBANK)
-    known = identities(ready)
+    identified = identities(ready)
     tasks = []
     for target in spec.targets:
         common = _sentences(spec, treebank, target)
         tasks.append(Task.of(f"rivals: {target}", score_rivals, role=(RIVALS, target), **common))
         for model in spec.probed:
-            if model not in known:
+            if model not in identified:
                 continue
             # What is added untrained needs no control of its own: nothing is claimed of it.
             controls = spec.controls if model in spec.models else 0
             tasks.append(
                 Task.of(
                     f"{target}: {model}", probe_edges, role=(model, target), group=model, penalty=spec.penalty,
-                    controls=controls, seed=spec.seed, layers=chosen_layers(spec.as_probes, known[model]),
-                    model=model, model_identity=known[model].content, **common,
+                    controls=controls, seed=spec.seed, layers=chosen_layers(spec.as_probes, identified[model]),
+                    model=model, model_identity=identified[model].content, **common,
                 )
             )  # fmt: skip
     return tasks
@@ -90,22 +92,22 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
     models = [ref for ref in spec.probed if any((ref, target) in values for target in spec.targets)]
     frames: dict[str, list[pd.DataFrame]] = {"edges": [], "codes": [], "differences": [], "edge_margins": []}
     for target in spec.targets:
-        own = {ref: values[ref, target] for ref in models if (ref, target) in values}
-        _add_target(spec, target, own, values.get((RIVALS, target)), frames)
-    found = {
-        "edges": tables.as_table(frames["edges"], tables.SCORES),
-        "codes": tables.as_table(frames["codes"], tables.CODES),
-        "differences": tables.as_table(frames["differences"], tables.DIFFERENCES),
-        "edge_margins": tables.as_table(frames["edge_margins"], tables.MARGINS),
+        trained = {ref: values[ref, target] for ref in models if (ref, target) in values}
+        _add_target(spec, target, trained, values.get((RIVALS, target)), frames)
+    tables_by_name = {
+        "edges": as_table(frames["edges"], tables.SCORES),
+        "codes": as_table(frames["codes"], tables.CODES),
+        "differences": as_table(frames["differences"], tables.DIFFERENCES),
+        "edge_margins": as_table(frames["edge_margins"], tables.MARGINS),
     }
     starts = start_notices(spec.models[0], changes_of(ready))
     said = (*treebank.notices, *(str(note) for value in values.values() for note in np.asarray(value["notices"])))
     return Result(
         study="probe edges",
         spec=spec.plain(),
-        headline=make_headline(found, spec),
-        tables=found,
-        notices=tuple(dict.fromkeys((*starts, *make_notices(found, spec), *said))),
+        headline=make_headline(tables_by_name, spec),
+        tables=tables_by_name,
+        notices=tuple(dict.fromkeys((*starts, *make_notices(tables_by_name, spec), *said))),
         failures={**ready.failures, **outputs.failures},
         provenance=provenance(tuple(models), treebank.corpus),
         methods=f"{make_methods(spec, treebank)} {spec.settings()}",
@@ -114,31 +116,37 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 
 def _add_target(
-    spec: EdgeSpec, target: str, own: Mapping[str, Value], rivals: Value | None, frames: dict[str, list[pd.DataFrame]]
+    spec: EdgeSpec,
+    target: str,
+    values: Mapping[str, Value],
+    rivals: Value | None,
+    frames: dict[str, list[pd.DataFrame]],
 ) -> None:
     """Rows of one target for every table."""
-    first = next(iter(own.values()), rivals)
+    first = next(iter(values.values()), rivals)
     if first is None:
         return
     sample = tables.samples(first, spec.draws, spec.seed)
-    groups = {ref: tables.groups_of(value, sample) for ref, value in own.items()}
-    for ref, value in own.items():
+    groups = {ref: tables.groups_of(value, sample) for ref, value in values.items()}
+    for ref, value in values.items():
         frames["edges"] += tables.score_rows(ref, target, REAL, groups[ref], sample)
         frames["codes"] += tables.code_rows(ref, target, value)
         if np.asarray(value["bits"]).shape[1] > 1:
             control = tables.groups_of(value, sample, control=True)
             frames["edges"] += tables.score_rows(ref, target, CONTROL, control, sample)
             frames["edges"] += tables.selectivity_rows(ref, target, groups[ref], control, sample)
-    others: dict[str, Groups] = {ref: found for ref, found in groups.items() if parse_ref(ref).random}
+    rivals_by_name: dict[str, Groups] = {ref: group for ref, group in groups.items() if parse_ref(ref).random}
     if rivals is not None:
         plain = tables.split_rivals(tables.groups_of(rivals, sample))
-        for name, found in plain.items():
-            frames["edges"] += tables.score_rows(name, target, REAL, found, sample, layered=False)
+        for name, scores in plain.items():
+            frames["edges"] += tables.score_rows(name, target, REAL, scores, sample, layered=False)
         frames["codes"] += tables.code_rows("", target, rivals, layered=False)
-        others = plain | others
-    trained = {ref: found for ref, found in groups.items() if ref not in others}
-    frames["differences"] += tables.difference_rows(groups, spec.models[0], target, sample)
-    frames["edge_margins"] += tables.margin_rows(trained, others, target, sample)
+        rivals_by_name = plain | rivals_by_name
+    compared = {ref: group for ref, group in groups.items() if ref not in rivals_by_name}
+    frames["differences"] += differences(groups, spec.models[0], sample, probe=target)
+    frames["edge_margins"] += margins(
+        compared, rivals_by_name, sample, lambda metric: tables.ACCURACY, tables.RIVALS, probe=target
+    )
 
 
 def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.structural.scores import ratio
-from core.probes.trees.tables import Group, Sample, draw_sample, summary
+from core.probes.trees.tables import Group, Sample, draw_sample, spread, summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
     wholes = {ACCURACY: "items", UNSEEN: "unseen", BITS: "coded"}
     parts = {ACCURACY: "correct", UNSEEN: "unseen_correct", BITS: "bits"}
     layers = tuple(int(layer) for layer in np.asarray(value["layers"]))
-    found = {}
+    groups = {}
     for metric in METRICS:
         scale = 1.0 if metric == BITS else 100.0
         above = np.asarray(value[parts[metric]], dtype=np.float64)[:, sets]
@@ -57,8 +57,8 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
         points = scale * ratio(above, below)
         resampled = scale * ratio(above, below, sample[metric].weights)
         dev = 100.0 * np.asarray(value["dev"], dtype=np.float64)[:, sets].mean(axis=1)
-        found[metric] = Group(layers, layers, points, resampled.reshape(-1, *points.shape), dev)
-    return found
+        groups[metric] = Group(layers, layers, points, resampled.reshape(-1, *points.shape), dev)
+    return groups
 
 
 def split_rivals(groups: Groups) -> dict[str, Groups]:
@@ -74,12 +74,10 @@ def score_rows(
 
     frames = []
     for metric, group in groups.items():
-        draws = group.points.shape[1]
         columns = {
             "model": model, "layer": group.layers if layered else None, "probe": probe, "labels": labels,
             "metric": metric, **summary(sample[metric], (1, group)),
-            "dev": group.dev if metric == ACCURACY else np.nan, "probes": draws,
-            "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan,
+            "dev": group.dev if metric == ACCURACY else np.nan, **spread(group),
         }  # fmt: skip
         frames.append(pd.DataFrame(columns, index=range(len(group.points))))
     return frames
@@ -94,14 +92,13 @@ def selectivity_rows(
     frames = []
     for metric in (ACCURACY, BITS):
         sign = -1 if metric == BITS else 1
-        other = control[metric]
+        control_group = control[metric]
         columns = {
             "model": model, "layer": real[metric].layers, "probe": probe, "labels": SELECTIVITY, "metric": metric,
-            **summary(sample[metric], (sign, real[metric]), (-sign, other)), "dev": np.nan,
-            "probes": other.points.shape[1],
-            "sd": other.points.std(axis=1, ddof=1) if other.points.shape[1] > 1 else np.nan,
+            **summary(sample[metric], (sign, real[metric]), (-sign, control_group)), "dev": np.nan,
+            **spread(control_group),
         }  # fmt: skip
-        frames.append(pd.DataFrame(columns, index=range(len(other.points))))
+        frames.append(pd.DataFrame(columns, index=range(len(control_group.points))))
     return frames
 
 
@@ -122,63 +119,3 @@ def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> lis
         }  # fmt: skip
         frames.append(pd.DataFrame(columns, index=rows))
     return frames
-
-
-def difference_rows(
-    models: Mapping[str, Groups], base: str, probe: str, sample: Mapping[str, Sample]
-) -> list[pd.DataFrame]:
-    """Every model less the base in each layer that both have."""
-    import pandas as pd
-
-    frames = []
-    for model, own in models.items():
-        if model == base or base not in models:
-            continue
-        for metric, group in own.items():
-            other = models[base][metric]
-            shared = [layer for layer in group.layers if layer in other.layers]
-            found = summary(sample[metric], (1, group.only(shared)), (-1, other.only(shared)))
-            columns = {"model": model, "base": base, "layer": shared, "probe": probe, "metric": metric}
-            frames.append(pd.DataFrame(columns | {"difference": found.pop("value")} | found))
-    return frames
-
-
-def margin_rows(
-    models: Mapping[str, Groups], rivals: Mapping[str, Groups], probe: str, sample: Mapping[str, Sample]
-) -> list[pd.DataFrame]:
-    """Every model less what explains the labels more plainly; an untrained model in its best layer on dev."""
-    import pandas as pd
-
-    frames = []
-    for model, own in models.items():
-        for rival, theirs in rivals.items():
-            place = int(np.nanargmax(theirs[ACCURACY].dev)) if np.isfinite(theirs[ACCURACY].dev).any() else 0
-            for metric, group in own.items():
-                best = theirs[metric].only([theirs[metric].layers[place]])
-                found = summary(sample[metric], (1, group), (-1, _repeated(best, len(group.layers))))
-                columns = {
-                    "model": model, "layer": group.layers, "probe": probe, "metric": metric, "rival": rival,
-                    "rival_layer": None if rival in RIVALS else best.layers[0],
-                    "rival_value": float(best.points.mean()), "margin": found.pop("value"),
-                }  # fmt: skip
-                frames.append(pd.DataFrame(columns | found))
-    return frames
-
-
-def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Frames one under another, with the columns' types also where there are no rows."""
-    import pandas as pd
-
-    filled = [frame for frame in frames if len(frame)]
-    table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
-    text, whole = {"model", "base", "probe", "labels", "metric", "rival"}, {"layer", "probes", "rival_layer"}
-    kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
-    return table[list(columns)].astype(kinds)
-
-
-def _repeated(group: Group, count: int) -> Group:
-    """One row, as often as another group has layers."""
-    return Group(
-        group.layers * count, group.ranks * count, group.points.repeat(count, axis=0),
-        group.resampled.repeat(count, axis=1), group.dev.repeat(count),
-    )  # fmt: skip

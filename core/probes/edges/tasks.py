@@ -97,8 +97,8 @@ def probe_edges(
         del vectors, wide
         with span(low + 0.3 * (high - low), high):
             parts.append(_coded_and_scored(features, labels, penalty, frame))
-    found: Value = {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
-    return found | frame.counted() | {"layers": np.array(layers), "notices": notices}
+    joined: Value = {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
+    return joined | frame.counted() | {"layers": np.array(layers), "notices": notices}
 
 
 @pure("probes.edge_rivals")
@@ -116,15 +116,15 @@ def score_rivals(target: str, words: Words, heads: Heads, keep: Keep, tags: Tags
     frame = _Frame(items, words, sizes)
     contexts = word_contexts(items, words)
     nothing: Contexts = [()] * len(items)
-    tables = [_counted(one, frame) for one in (nothing, contexts)]
+    tables = [_counted(table, frame) for table in (nothing, contexts)]
     tick(0.3, "places")
     features = place_features(items, np.array([len(sentence) for sentence in words]))
     constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
     wide = torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
     with span(0.3, 1.0):
         places = _coded_and_scored(wide, torch.from_numpy(frame.labels[None]), PLACE_PENALTY, frame)
-    found: Value = {name: np.concatenate([np.asarray(part[name]) for part in (*tables, places)]) for name in places}
-    return found | frame.counted() | {"layers": np.arange(3), "notices": []}
+    joined: Value = {name: np.concatenate([np.asarray(part[name]) for part in (*tables, places)]) for name in places}
+    return joined | frame.counted() | {"layers": np.arange(3), "notices": []}
 
 
 class _Frame:
@@ -190,9 +190,9 @@ def _coded_and_scored(features: Tensor, labels: Tensor, penalty: float, frame: _
             )
 
     def code(weights: Tensor, start: int, end: int) -> np.ndarray:
-        found = log_probabilities(features[:, start:end], weights)
-        index = labels[None, :, start:end, None].expand(len(found), -1, -1, 1)
-        costs: np.ndarray = (-found.gather(3, index)[..., 0] / np.log(2.0)).numpy()
+        log_shares = log_probabilities(features[:, start:end], weights)
+        index = labels[None, :, start:end, None].expand(len(log_shares), -1, -1, 1)
+        costs: np.ndarray = (-log_shares.gather(3, index)[..., 0] / np.log(2.0)).numpy()
         return costs
 
     bits, weights = online_code(frame.blocks, classes, fit, code)

@@ -24,7 +24,9 @@ def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
     """For each target the model's row in the layer with the best accuracy on development sentences."""
     rows = table[(table["model"] == model) & (table["labels"] == REAL) & (table["metric"] == ACCURACY)]
     rows = rows[rows["dev"].notna()]
-    return {str(target): own.loc[own["dev"].idxmax()] for target, own in rows.groupby("probe", sort=False)}
+    return {
+        str(target): of_target.loc[of_target["dev"].idxmax()] for target, of_target in rows.groupby("probe", sort=False)
+    }
 
 
 def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
@@ -50,7 +52,7 @@ def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
     sentences.append(f"By a linear classifier, in the best layer: {_listed(layers)}.")
     for ref, rows in best.items():
         clauses = [
-            f"{NAMES[target]} {found}" for target, row in rows.items() if (found := _against(tables, ref, base, row))
+            f"{NAMES[target]} {gain}" for target, row in rows.items() if (gain := _against(tables, ref, base, row))
         ]
         if clauses and not parse_ref(ref).random:
             sentences.append(f"{names[ref]} against it, in points: {_listed(clauses)}.")
@@ -133,9 +135,9 @@ def _margin(tables: Mapping[str, pd.DataFrame], model: str, row: pd.Series) -> s
     ]  # fmt: skip
     if here.empty:
         return ""
-    found = here.loc[here["rival_value"].idxmax()]
-    sure = "" if found["low"] > 0 or found["high"] < 0 else ", no clear margin"
-    return f"{_rival(found['rival'])} {found['rival_value']:.0f} %{sure}"
+    strongest = here.loc[here["rival_value"].idxmax()]
+    sure = "" if strongest["low"] > 0 or strongest["high"] < 0 else ", no clear margin"
+    return f"{_rival(strongest['rival'])} {strongest['rival_value']:.0f} %{sure}"
 
 
 def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.Series) -> str:
@@ -147,15 +149,15 @@ def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.
     ]  # fmt: skip
     if here.empty:
         return ""
-    found = here.iloc[0]
-    sure = "" if found["low"] > 0 or found["high"] < 0 else ", unclear"
-    return f"{found['difference']:+.1f} [{found['low']:+.1f}, {found['high']:+.1f}] (layer {int(row['layer'])}{sure})"
+    gap = here.iloc[0]
+    sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", unclear"
+    return f"{gap['difference']:+.1f} [{gap['low']:+.1f}, {gap['high']:+.1f}] (layer {int(row['layer'])}{sure})"
 
 
 def _rival(name: str) -> str:
     """A rival as a sentence says it."""
-    known = {"majority": "the commonest label", "word identity": "word identity", "position only": "position alone"}
-    return known.get(name, "the untrained model")
+    names = {"majority": "the commonest label", "word identity": "word identity", "position only": "position alone"}
+    return names.get(name, "the untrained model")
 
 
 def _listed(clauses: Sequence[str]) -> str:

@@ -49,9 +49,9 @@ def arcs_chart(view: SentenceView) -> Chart:
         ),
         *_root_layers(view, centres, x, y),
     ]
-    found, edges = len(view.agreed), len(view.agreed) + len(view.missed)
+    agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     said = (
-        f"{' '.join(view.words)} Parse above the words, predicted tree below: {found} of {edges} edges agree, "
+        f"{' '.join(view.words)} Parse above the words, predicted tree below: {agreed} of {edges} edges agree, "
         f"{len(view.invented)} are only predicted."
     )
     arcs = layered(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)

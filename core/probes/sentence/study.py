@@ -135,8 +135,8 @@ def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vecto
     place = probes.layers.index(layer)
     read = vectors[:, [place]]
     if probes.centres is not None and probes.deviations is not None:
-        own = probes.centres[[place]], probes.deviations[[place]]
-        read = beside_positions(read, np.array([len(tree.words)]), *own)
+        spread = probes.centres[[place]], probes.deviations[[place]]
+        read = beside_positions(read, np.array([len(tree.words)]), *spread)
     depth = None if probes.depth_maps is None else probes.depth_maps[place]
     return view_sentence(tree.words, tree.heads, np.array(tree.keep), read[:, 0], probes.distance_maps[place], depth)
 

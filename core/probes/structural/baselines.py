@@ -49,8 +49,8 @@ def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
         raise ShapeError(f"{len(heads)} parses for {len(gold.heads)} sentences; there must be one for each.")
     distances = [tree_distances(row).astype(np.float64) for row in heads]
     scores = _both(distances, [tree_depths(row).astype(np.float64) for row in heads], gold)
-    found = [_shared_edges(*trees) for trees in zip(heads, gold.heads, gold.keep, strict=True)]
-    return replace(scores, hits=np.array(found, dtype=np.float64)[None])
+    shared = [_shared_edges(*trees) for trees in zip(heads, gold.heads, gold.keep, strict=True)]
+    return replace(scores, hits=np.array(shared, dtype=np.float64)[None])
 
 
 def attachment(heads: Sequence[Sequence[int]], gold: Gold) -> tuple[np.ndarray, np.ndarray]:

@@ -150,9 +150,9 @@ def predicted_trees(
         for layer in range(len(heads)):
             edges = spanning_trees(np.stack([distances[i][layer] for i in chosen]), inside)
             for row, i in enumerate(chosen):
-                known = [(int(a), int(b)) for a, b in edges[row] if a >= 0]
+                arcs = [(int(a), int(b)) for a, b in edges[row] if a >= 0]
                 root = shallowest(depths[i][layer], keep[i])
-                heads[layer, starts[i] : starts[i] + n] = predicted_tree(distances[i][layer], keep[i], root, known)
+                heads[layer, starts[i] : starts[i] + n] = predicted_tree(distances[i][layer], keep[i], root, arcs)
     return heads
 
 
@@ -208,10 +208,10 @@ def view_sentence(
     )
 
 
-def _project(one: Float[np.ndarray, "rank d_model"], vectors: Float[np.ndarray, "word d_model"]) -> np.ndarray:
-    if one.shape[1] != vectors.shape[1]:
-        raise ShapeError(f"A map of {one.shape[1]} values cannot read vectors of {vectors.shape[1]}.")
-    return vectors.astype(np.float64) @ one.T.astype(np.float64)
+def _project(projection: Float[np.ndarray, "rank d_model"], vectors: Float[np.ndarray, "word d_model"]) -> np.ndarray:
+    if projection.shape[1] != vectors.shape[1]:
+        raise ShapeError(f"A map of {projection.shape[1]} values cannot read vectors of {vectors.shape[1]}.")
+    return vectors.astype(np.float64) @ projection.T.astype(np.float64)
 
 
 def _plane(projected: Float[np.ndarray, "word rank"]) -> tuple[np.ndarray, np.ndarray]:
@@ -251,8 +251,8 @@ def _predict(
     results: list[np.ndarray] = [np.empty(0)] * len(lengths)
     for n, chosen in group_by_length(lengths):
         items = (starts[chosen][:, None] + np.arange(n)).ravel()
-        own = torch.from_numpy(vectors[items].astype(np.float32).swapaxes(0, 1)[read])
-        values = measure(project(bank, own).view(len(maps), len(chosen), n, maps.shape[1])).numpy()
+        of_items = torch.from_numpy(vectors[items].astype(np.float32).swapaxes(0, 1)[read])
+        values = measure(project(bank, of_items).view(len(maps), len(chosen), n, maps.shape[1])).numpy()
         for row, sentence in enumerate(chosen):
             results[sentence] = values[:, row]
     return results

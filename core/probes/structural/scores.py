@@ -127,9 +127,9 @@ def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], g
         true = np.stack([gold.distances[i] for i in chosen]).astype(np.float64)
         if n > 1:
             dspr[:, chosen] = correlate_rows(stack, true).mean(axis=2)
-        found = spanning_trees(stack.reshape(-1, n, n), np.tile(keep, (layers, 1)))
-        tree, edge = np.nonzero(found[..., 0] >= 0)
-        i, j = found[tree, edge].T
+        links = spanning_trees(stack.reshape(-1, n, n), np.tile(keep, (layers, 1)))
+        tree, edge = np.nonzero(links[..., 0] >= 0)
+        i, j = links[tree, edge].T
         right = true_edges[tree % len(chosen), i, j]
         hits[:, chosen] = np.bincount(tree, weights=right, minlength=layers * len(chosen)).reshape(layers, -1)
     return SentenceScores(lengths, edges, hits=hits, dspr=dspr)

@@ -128,17 +128,17 @@ def train_bank(
     history: list[np.ndarray] = []
     kept, begun, skip = checkpoint(FORM), 0, 0
     with torch.inference_mode():
-        if (found := kept.find()) is not None:
-            run.restore(found)
-            history, begun, skip = list(found["history"]), int(found["epoch"]), int(found["step"])
-            rng.bit_generator.state = found["drawn"]
+        if (resumed := kept.find()) is not None:
+            run.restore(resumed)
+            history, begun, skip = list(resumed["history"]), int(resumed["epoch"]), int(resumed["step"])
+            rng.bit_generator.state = resumed["drawn"]
         for epoch in range(begun, epochs if run.active else 0):
             drawn = rng.bit_generator.state
-            for step, one in enumerate(packer.epoch(rng, skip), start=skip):
+            for step, chosen in enumerate(packer.epoch(rng, skip), start=skip):
                 if kept.due:
                     done = np.stack(history) if history else np.zeros((0, len(probes)))
                     kept.keep(run.state() | {"history": done, "epoch": epoch, "step": step, "drawn": drawn})
-                run.step(vectors, one)
+                run.step(vectors, chosen)
                 if report is not None and step % 10 == 0:
                     report((epoch + step / len(packer)) / epochs, f"{kind} probes, epoch {epoch + 1}")
             skip = 0
@@ -209,12 +209,12 @@ class _Run:
             projected = self._project(vectors.index_select(0, batch.words).to(self.maps.dtype))
             for block in batch.blocks:
                 part, gold = _in_sentences(projected[:, block.places], block), self._own(block.gold)
-                found = (
+                losses = (
                     distance_loss(squared_distances(part), gold, block.lengths)
                     if self.pairs
                     else depth_loss(squared_norms(part), gold, block.lengths)
                 )
-                total += found.double() * len(block.lengths)
+                total += losses.double() * len(block.lengths)
                 count += len(block.lengths)
         return (total / count).cpu().numpy()
 
@@ -251,12 +251,12 @@ class _Run:
 
     def _by_layer(self) -> list[tuple[int, slice]]:
         """(row of the vectors, probes that read it)."""
-        found, start = [], 0
+        blocks, start = [], 0
         for row, members in groupby(self.rows):
             stop = start + len(list(members))
-            found.append((row, slice(start, stop)))
+            blocks.append((row, slice(start, stop)))
             start = stop
-        return found
+        return blocks
 
     def _adam(self, gradient: Tensor) -> None:
         """Adam, every probe at its own rate and count of steps (they are forgotten at its own plateaus)."""

@@ -37,18 +37,18 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
         return as_table([], PEAKS).astype({"end_layer": "Int64"})
     end, rows = list(groups.values())[-1], []
     together = 1 - (1 - LEVEL) / max(len(groups) - 1, 1)
-    for model, own in groups.items():
-        for metric, group in own.items():
-            place, last = _best(own, metric), end[metric].layers[_best(end, metric)]
-            found, others = summary(sample, (1, group)), lead(group, place, sample)
+    for model, of_model in groups.items():
+        for metric, group in of_model.items():
+            place, last = _best(of_model, metric), end[metric].layers[_best(end, metric)]
+            estimate, lead_over_rest = summary(sample, (1, group)), lead(group, place, sample)
             every = lead(group, place, sample, together)
             where = [layer for at, layer in enumerate(group.layers) if at != place]
             ahead = {name: (every[name][where.index(last)] if last in where else 0.0) for name in every}
             rows.append(
                 (
                     *(model, metric, group.layers[place]),
-                    *(float(found[name][place]) for name in ("value", "low", "high")),
-                    bool(len(where)) and bool((others["low"] > 0).all()),
+                    *(float(estimate[name][place]) for name in ("value", "low", "high")),
+                    bool(len(where)) and bool((lead_over_rest["low"] > 0).all()),
                     *(last, *(float(ahead[name]) for name in ("value", "low", "high"))),
                 )
             )
@@ -62,21 +62,21 @@ def lead(group: Group, place: int, sample: Sample, level: float = LEVEL) -> dict
     The same sentences are resampled for both, so what is hard in both does not widen the band; each has probes of its
     own, whose spread does.
     """
-    others = [row for row in range(len(group.layers)) if row != place]
-    if not others:
+    rest = [row for row in range(len(group.layers)) if row != place]
+    if not rest:
         return {name: np.zeros(0) for name in ("value", "low", "high")}
     between = Group(
-        tuple(group.layers[row] for row in others),
-        tuple(group.ranks[row] for row in others),
-        group.points[[place]] - group.points[others],
-        group.resampled[:, [place]] - group.resampled[:, others],
-        group.dev[others],
+        tuple(group.layers[row] for row in rest),
+        tuple(group.ranks[row] for row in rest),
+        group.points[[place]] - group.points[rest],
+        group.resampled[:, [place]] - group.resampled[:, rest],
+        group.dev[rest],
     )
     return summary(sample, (1, between), level=level)
 
 
-def _best(own: Mapping[str, Group], metric: str) -> int:
+def _best(of_model: Mapping[str, Group], metric: str) -> int:
     """The row that is best on development sentences, by the share of edges (or roots) found."""
     chooser = METRICS[PROBE_OF[metric]][0]
-    dev = own[chooser if chooser in own else metric].dev
+    dev = of_model[chooser if chooser in of_model else metric].dev
     return int(np.nanargmax(dev)) if np.isfinite(dev).any() else 0

@@ -40,7 +40,7 @@ class ProbeTrainingSpec(options.Spec):
     seed: int = options.seed("Seed of the maps, the order of sentences, the control rules and the bootstrap.")
 
     @property
-    def found(self) -> tuple[str, ...]:
+    def checkpoints(self) -> tuple[str, ...]:
         """The steps that are named, in the order of training."""
         return find_steps(self.steps, self.end)
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: read, parse and split the text, ask what the models are."""
-    return [*prepare_probes(spec.as_probes, texts), *identity_tasks(spec.found)]
+    return [*prepare_probes(spec.as_probes, texts), *identity_tasks(spec.checkpoints)]
 
 
 def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
@@ -56,12 +56,12 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
         CorpusError: If the text could not be read, or is too small.
     """
     treebank: Treebank = ready.need(TREEBANK)
-    known, probes = identities(ready), spec.as_probes
+    identified, probes = identities(ready), spec.as_probes
     common = training_arguments(probes, treebank)
     tasks = rival_tasks(probes, treebank, common)
-    for model in (*spec.found, spec.end):
-        if model in known:
-            tasks += model_tasks(probes, known[model], common, controls=spec.controls, maps=False)
+    for model in (*spec.checkpoints, spec.end):
+        if model in identified:
+            tasks += model_tasks(probes, identified[model], common, controls=spec.controls, maps=False)
     return tasks
 
 
@@ -76,14 +76,14 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
     treebank: Treebank = ready.values[TREEBANK]
     sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
     values = outputs.values
-    there = [ref for ref in (*spec.found, spec.end) if ("model", ref) in values]
+    there = [ref for ref in (*spec.checkpoints, spec.end) if ("model", ref) in values]
     groups = {ref: probe_groups(values["model", ref], sample) for ref in there}
     rivals: dict[str, Mapping[str, Group]] = {}
     if POSITION in values:
         rivals[POSITION] = probe_groups(values[POSITION], sample)
     if there and untaught(there[0]):
         rivals[there[0]] = groups[there[0]]
-    trained = {ref: own for ref, own in groups.items() if ref not in rivals}
+    trained = {ref: group for ref, group in groups.items() if ref not in rivals}
     tables: dict[str, pd.DataFrame] = {
         "scores": with_progress(score_table(spec.as_probes, groups, outputs, sample)),
         "best": with_progress(find_peaks(groups, sample)),

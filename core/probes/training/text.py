@@ -140,8 +140,8 @@ def _loss(losses: pd.DataFrame) -> str:
 
 
 def _rival(name: str) -> str:
-    known = {POSITION: "a probe on positions alone", CHAIN: "the linear chain"}
-    return known.get(name, f"{short_name(name)}, which has seen nothing")
+    names = {POSITION: "a probe on positions alone", CHAIN: "the linear chain"}
+    return names.get(name, f"{short_name(name)}, which has seen nothing")
 
 
 def _band(row: pd.Series, kind: Kind = "points") -> str:

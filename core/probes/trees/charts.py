@@ -118,9 +118,9 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> Chart:
     short = short_names(dict.fromkeys(rows["model"]))
     names = [f"{short[model]}, layer {layer}" for model, layer in zip(rows["model"], rows["layer"], strict=True)]
     rows = rows.assign(name=names, who=rows["model"].map(short))
-    known = rows.drop_duplicates("name")
-    styles = _looks(known["model"], known["model"])
-    looks = {name: styles[short[model]] for name, model in zip(known["name"], known["model"], strict=True)}
+    lines = rows.drop_duplicates("name")
+    styles = _looks(lines["model"], lines["model"])
+    looks = {name: styles[short[model]] for name, model in zip(lines["name"], lines["model"], strict=True)}
     ranks = sorted({int(rank) for rank in rows["rank"]})
     label, kind = metric_label(metric), _kind(metric)
     low, high = span_of(rows["value"], rows["low"], rows["high"])

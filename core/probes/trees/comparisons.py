@@ -1,9 +1,9 @@
-"""Tables of differences: every model less the base, and less what knows positions alone."""
+"""Models against the base and against rivals: differences of scores on the same resamples, with their bands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,78 +13,86 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIFFERENCES = ("model", "base", "layer", "metric", "difference", "low", "high")
-
-
-def difference_rows(groups: Mapping[str, Mapping[str, Group]], base: str, sample: Sample) -> pd.DataFrame:
-    """Every model less the base, layer by layer, with the band of the difference; layers that both have.
-
-    Probes of one draw start from the same map, so their differences are taken pair by pair.
-    """
-    import pandas as pd
-
-    frames = []
-    for model, own in groups.items():
-        if model == base or base not in groups:
-            continue
-        for metric, group in own.items():
-            other = groups[base][metric]
-            shared = [layer for layer in group.layers if layer in other.layers]
-            one, two = group.only(shared), other.only(shared)
-            paired = Group(one.layers, one.ranks, one.points - two.points, one.resampled - two.resampled, one.dev)
-            found = summary(sample, (1, paired))
-            columns = {
-                "model": model,
-                "base": base,
-                "layer": shared,
-                "metric": metric,
-                "difference": found.pop("value"),
-            }
-            frames.append(pd.DataFrame(columns | found))
-    return as_table(frames, DIFFERENCES)
-
-
 MARGINS = ("model", "layer", "metric", "rival", "rival_layer", "rival_value", "margin", "low", "high")
+Scores = Mapping[str, Mapping[str, Group]]  # by model and metric
 
 
-def margin_rows(
-    groups: Mapping[str, Mapping[str, Group]], rivals: Mapping[str, Mapping[str, Group]], sample: Sample
-) -> pd.DataFrame:
+def difference_rows(groups: Scores, base: str, sample: Sample) -> pd.DataFrame:
+    """Every model less the base in each layer that both have."""
+    return as_table(differences(groups, base, dict.fromkeys(PROBE_OF, sample)), DIFFERENCES)
+
+
+def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
     """Every model less what knows positions alone: probes on the code, and untrained models in their best layer.
 
-    A rival's layer is the one that is best on the development sentences, as a model's own is.
+    Args:
+        groups: Scores of the models.
+        rivals: Scores of what they are compared with.
+        sample: The test sentences.
+    """
+    choosers = {metric: METRICS[probe][0] for metric, probe in PROBE_OF.items()}
+    frames = margins(groups, rivals, dict.fromkeys(PROBE_OF, sample), choosers.__getitem__, (POSITION,))
+    return as_table(frames, MARGINS)
+
+
+def differences(groups: Scores, base: str, samples: Mapping[str, Sample], **named: Any) -> list[pd.DataFrame]:
+    """Every model less the base in each layer that both have, a frame for each model and metric.
+
+    Probes of one draw start from the same map, so their differences are taken pair by pair.
 
     Args:
-        groups: Scores by model.
-        rivals: Scores by rival.
-        sample: The test sentences.
+        groups: Scores of the models.
+        base: The one that the others are compared with; without it there are no frames.
+        samples: What each metric is resampled over.
+        named: Further columns.
     """
     import pandas as pd
 
     frames = []
-    for model, own in groups.items():
+    for model, scores in groups.items():
+        if model == base or base not in groups:
+            continue
+        for metric, group in scores.items():
+            shared = [layer for layer in group.layers if layer in groups[base][metric].layers]
+            tuned, start = group.only(shared), groups[base][metric].only(shared)
+            points, resampled = tuned.points - start.points, tuned.resampled - start.resampled
+            estimate = summary(samples[metric], (1, Group(tuned.layers, tuned.ranks, points, resampled, tuned.dev)))
+            columns = {"model": model, "base": base, "layer": shared, "metric": metric, **named}
+            frames.append(pd.DataFrame(columns | {"difference": estimate.pop("value")} | estimate))
+    return frames
+
+
+def margins(
+    groups: Scores,
+    rivals: Scores,
+    samples: Mapping[str, Sample],
+    chooser: Callable[[str], str],
+    unlayered: Collection[str],
+    **named: Any,
+) -> list[pd.DataFrame]:
+    """Every model less every rival in the rival's best layer, a frame for each pair and metric.
+
+    Args:
+        groups, rivals: Scores of the models, and of what they are compared with.
+        samples: What each metric is resampled over.
+        chooser: Metric -> the one whose score on the development sentences chooses a rival's layer, as a model's own.
+        unlayered: Rivals that have no layers.
+        named: Further columns.
+    """
+    import pandas as pd
+
+    frames = []
+    for model, scores in groups.items():
         for rival, theirs in rivals.items():
-            for metric, group in own.items():
-                chooser = theirs[METRICS[PROBE_OF[metric]][0]].dev
-                place = int(np.nanargmax(chooser)) if np.isfinite(chooser).any() else 0
+            for metric, group in scores.items():
+                dev = theirs[chooser(metric)].dev
+                place = int(np.nanargmax(dev)) if np.isfinite(dev).any() else 0
                 best = theirs[metric].only([theirs[metric].layers[place]])
-                found = summary(sample, (1, group), (-1, _repeated(best, len(group.layers))))
+                estimate = summary(samples[metric], (1, group), (-1, best.only(best.layers * len(group.layers))))
                 columns = {
-                    "model": model,
-                    "layer": group.layers,
-                    "metric": metric,
-                    "rival": rival,
-                    "rival_layer": None if rival == POSITION else best.layers[0],
-                    "rival_value": float(best.points.mean()),
-                    "margin": found.pop("value"),
-                }
-                frames.append(pd.DataFrame(columns | found))
-    table = as_table(frames, MARGINS)
-    return table.astype({"rival_layer": "Int64"})
-
-
-def _repeated(group: Group, count: int) -> Group:
-    """One row, as often as another group has layers."""
-    return Group(
-        group.layers * count, group.ranks * count, group.points.repeat(count, axis=0),
-        group.resampled.repeat(count, axis=1), group.dev.repeat(count),
-    )  # fmt: skip
+                    "model": model, "layer": group.layers, "metric": metric, "rival": rival,
+                    "rival_layer": None if rival in unlayered else best.layers[0],
+                    "rival_value": float(best.points.mean()), "margin": estimate.pop("value"), **named,
+                }  # fmt: skip
+                frames.append(pd.DataFrame(columns | estimate))
+    return frames

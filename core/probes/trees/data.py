@@ -136,19 +136,19 @@ def _judge(spec: ProbeSpec, gold: list[Tree] | None, ref: str) -> tuple[tuple[Tr
     from core.text.parsing import BOX, pipeline_fingerprint
 
     try:
-        known = pipeline_fingerprint(spec.pipeline)
+        pipeline = pipeline_fingerprint(spec.pipeline)
         if gold is None:
-            return tuple(as_tree(sentence) for sentence in read_corpus(OWN_GOLD).sentences), known, []
+            return tuple(as_tree(sentence) for sentence in read_corpus(OWN_GOLD).sentences), pipeline, []
     except (ModelError, CorpusError):
         return None, "", []  # no parser, or nothing to hold it against; see `make_notices`
     if ref.startswith(OWN_GOLD) and spec.pipeline == BOX:
-        return tuple(gold), known, []
+        return tuple(gold), pipeline, []
     rules = "UD English EWT" if spec.pipeline == BOX else "its own training text"
     notice = (
         f"The parser's row holds {spec.pipeline}, which learned the head rules of {rules}, against the heads of {ref}: "
         "where that treebank attaches words by other rules, the row is too low."
     )
-    return tuple(gold), known, [notice]
+    return tuple(gold), pipeline, [notice]
 
 
 def _remarks(parts: Mapping[str, list[Tree]]) -> list[str]:

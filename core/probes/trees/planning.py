@@ -69,16 +69,16 @@ def model_tasks(
     Raises:
         SpecError: If the model has no layer of a number that was asked for.
     """
-    own = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
-    own["ranks"] = (min(spec.rank, model.d_model),)
+    arguments = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
+    arguments["ranks"] = (min(spec.rank, model.d_model),)
     ref = model.ref
     real: Callable[..., Value] = train_probes if maps else score_probes
-    tasks = [Task.of(ref, real, role=("model", ref), group=ref, control=False, draws=spec.seeds, **own)]
+    tasks = [Task.of(ref, real, role=("model", ref), group=ref, control=False, draws=spec.seeds, **arguments)]
     if controls:
         tasks.append(
             Task.of(
                 f"control trees: {ref}", train_probes, role=("control", ref), group=ref, control=True, draws=controls,
-                **own,
+                **arguments,
             )
         )  # fmt: skip
     return tasks

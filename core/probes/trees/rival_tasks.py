@@ -74,5 +74,5 @@ def score_parser(words: Words, heads: Heads, keep: Keep, pipeline: str, pipeline
     parses = [parse.heads for parse in parse_sentences(words, pipeline)]
     scores = parsed_trees(parses, gold)
     attached, counted = attachment(parses, gold)
-    found = columns("", scores)
-    return {"lengths": scores.lengths, "edges": scores.edges, **found, "attached": attached, "words": counted}
+    scored = columns("", scores)
+    return {"lengths": scores.lengths, "edges": scores.edges, **scored, "attached": attached, "words": counted}

@@ -76,13 +76,13 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
         SpecError: If a model has no layer of a number that was asked for.
     """
     treebank: Treebank = ready.need(TREEBANK)
-    known = identities(ready)
+    identified = identities(ready)
     common = training_arguments(spec, treebank)
     tasks = rival_tasks(spec, treebank, common)
     for model in spec.probed:
-        if model in known:
+        if model in identified:
             # What is added untrained needs no control of its own: nothing is claimed of it.
-            tasks += model_tasks(spec, known[model], common, controls=spec.controls if model in spec.models else 0)
+            tasks += model_tasks(spec, identified[model], common, controls=spec.controls if model in spec.models else 0)
     return tasks
 
 
@@ -136,17 +136,17 @@ def score_table(
         sample: The test sentences.
     """
     values, frames = outputs.values, []
-    for ref, own in groups.items():
-        frames.append(score_rows(ref, "", own, sample))
+    for ref, of_model in groups.items():
+        frames.append(score_rows(ref, "", of_model, sample))
         if ("control", ref) in values:
             control = probe_groups(values["control", ref], sample)
-            frames += [score_rows(ref, CONTROL, control, sample), selectivity_rows(ref, own, control, sample)]
+            frames += [score_rows(ref, CONTROL, control, sample), selectivity_rows(ref, of_model, control, sample)]
     if POSITION in values:
         frames.append(score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False))
     if BASELINES in values:
         for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
-            found = baseline_groups(values[BASELINES], sample, prefix)
-            wanted = {metric: group for metric, group in found.items() if PROBE_OF[metric] in spec.probes}
+            baselines = baseline_groups(values[BASELINES], sample, prefix)
+            wanted = {metric: group for metric, group in baselines.items() if PROBE_OF[metric] in spec.probes}
             frames.append(score_rows(name, "", wanted, sample, layered=False))
     controlled = next((ref for ref in groups if ("control", ref) in values), None)
     if controlled:  # the words of the first model: another may tell fewer types apart
@@ -166,11 +166,11 @@ def score_table(
 
 def _margins(groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample) -> pd.DataFrame:
     """Trained models less their rivals."""
-    untrained = {ref: own for ref, own in groups.items() if parse_ref(ref).random}
+    untrained = {ref: group for ref, group in groups.items() if parse_ref(ref).random}
     rivals: dict[str, Mapping[str, Group]] = dict(untrained)
     if POSITION in outputs.values:
         rivals[POSITION] = probe_groups(outputs.values[POSITION], sample)
-    return margin_rows({ref: own for ref, own in groups.items() if ref not in untrained}, rivals, sample)
+    return margin_rows({ref: group for ref, group in groups.items() if ref not in untrained}, rivals, sample)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:

@@ -49,19 +49,19 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
     Raises:
         SpecError: If a model has no such layer.
     """
-    known = identities(ready)
+    identified = identities(ready)
     common = training_arguments(spec, ready.need(TREEBANK)) | {"probes": ("distance",)}
     tasks = []
     for model, layer in layers.items():
-        if model not in known:
+        if model not in identified:
             continue
-        asked = chosen_layers(replace(spec, layers=(layer,)), known[model])
-        own = {**model_arguments(spec, known[model]), **common, "layers": asked}
-        ranks = sweep_ranks(known[model].d_model, spec.rank)
+        asked = chosen_layers(replace(spec, layers=(layer,)), identified[model])
+        arguments = {**model_arguments(spec, identified[model]), **common, "layers": asked}
+        ranks = sweep_ranks(identified[model].d_model, spec.rank)
         tasks.append(
             Task.of(
                 f"rank sweep: {model}", train_probes, role=("sweep", model), group=model, ranks=ranks, control=False,
-                draws=spec.seeds, **own,
+                draws=spec.seeds, **arguments,
             )
         )  # fmt: skip
     return tasks

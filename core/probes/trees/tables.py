@@ -8,9 +8,9 @@ band as a t-distributed error of that mean, with a variance pooled over a model'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -61,8 +61,8 @@ class Group:
     resampled: np.ndarray  # (resample, layer, draw)
     dev: np.ndarray  # (layer,)
 
-    def only(self, layers: list[int]) -> Group:
-        """Some of the layers, in this order."""
+    def only(self, layers: Sequence[int]) -> Group:
+        """Some of the layers, in this order, as often as they are named."""
         rows = [self.layers.index(layer) for layer in layers]
         return Group(
             tuple(layers),
@@ -156,6 +156,12 @@ def summary(sample: Sample, *terms: tuple[int, Group], level: float = LEVEL) -> 
     return {"value": np.asarray(value), "low": low, "high": high}
 
 
+def spread(group: Group) -> dict[str, Any]:
+    """How many probes a score is the mean of, and their standard deviation in each row; NaN of a single one."""
+    draws = group.points.shape[1]
+    return {"probes": draws, "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan}
+
+
 def score_rows(
     model: str, probe: str, groups: Mapping[str, Group], sample: Sample, *, layered: bool = True
 ) -> pd.DataFrame:
@@ -164,7 +170,6 @@ def score_rows(
 
     frames = []
     for metric, group in groups.items():
-        draws = group.points.shape[1]
         columns = {
             "model": model,
             "layer": group.layers if layered else None,
@@ -172,8 +177,7 @@ def score_rows(
             "metric": metric,
             **summary(sample, (1, group)),
             "dev": group.dev,
-            "probes": draws,
-            "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan,
+            **spread(group),
         }
         frames.append(pd.DataFrame(columns, index=range(len(group.points))))
     return as_table(frames, COLUMNS)
@@ -187,16 +191,15 @@ def selectivity_rows(
 
     frames = []
     for metric, group in real.items():
-        other = control[metric]
+        control_group = control[metric]
         columns = {
             "model": model,
             "layer": group.layers,
             "probe": PROBE_OF[metric],
             "metric": metric + SELECTIVITY,
-            **summary(sample, (1, group), (-1, other)),
+            **summary(sample, (1, group), (-1, control_group)),
             "dev": np.nan,
-            "probes": other.points.shape[1],
-            "sd": other.points.std(axis=1, ddof=1) if other.points.shape[1] > 1 else np.nan,
+            **spread(control_group),
         }
         frames.append(pd.DataFrame(columns, index=range(len(group.points))))
     return as_table(frames, COLUMNS)
@@ -224,11 +227,10 @@ def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFra
     """Frames one under another, with the columns' types also where there are no rows."""
     import pandas as pd
 
-    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(columns))
-    whole, text = {"layer", "probes"}, {"model", "base", "probe", "metric", "rival"}
-    kinds = {
-        name: "Int64" if name in whole else float for name in columns if name not in text and name != "rival_layer"
-    }
+    filled = [frame for frame in frames if len(frame)]
+    table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
+    text, whole = {"model", "base", "probe", "labels", "metric", "rival"}, {"layer", "probes", "rival_layer"}
+    kinds = {name: "Int64" if name in whole else float for name in columns if name not in text}
     return table[list(columns)].astype(kinds)
 
 

@@ -198,14 +198,14 @@ def train_and_score(
         for part in (2,) if how.control else (1, 2):
             held = [gold.part(ends[part], ends[part + 1]) for gold in golds]
             predict = predict_distances if kind == "distance" else predict_depths
-            found = predict(bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows)
-            scores = _score(kind, found, held, [probe.target for probe in probes])
+            predictions = predict(bank.maps, vectors[cuts[part] : cuts[part + 1]], held[0].lengths, rows)
+            scores = _score(kind, predictions, held, [probe.target for probe in probes])
             if part == 1:
                 metric = "uuas" if kind == "distance" else "root"
                 value[f"dev_{metric}"] = score(scores, metric)
             else:
                 value |= columns("", scores) | ({"edges": scores.edges} if kind == "distance" else {})
-                predicted[kind] = [values[first] for values in found]
+                predicted[kind] = [values[first] for values in predictions]
         if not how.control:
             value[f"{kind}_maps"] = bank.maps[first]
     if not how.control and len(predicted) == 2 and len(how.ranks) == 1:
@@ -242,8 +242,8 @@ def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> 
 
 def columns(prefix: str, scores: SentenceScores) -> Value:
     """The scores that are there, by name."""
-    found = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
-    return {prefix + name: values.astype(np.float32) for name, values in found.items() if values is not None}
+    scored = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
+    return {prefix + name: values.astype(np.float32) for name, values in scored.items() if values is not None}
 
 
 def _device() -> str:

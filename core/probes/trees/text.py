@@ -159,10 +159,10 @@ def _others(
         here = mine[mine["layer"] == int(row["layer"])]
         if ref == base or parse_ref(ref).random or here.empty:
             continue
-        found = here.iloc[0]
-        sure = "" if found["low"] > 0 or found["high"] < 0 else ", no clear difference"
+        gap = here.iloc[0]
+        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", no clear difference"
         clauses.append(
-            f"{names[ref]} {found['difference']:+.1f} points [{found['low']:+.1f}, {found['high']:+.1f}] "
+            f"{names[ref]} {gap['difference']:+.1f} points [{gap['low']:+.1f}, {gap['high']:+.1f}] "
             f"in its best layer, {int(row['layer'])}{sure}"
         )
     return [f"Against it, {'; '.join(clauses[:MOST_NAMED])}."] if clauses else []

@@ -35,19 +35,19 @@ def scores_sentence(result: ProbeResult, metric: str) -> str:
         return _selectivity(result, metric, first, names[first], layer)
     text = f"{NAMES[metric]} of {names[first]} is best in layer {layer}: {_banded(best[first], metric)}"
     text += _margin(result.tables["margins"], first, metric, layer)
-    others = [
+    compared = [
         _other(result.tables["differences"], ref, row, names[ref], metric) for ref, row in best.items() if ref != first
     ]
-    clauses = [clause for clause in others if clause][:MOST_NAMED]
+    clauses = [clause for clause in compared if clause][:MOST_NAMED]
     return f"{text}{''.join(f'; {clause}' for clause in clauses)}."
 
 
-def sentence_line(found: int, edges: int, *, parsed: bool, layer: int, name: str) -> str:
+def sentence_line(agreed: int, edges: int, *, parsed: bool, layer: int, name: str) -> str:
     """How many edges of one sentence's tree are predicted."""
     if not edges:
         return "There are no edges to find: a tree needs two words that are not punctuation."
     above = "parse" if parsed else "tree"
-    return f"{found} of {edges} edges of the {above} are predicted from layer {layer} of {name}."
+    return f"{agreed} of {edges} edges of the {above} are predicted from layer {layer} of {name}."
 
 
 def _selectivity(result: ProbeResult, metric: str, ref: str, name: str, layer: int) -> str:
@@ -78,9 +78,9 @@ def _other(differences: pd.DataFrame, ref: str, row: pd.Series, name: str, metri
     here = here[here["layer"] == int(row["layer"])]
     if parse_ref(ref).random or here.empty:
         return ""
-    found = here.iloc[0]
-    doubt = _doubt(found, "difference")
-    return f"{name} {_signed(found['difference'], found, metric)} in its best, {int(row['layer'])}{doubt}"
+    difference = here.iloc[0]
+    doubt = _doubt(difference, "difference")
+    return f"{name} {_signed(difference['difference'], difference, metric)} in its best, {int(row['layer'])}{doubt}"
 
 
 def _doubt(row: pd.Series, what: str) -> str:

@@ -59,8 +59,8 @@ class Plane:
         ends, at = np.array([self.low, self.high], dtype=float), np.asarray(values, dtype=float)
         if self.y_log:
             ends, at = np.log10(ends), np.log10(np.maximum(at, 1e-300))
-        found: NDArray[np.float64] = (at - ends[0]) / (ends[1] - ends[0]) * self.pixels
-        return found
+        heights: NDArray[np.float64] = (at - ends[0]) / (ends[1] - ends[0]) * self.pixels
+        return heights
 
     def back(self, pixels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Pixels from the bottom in units of y."""

@@ -148,13 +148,13 @@ def _dashed(looks: Mapping[str, Look]) -> dict[str, Look]:
     """The looks; for grey every line that is not dashed yet gets a dash of its own."""
     if not hand().dashed:
         return dict(looks)
-    found, number = {}, 0
+    dashed, number = {}, 0
     for name, look in looks.items():
         dash = look.dash
         if list(dash) == [1, 0]:
             dash, number = GREY_DASHES[number % len(GREY_DASHES)], number + 1
-        found[name] = replace(look, dash=dash)
-    return found
+        dashed[name] = replace(look, dash=dash)
+    return dashed
 
 
 def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str, str]:

@@ -47,8 +47,8 @@ def sheet(
     if spec.get("width") == "container":
         spec["width"], spec["autosize"] = width - 2 * padding, {"type": "fit-x", "contains": "content"}
     spec |= {"background": "white", "padding": padding}
-    own = spec.get("config", {})
-    spec["config"] = own | {name: own.get(name, {}) | part if isinstance(part, dict) else part
+    config = spec.get("config", {})
+    spec["config"] = config | {name: config.get(name, {}) | part if isinstance(part, dict) else part
                             for name, part in _config(letter, thin).items()}  # fmt: skip
     panels = list(panels_of(spec))
     if not panels:
@@ -107,14 +107,14 @@ def title_of(spec: dict[str, Any]) -> tuple[str, str]:
     if isinstance(title, str):
         return title, ""
     parts = (title.get("text") or "", title.get("subtitle") or "")
-    one, two = (" ".join(part) if isinstance(part, list) else str(part) for part in parts)
-    return one, two
+    heading, subtitle = (" ".join(part) if isinstance(part, list) else str(part) for part in parts)
+    return heading, subtitle
 
 
 def words_of(spec: dict[str, Any]) -> str:
     """What the chart says of itself: its description, or those of its panels."""
-    own = [spec.get("description", ""), *(panel.get("description", "") for panel in panels_of(spec))]
-    return " ".join(text for text in own if text)
+    descriptions = [spec.get("description", ""), *(panel.get("description", "") for panel in panels_of(spec))]
+    return " ".join(text for text in descriptions if text)
 
 
 def _config(letter: float, thin: float) -> dict[str, Any]:
@@ -142,11 +142,11 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
 
 def _deep(spec: dict[str, Any]) -> set[str]:
     """Ways in which the sheet's panels are put together."""
-    found: set[str] = {way for way in JOINED if way in spec}
-    for way in list(found):
+    ways: set[str] = {way for way in JOINED if way in spec}
+    for way in list(ways):
         for each in spec[way]:
-            found |= _deep(each)
-    return found
+            ways |= _deep(each)
+    return ways
 
 
 def panels_of(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -221,5 +221,5 @@ def _at_widths(spec: dict[str, Any], more: float, strip: float, letter: float) -
 
 
 def _size(text: str) -> tuple[float, float]:
-    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', text)
-    return (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    match = re.search(r'width="([\d.]+)" height="([\d.]+)"', text)
+    return (float(match[1]), float(match[2])) if match else (0.0, 0.0)

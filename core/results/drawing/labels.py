@@ -27,8 +27,8 @@ def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArr
         return np.zeros(0)
     size = np.broadcast_to(np.asarray(sizes, dtype=float), wanted.shape)
     order = np.argsort(wanted, kind="stable")
-    own = size[order]
-    steps = np.concatenate([[0.0], np.cumsum((own[:-1] + own[1:]) / 2)])
+    sorted_sizes = size[order]
+    steps = np.concatenate([[0.0], np.cumsum((sorted_sizes[:-1] + sorted_sizes[1:]) / 2)])
     blocks: list[list[float]] = []  # mean, count
     for value in np.clip(wanted[order], low, high) - steps:
         blocks.append([float(value), 1])
@@ -39,9 +39,9 @@ def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArr
             before[1] += count
     placed = np.concatenate([[mean] * int(count) for mean, count in blocks])
     placed = np.clip(placed, low, low + max(high - low - float(steps[-1]), 0.0)) + steps
-    found: NDArray[np.float64] = np.empty(len(placed))
-    found[order] = placed
-    return found
+    dodged: NDArray[np.float64] = np.empty(len(placed))
+    dodged[order] = placed
+    return dodged
 
 
 def coinciding(lines: Sequence[NDArray[np.float64]], within: float) -> list[int]:
@@ -55,13 +55,13 @@ def coinciding(lines: Sequence[NDArray[np.float64]], within: float) -> list[int]
     for number, line in enumerate(lines):
         on = number
         for earlier in range(number):
-            other = lines[earlier]
-            both = np.isfinite(line) & np.isfinite(other)
+            earlier_line = lines[earlier]
+            both = np.isfinite(line) & np.isfinite(earlier_line)
             if (
                 first[earlier] == earlier
-                and np.array_equal(np.isfinite(line), np.isfinite(other))
+                and np.array_equal(np.isfinite(line), np.isfinite(earlier_line))
                 and both.any()
-                and float(np.abs(line[both] - other[both]).max()) <= within
+                and float(np.abs(line[both] - earlier_line[both]).max()) <= within
             ):
                 on = earlier
                 break
@@ -76,8 +76,8 @@ def crossings(x: ArrayLike, y: ArrayLike, top: float) -> NDArray[np.float64]:
     through = (before > top) != (after > top)
     through &= np.isfinite(before) & np.isfinite(after)
     share = (top - before[through]) / (after[through] - before[through])
-    found: NDArray[np.float64] = places[:-1][through] + share * (places[1:][through] - places[:-1][through])
-    return found
+    crossed: NDArray[np.float64] = places[:-1][through] + share * (places[1:][through] - places[:-1][through])
+    return crossed
 
 
 def free_labels(
@@ -103,7 +103,7 @@ def free_labels(
     places: list[tuple[float, float] | None] = []
     for i in range(len(xs)):
         up, side = radius + height / 2 + 1, radius + wide[i] / 2 + 3
-        found = None
+        free = None
         tried = (
             *((0.0, -up), (0.0, up), (side, 0.0), (-side, 0.0)),
             *((side, -up), (-side, -up), (side, up), (-side, up)),
@@ -114,12 +114,12 @@ def free_labels(
                 [centre[0] - wide[i] / 2, centre[1] - height / 2, centre[0] + wide[i] / 2, centre[1] + height / 2]
             )
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
-            others = np.delete(dots, i, axis=0)
-            if inside and not _overlaps(box, taken) and not _overlaps(box, others):
-                found = centre
+            rest = np.delete(dots, i, axis=0)
+            if inside and not _overlaps(box, taken) and not _overlaps(box, rest):
+                free = centre
                 taken = np.vstack([taken, box])
                 break
-        places.append(found)
+        places.append(free)
     return places
 
 

@@ -43,21 +43,21 @@ def task_of(ref: str) -> str:
 
 def colours_of(refs: Iterable[str]) -> dict[str, str]:
     """A colour for each model: its task's, ink for a base model of the box, else one that no task here has."""
-    found: dict[str, str] = {}
+    colours: dict[str, str] = {}
     wanted = list(dict.fromkeys(refs))
     taken = {TASK_COLOURS[task_of(ref)] for ref in wanted if task_of(ref)}
     free = [colour for colour in (BROWN, OLIVE, *COLOURS) if colour not in taken] or list(COLOURS)
-    others = [ref for ref in wanted if not task_of(ref)]
+    untasked = [ref for ref in wanted if not task_of(ref)]
     for ref in wanted:
         task = task_of(ref)
-        found[ref] = TASK_COLOURS[task] if task else free[others.index(ref) % len(free)]
-    return found
+        colours[ref] = TASK_COLOURS[task] if task else free[untasked.index(ref) % len(free)]
+    return colours
 
 
 def colour_between(share: float) -> str:
     """A colour on the way from blue to orange, for lines in an order, such as layers: 0 is blue, 1 orange."""
     ends = [[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in (BLUE, ORANGE)]
-    mixed = [((1 - share) * one**2.2 + share * other**2.2) ** (1 / 2.2) for one, other in zip(*ends, strict=True)]
+    mixed = [((1 - share) * start**2.2 + share * end**2.2) ** (1 / 2.2) for start, end in zip(*ends, strict=True)]
     return "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
 
 

@@ -28,11 +28,11 @@ APART = 4.0  # how many times nearer to 0 than the first step the place of a mod
 
 def with_progress(table: pd.DataFrame) -> pd.DataFrame:
     """The table with `steps` and `tokens` after its column `model`; missing where no card and no name says them."""
-    known = {ref: progress_of(str(ref)) for ref in dict.fromkeys(table["model"])}
+    progress = {ref: progress_of(str(ref)) for ref in dict.fromkeys(table["model"])}
     made = table.copy()
     at = list(made.columns).index("model") + 1
     for place, name in enumerate(("steps", "tokens")):
-        values = [known[ref][place] for ref in made["model"]]
+        values = [progress[ref][place] for ref in made["model"]]
         made.insert(at + place, name, values)
         made[name] = made[name].astype(float).astype("Int64")
     return made
@@ -42,8 +42,8 @@ def loss_table(refs: Iterable[str]) -> pd.DataFrame:
     """The losses that the models' cards have: LOSS."""
     import pandas as pd
 
-    found = [(ref, *progress_of(ref)) for ref in refs]
-    table = pd.DataFrame([row for row in found if row[3] is not None], columns=list(LOSS))
+    steps = [(ref, *progress_of(ref)) for ref in refs]
+    table = pd.DataFrame([row for row in steps if row[3] is not None], columns=list(LOSS))
     return table.astype({"steps": "Int64", "tokens": "Int64", "loss": float})
 
 

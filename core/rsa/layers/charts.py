@@ -108,12 +108,12 @@ def _curves(
         )
     }
     if references is not None:
-        known = _reference_names(references, base)
+        names_by_ref = _reference_names(references, base)
         looks |= {
             name: Look(GREY, "circle", DASHES[number % len(DASHES)], point=False)
-            for number, name in enumerate(known.values())
+            for number, name in enumerate(names_by_ref.values())
         }
-        rows = pd.concat([rows, references.assign(name=references["model"].map(known))])
+        rows = pd.concat([rows, references.assign(name=references["model"].map(names_by_ref))])
     plane = layer_plane(
         rows, "similarity", label, (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0), height=HEIGHT
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from core.rsa.layers.spec import RsaSpec
 
+COMPARED = "compared"  # role of the models of a study in its first stage
 NUMBERED = re.compile(r"[-_]\d+$")
 SENTENCE_DEGREES = 30.0  # of the variance over sentences: there are at least as many of them, or a notice says so
 NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
@@ -35,10 +36,11 @@ NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
 
 @dataclass(frozen=True)
 class Compared:
-    """The models of a study: references, each once, and what a pattern left out."""
+    """The models of a study, each once, what a pattern left out, and what the base is compared with for scale."""
 
     refs: tuple[str, ...]
     notices: tuple[str, ...]
+    references: tuple[str, ...] = ()
 
 
 def find_compared(base: str, patterns: Sequence[str]) -> Compared:
@@ -53,7 +55,7 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
         ModelError: If something is no reference.
     """
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
-    found: list[str] = []
+    refs: list[str] = []
     notices: list[str] = []
     for pattern in patterns:
         matches = [ref for ref in matching_refs(pattern) if not PATTERN.search(pattern) or ref != base]
@@ -63,14 +65,14 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
                 names = ", ".join(f"{ref} ({entries[ref]['base']})" for ref in elsewhere)
                 notices.append(f"Left out, because they started from another base than {base}: {names}.")
             matches = [ref for ref in matches if ref not in elsewhere]
-            other = [ref for ref in matches if _trained_otherwise(entries.get(ref, {}))]
-            if other and len(other) < len(matches):
-                notices.append(f"Left out, because they were trained otherwise; name them: {', '.join(other)}.")
-                matches = [ref for ref in matches if ref not in other]
+            variants = [ref for ref in matches if _trained_otherwise(entries.get(ref, {}))]
+            if variants and len(variants) < len(matches):
+                notices.append(f"Left out, because they were trained otherwise; name them: {', '.join(variants)}.")
+                matches = [ref for ref in matches if ref not in variants]
         if not matches:
             raise SpecError(f"No model that can be compared with {base} matches {pattern!r}; name others.")
-        found += matches
-    return Compared(tuple(dict.fromkeys(found)), tuple(notices))
+        refs += matches
+    return Compared(tuple(dict.fromkeys(refs)), tuple(notices))
 
 
 def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -146,15 +148,15 @@ def find_references(spec: RsaSpec) -> tuple[str, ...]:
     if not spec.references:
         return ()
     ref = parse_ref(spec.base)
-    found: list[str] = []
+    references: list[str] = []
     if ref.kind == "zoo" and not ref.random and _seed_number(ref.name) is not None:
         names = [str(entry.get("name", "")) for entry in zoo_models()]
         names = names or [path.name for path in (zoo_folder() / "models").glob("seed-*")]
-        others = {seed: name for name in names if (seed := _seed_number(name)) is not None and name != ref.name}
-        found += [f"zoo:{others[min(others)]}"] if others else []
+        siblings = {seed: name for name in names if (seed := _seed_number(name)) is not None and name != ref.name}
+        references += [f"zoo:{siblings[min(siblings)]}"] if siblings else []
     if not ref.random:
-        found.append(f"random:{spec.base}")
-    return tuple(found)
+        references.append(f"random:{spec.base}")
+    return tuple(references)
 
 
 def _seed_number(name: str) -> int | None:

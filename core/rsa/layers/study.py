@@ -12,13 +12,14 @@ Deviations: any of eight measures; bands, nulls and references are added.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.errors import SpecError
 from core.models.changes import change_tasks, changes_of
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
@@ -26,7 +27,7 @@ from core.results.notices import start_notices
 from core.rsa.layers import PURPOSE
 from core.rsa.layers.charts import figures
 from core.rsa.layers.notices import measure_notices, size_notices
-from core.rsa.layers.runs import find_compared, find_references, pool_rows, runs_of
+from core.rsa.layers.runs import COMPARED, Compared, find_compared, find_references, pool_rows, runs_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.tasks import compare_layers, compare_models
 from core.rsa.layers.text import CAVEATS, FORMULAS, make_headline, make_methods
@@ -34,6 +35,7 @@ from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import rsa_price
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
+from core.runs.tasks import given_task
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
@@ -57,9 +59,9 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
     tasks = [text_task(spec.corpus, spec.genres, spec.sentences, texts)]
     if spec.second_corpus:
         tasks.append(text_task(*spec.second_corpus, spec.sentences, texts, role="second text"))
-    compared = find_compared(spec.base, spec.compare).refs
-    tasks += identity_tasks((spec.base, *compared, *find_references(spec)))
-    return tasks + change_tasks(spec.base, compared)
+    compared = replace(find_compared(spec.base, spec.compare), references=find_references(spec))
+    tasks += identity_tasks((spec.base, *compared.refs, *compared.references))
+    return [*tasks, given_task(COMPARED, compared), *change_tasks(spec.base, compared.refs)]
 
 
 def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
@@ -69,7 +71,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
         ModelError: If the base model could not be found.
         CorpusError: If a text could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     base = ready.need(("identity", spec.base)).content
     first = _choose_items(spec, ready.need("text"))
     second = _choose_items(spec, ready.need("second text")) if spec.second_corpus else first
@@ -87,7 +89,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             base=spec.base,
             other=model,
             base_identity=base,
-            other_identity=known[model],
+            other_identity=content[model],
             sentences=words,
             kept=positions,
             items=spec.items,
@@ -100,9 +102,9 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             **more,
         )
 
-    compared = [ref for ref in shares if ref in known]
+    compared = [ref for ref in shares if ref in content]
     tasks = [task("model", ref) for ref in compared]
-    tasks += [task("reference", ref) for ref in find_references(spec) if ref in known]
+    tasks += [task("reference", ref) for ref in ready.values[COMPARED].references if ref in content]
     tasks += [task("grid", ref) for ref in compared if spec.grid]
     return tasks + [task("against", ref) for ref in compared if spec.second_corpus]
 
@@ -119,7 +121,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     corpus: Corpus = ready.values["text"]
     values = outputs.values
-    compared = find_compared(spec.base, spec.compare)
+    compared: Compared = ready.values[COMPARED]
     models = [ref for ref in compared.refs if ("model", ref) in values]
     sizes, shares = _sizes(ready, compared.refs), _shares(spec, ready)
     apart = {ref: change.apart for ref, change in changes_of(ready).items()}
@@ -133,7 +135,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
             scaled=lambda rows: rows["model"].map(shares).astype(float),
         )
 
-    references = [ref for ref in find_references(spec) if ("reference", ref) in values]
+    references = [ref for ref in compared.references if ("reference", ref) in values]
     tables = {"similarity": pool_rows(curves("model"), groups)[list(CURVES)]}
     if len(groups) < len(models):
         tables["runs"] = curves("model")
@@ -184,13 +186,13 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
     Raises:
         SpecError: If sizes are to be matched and no model has one.
     """
-    sizes = _sizes(ready, find_compared(spec.base, spec.compare).refs)
+    sizes = _sizes(ready, ready.values[COMPARED].refs)
     if not spec.matched_size:
         return dict.fromkeys(sizes, 1.0)
-    found = {ref: size for ref, size in sizes.items() if size > 0}
-    if not found:
+    measured = {ref: size for ref, size in sizes.items() if size > 0}
+    if not measured:
         raise SpecError("No compared model's weight change has a size, so none can be matched: leave matched_size off.")
-    return {ref: min(found.values()) / size for ref, size in found.items()}
+    return {ref: min(measured.values()) / size for ref, size in measured.items()}
 
 
 def _without_size(refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]) -> dict[str, str]:

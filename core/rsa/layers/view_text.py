@@ -68,8 +68,8 @@ def grid_sentence(result: Result) -> str:
         parts.append(f"so are layers of {len(moved) - 1} more model{'s' if len(moved) > 2 else ''}")
     if same:
         listed = ", ".join(same[:NAMED]) + (f" and {len(same) - NAMED} more" if len(same) > NAMED else "")
-        own = f"every layer of {listed} is most like the same layer of {base}"
-        parts.append(f"all of {listed} like their own" if moved else own)
+        diagonal = f"every layer of {listed} is most like the same layer of {base}"
+        parts.append(f"all of {listed} like their own" if moved else diagonal)
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text.startswith("every") else f"{text}."
 
@@ -120,11 +120,11 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
     return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
-def _changes(name: str, rows: pd.DataFrame, label: str, known: int, mixed: bool) -> tuple[str, int]:
+def _changes(name: str, rows: pd.DataFrame, label: str, said_layer: int, mixed: bool) -> tuple[str, int]:
     """One model's clause and the layer it names; the first has verb and measure, with `mixed` all have verbs."""
     measured = rows[rows["similarity"].notna()]
     if measured.empty:
-        return f"{name} has no layer that can be compared", known
+        return f"{name} has no layer that can be compared", said_layer
     layers = layers_in_words(changed_layers(rows), measured["layer"].astype(int).tolist(), uncertain_layers(rows))
     if layers.startswith("every layer from") and layers.endswith(" up"):
         layers = layers.removeprefix("every layer ").removesuffix(" up")
@@ -132,12 +132,12 @@ def _changes(name: str, rows: pd.DataFrame, label: str, known: int, mixed: bool)
     most = measured.loc[measured["similarity"].idxmin()]
     band = f" [{number(most['low'])}, {number(most['high'])}]" if most["low"] == most["low"] else ""
     layer = int(most["layer"])
-    place = f" at layer {layer}" if layer != known else ""
+    place = f" at layer {layer}" if layer != said_layer else ""
     verb, measure = f"{verb_of(rows)} " if label or mixed else "", f"{label} " if label else ""
     return f"{name} {verb}{layers} ({measure}{number(most['similarity'])}{band}{place})", layer
 
 
-def _yardstick(result: Result, known: int) -> str:
+def _yardstick(result: Result, said_layer: int) -> str:
     """What another pretraining seed scores where the models change most; its layer, unless it was named last."""
     references = result.tables.get("references")
     measured = result.table[result.table["similarity"].notna()]
@@ -147,7 +147,7 @@ def _yardstick(result: Result, known: int) -> str:
     there = references[(references["layer"] == layer) & ~references["model"].str.startswith("random:")]
     if there.empty or there["similarity"].isna().all():
         return ""
-    return f" Another seed: {number(float(there['similarity'].iloc[0]))}{f' at layer {layer}' * (layer != known)}."
+    return f" Another seed: {number(float(there['similarity'].iloc[0]))}{f' at layer {layer}' * (layer != said_layer)}."
 
 
 def _moved(result: Result) -> str:

@@ -61,8 +61,8 @@ def cka_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, debiased: bool)
     """
     first, second = _centred(*check_pair(x, y, least=4))
     hsic = _unbiased if debiased else product_norm
-    own = hsic(first, first), hsic(second, second)
-    return np.array([_ratio(hsic(first, second[order], True), *own) for order in permutations])
+    norms = hsic(first, first), hsic(second, second)
+    return np.array([_ratio(hsic(first, second[order], True), *norms) for order in permutations])
 
 
 def cka_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, debiased: bool) -> FloatArray:
@@ -141,13 +141,13 @@ def _biased_draws(
     size = counts @ sizes
     grand = {name: np.einsum("id,id->d", weight, rows[name]) for name in rows}
     # Kernel value of an item with itself after centring on the draw's own mean.
-    own = {name: diagonal[name] - 2.0 * rows[name] / size + grand[name] / size**2 for name in rows}
+    centred = {name: diagonal[name] - 2.0 * rows[name] / size + grand[name] / size**2 for name in rows}
     values = []
-    for one, other, total in (("k", "l", totals.kl), ("k", "k", totals.kk), ("l", "l", totals.ll)):
-        everything = total + np.sum(weight**2 * diagonal[one] * diagonal[other], axis=0)
-        middle = np.sum(weight * rows[one] * rows[other], axis=0)
-        hsic = everything - 2.0 * middle / size + grand[one] * grand[other] / size**2
-        copies = np.sum(weight * (weight - 1.0) * own[one] * own[other], axis=0)
+    for left, right, total in (("k", "l", totals.kl), ("k", "k", totals.kk), ("l", "l", totals.ll)):
+        everything = total + np.sum(weight**2 * diagonal[left] * diagonal[right], axis=0)
+        middle = np.sum(weight * rows[left] * rows[right], axis=0)
+        hsic = everything - 2.0 * middle / size + grand[left] * grand[right] / size**2
+        copies = np.sum(weight * (weight - 1.0) * centred[left] * centred[right], axis=0)
         values.append(hsic - copies)
     return values
 
@@ -174,10 +174,10 @@ def _unbiased_draws(
     count3 = p1**3 - 3.0 * p1 * p2 + 2.0 * p3
     count4 = p1**4 - 6.0 * p1**2 * p2 + 3.0 * p2**2 + 8.0 * p1 * p3 - 6.0 * p4
     values = []
-    for one, other, name in (("k", "l", "kl"), ("k", "k", "kk"), ("l", "l", "ll")):
-        product = rows[one] * rows[other]
+    for left, right, name in (("k", "l", "kl"), ("k", "k", "kk"), ("l", "l", "ll")):
+        product = rows[left] * rows[right]
         triples = np.sum(weight * product, axis=0) - getattr(mixed, name)
         shared = np.sum(weight**2 * product, axis=0)
-        quadruples = grand[one] * grand[other] - 4.0 * shared + 2.0 * getattr(squares, name)
+        quadruples = grand[left] * grand[right] - 4.0 * shared + 2.0 * getattr(squares, name)
         values.append(getattr(pairs, name) / count2 - 2.0 * triples / count3 + quadruples / count4)
     return values

@@ -127,30 +127,30 @@ def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
     return matrix
 
 
-def pair_totals(
-    first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: tuple[int, int] = (1, 1)
-) -> PairTotals:
-    """Sums over ordered pairs of different items i, j of w_i**p * w_j**q times k, l, kl, kk and ll, for every draw.
+def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray) -> PairTotals:
+    """Sums over ordered pairs of different items i, j of w_i * w_j times k, l, kl, kk and ll, for every draw.
 
     Args:
         first: Strips of the first matrix (symmetric), items of one sentence next to each other.
         second: Strips of the second.
         sizes: Items of each sentence, in order, shape (sentence,).
         counts: How often each draw holds each sentence (w of all its items), shape (draw, sentence).
-        powers: p and q.
 
     Returns:
         Totals of shape (draw,), of matrices less a constant each, which a Pearson correlation does not see.
     """
     sample = min(int(sizes.sum()), BLOCK // 2)
     shift = float(first(0, sample).mean()), float(second(0, sample).mean())
-    return _totals(first, second, sizes, counts, [powers], QUANTITIES, shift)[0]
+    return _totals(first, second, sizes, counts, [(1, 1)], QUANTITIES, shift)[0]
 
 
 def product_totals(
     first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: Sequence[tuple[int, int]]
 ) -> list[PairTotals]:
-    """As `pair_totals`, for several powers in one pass, with nothing taken off and without the sums of k and l."""
+    """As `pair_totals`, weighted by w_i**p * w_j**q for several p and q in one pass.
+
+    Nothing is taken off, and there are no sums of k and l.
+    """
     return _totals(first, second, sizes, counts, powers, QUANTITIES[2:], (0.0, 0.0))
 
 

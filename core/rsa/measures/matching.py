@@ -112,8 +112,8 @@ def procrustes_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> Float
     """
     first, second = check_pair(x, y)
     first, second = centred(first), centred(second)
-    own = float(np.vdot(first, first)), float(np.vdot(second, second))
-    return np.array([_nuclear(first.T @ second[order], *own) for order in permutations])
+    norms = float(np.vdot(first, first)), float(np.vdot(second, second))
+    return np.array([_nuclear(first.T @ second[order], *norms) for order in permutations])
 
 
 def _nuclear(cross: FloatArray, own_x: float, own_y: float) -> float:

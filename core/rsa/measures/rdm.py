@@ -64,8 +64,8 @@ def rsa(x: ArrayLike, y: ArrayLike, kernel: str = "cosine", comparison: str = "p
     narrow = max(first.shape[1], second.shape[1]) <= len(first)
     if narrow and comparison == "pearson" and rows_x is not None and rows_y is not None:
         gram_x, gram_y = _Gram.of(rows_x), _Gram.of(rows_y)
-        own = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
-        return _gram_correlation(gram_x, gram_y, own)
+        variances = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
+        return _gram_correlation(gram_x, gram_y, variances)
     sizes = np.ones(len(first), dtype=np.int64)
     return float(_resampled(first, second, sizes, np.ones((1, len(first))), kernel, comparison)[0])
 
@@ -110,9 +110,9 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
     rows_x, rows_y = gram_rows(first, kernel), gram_rows(second, kernel)
     if comparison == "pearson" and rows_x is not None and rows_y is not None:
         gram_x, gram_y = _Gram.of(rows_x), _Gram.of(rows_y)
-        own = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
+        variances = _gram_covariance(gram_x, gram_x), _gram_covariance(gram_y, gram_y)
         gram_x, gram_y = gram_x.single(), gram_y.single()  # once, not for every permutation
-        return np.array([_gram_correlation(gram_x, gram_y.reordered(order), own, True) for order in permutations])
+        return np.array([_gram_correlation(gram_x, gram_y.reordered(order), variances, True) for order in permutations])
     k, l = _matrices(first, second, kernel, comparison)  # noqa: E741
     items = len(k)
     pairs = items * (items - 1)
@@ -211,9 +211,9 @@ class _Gram:
         return _Gram(self.centred[order], self.offset[order], self.diagonal[order])
 
 
-def _gram_correlation(x: _Gram, y: _Gram, own: tuple[float, float], single: bool | None = None) -> float:
+def _gram_correlation(x: _Gram, y: _Gram, variances: tuple[float, float], single: bool | None = None) -> float:
     """Pearson correlation of the off-diagonals of two Gram matrices, given both variances."""
-    variance_x, variance_y = own
+    variance_x, variance_y = variances
     if min(variance_x, variance_y) <= FLAT:
         return float("nan")
     return _gram_covariance(x, y, single) / float(np.sqrt(variance_x * variance_y))

@@ -71,21 +71,21 @@ def figures(result: Result) -> dict[str, Chart]:
 def _panel(result: Result, kind: str, model: str, every: bool) -> Chart:
     import pandas as pd
 
-    table, own = result.table, result.tables["own"].set_index("model").loc[model]
+    table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
     rows = table[(table["model"] == model) & table["way"].isin(KINDS[kind])]
     ways = [way for way in (KINDS[kind] if every else FIRST[kind]) if way in set(rows["way"])]
     rows = rows[rows["way"].isin(ways)]
     rows = rows.assign(name=rows["way"].map(WAYS))
-    metric = METRICS[str(own["task"])]
+    metric = METRICS[str(unmodified["task"])]
     title = metric[0].upper() + metric[1:]
-    low, high = float(rows["low"].min()), float(max(rows["high"].max(), own["high"]))
-    low = min(low, float(own["chance"])) if every else low
+    low, high = float(rows["low"].min()), float(max(rows["high"].max(), unmodified["high"]))
+    low = min(low, float(unmodified["chance"])) if every else low
     plane = layer_plane(
         rows, "score", title, (max(0.0, low - 0.03), min(1.0, high + 0.03)), x_title="Layer l (0 = embeddings)",
         height=HEIGHT,
     )  # fmt: skip
     looks = {WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1]) for n, way in enumerate(ways)}
-    rules = ((ITSELF, own["score"], (4, 4)), (CHANCE, own["chance"], (1, 3)))
+    rules = ((ITSELF, unmodified["score"], (4, 4)), (CHANCE, unmodified["chance"], (1, 3)))
     for name, value, dash in rules if every else rules[:1]:
         looks[name] = Look(GREY, dash=dash, point=False, width=1.5)
         rows = pd.concat([rows, rule(plane, name, float(value))], ignore_index=True)

@@ -92,10 +92,10 @@ def read_examples(
         pairs["sentence"], truth["sentence"] = read_labelled(labelled), LABELS
         read = Corpus(read.ref, tuple(Sentence(tuple(text.split())) for text, _ in pairs["sentence"]))
     if kinds & {"words", "arcs"}:
-        read, own = _with_trees(read_text(corpus, genres, limit, given))
+        read, has_trees = _with_trees(read_text(corpus, genres, limit, given))
         for kind in kinds & {"words", "arcs"}:
             pairs[kind] = tuple((s.words, s.upos if kind == "words" else s.heads) for s in read.sentences)
-            truth[kind] = OWN if own else PARSE
+            truth[kind] = OWN if has_trees else PARSE
     for ref, head in list(heads.items()):
         reason = _unknown_label(ref, head, pairs[head.kind])
         if reason:
@@ -106,8 +106,8 @@ def read_examples(
 
 def _with_trees(corpus: Corpus) -> tuple[Corpus, bool]:
     """The corpus with tags and heads, and whether they are its own."""
-    own = corpus.has_heads and all(sentence.upos is not None for sentence in corpus.sentences)
-    return (corpus, True) if own else (parse_corpus(corpus), False)
+    has_trees = corpus.has_heads and all(sentence.upos is not None for sentence in corpus.sentences)
+    return (corpus, True) if has_trees else (parse_corpus(corpus), False)
 
 
 def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
@@ -115,14 +115,14 @@ def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
     if head.kind == "arcs":
         return ""
     asked = Counter(label for _, answer in pairs for label in ([answer] if head.kind == "sentence" else answer))
-    known = sum(count for label, count in asked.items() if label in head.labels)
-    if head.kind == "sentence" and known < asked.total():
+    covered = sum(count for label, count in asked.items() if label in head.labels)
+    if head.kind == "sentence" and covered < asked.total():
         unknown = next(label for label in asked if label not in head.labels)
         return (
             f"{ref} cannot be scored on these sentences: they are labelled {unknown!r}, and it knows "
             f"{', '.join(head.labels)}. Give a file of its own labels (labelled)."
         )
-    if 2 * known < asked.total():
+    if 2 * covered < asked.total():
         return f"{ref} cannot be scored: its labels ({', '.join(head.labels[:4])} …) are not universal tags."
     return ""
 
@@ -174,15 +174,15 @@ def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Enco
         return Encoded(ids, [[] for _ in pairs], answers, np.ones(len(pairs), dtype=np.int64), pad, head.kind)
     cut = cut_sentences(tokenizer, [words for words, _ in pairs])
     starts = []
-    for one in cut:
-        place = {word: at for at, word in reversed(list(enumerate(one.words))) if word >= 0 and at < longest}
-        starts.append([place.get(word, -1) for word in range(one.length)])
+    for subwords in cut:
+        place = {word: at for at, word in reversed(list(enumerate(subwords.words))) if word >= 0 and at < longest}
+        starts.append([place.get(word, -1) for word in range(subwords.length)])
     answers = [
         [numbers.get(tag, IGNORED) for tag in answer] if head.kind == "words" else [int(number) for number in answer]
         for _, answer in pairs
     ]
     total = np.array([len(answer) for answer in answers], dtype=np.int64)
-    return Encoded([one.ids[:longest] for one in cut], starts, answers, total, pad, head.kind)
+    return Encoded([subwords.ids[:longest] for subwords in cut], starts, answers, total, pad, head.kind)
 
 
 def batches(encoded: Encoded) -> Iterator[Batch]:
@@ -206,17 +206,17 @@ def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
     """Right answers of each sentence of a batch, (sentence,)."""
     logits = (output if encoded.kind == "arcs" else output.logits).float()
     best = logits.argmax(-1).cpu().numpy()
-    found = np.zeros(len(batch.sentences), dtype=np.int64)
+    correct = np.zeros(len(batch.sentences), dtype=np.int64)
     for row, number in enumerate(batch.sentences):
         answer = np.array(encoded.answers[number])
         if encoded.kind == "sentence":
-            found[row] = int(best[row] == answer[0])
+            correct[row] = int(best[row] == answer[0])
             continue
         starts = np.array(encoded.starts[number])
         there = starts >= 0
         said = best[row, starts[there]] if encoded.kind == "words" else best[row, : len(answer)][there]
-        found[row] = int((said == answer[there]).sum())
-    return found
+        correct[row] = int((said == answer[there]).sum())
+    return correct
 
 
 def chance(kind: str, pairs: Pairs) -> tuple[str, float]:

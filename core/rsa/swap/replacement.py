@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from core.models.loading.layers import Batch, layer_list, run_seen, state_list
 from core.rsa.swap.examples import Encoded, hits
-from core.rsa.swap.pairs import Pair
+from core.rsa.swap.layer_changes import Pair
 from core.runs.tasks import tick
 
 Layers = list["nn.Module | None"]
@@ -42,12 +42,12 @@ class Work:
 
     def own(self, number: int) -> tuple[list[Tensor], Any]:
         """The fine-tune's states of a batch, each (sentence, subword, d_model), and its output."""
-        found = self._kept.get(number)
-        if found is None:
-            found = run_seen(self.pair.task.model, self.batches[number])
-            if sum(state.nbytes for state in found[0]) * len(self.batches) <= MOST_KEPT:
-                self._kept[number] = found
-        return found
+        states = self._kept.get(number)
+        if states is None:
+            states = run_seen(self.pair.task.model, self.batches[number])
+            if sum(state.nbytes for state in states[0]) * len(self.batches) <= MOST_KEPT:
+                self._kept[number] = states
+        return states
 
     def run(self, donor: nn.Module, ways: Sequence[str], look: Look | None = None) -> dict[str, Hits]:
         """Right answers of the fine-tune under every exchange with a donor.
@@ -60,23 +60,23 @@ class Work:
         Returns:
             By way, (layer, sentence); -1 where there is nothing.
         """
-        own, theirs = self.pair.layers, list(layer_list(donor))
-        found = {way: np.full((len(own) + 1, len(self.encoded.total)), -1, dtype=np.int64) for way in ways}
+        blocks, theirs = self.pair.layers, list(layer_list(donor))
+        hits_by_way = {way: np.full((len(blocks) + 1, len(self.encoded.total)), -1, dtype=np.int64) for way in ways}
         for number, batch in enumerate(self.batches):
             tick(number / len(self.batches), f"batch {number + 1} of {len(self.batches)}")
-            ours, other = self.own(number)[0], states_of(donor, batch)
+            ours, donor_states = self.own(number)[0], states_of(donor, batch)
             for way in ways:
-                for layer in range(1 if way == "removed" else 0, len(own) + 1):
+                for layer in range(1 if way == "removed" else 0, len(blocks) + 1):
                     if SAME.get((way, layer)) in ways:
                         continue
-                    output = self.pair.run(batch, *built(way, layer, ours, other, own, theirs))
-                    found[way][layer, batch.sentences] = hits(self.encoded, batch, output)
+                    output = self.pair.run(batch, *built(way, layer, ours, donor_states, blocks, theirs))
+                    hits_by_way[way][layer, batch.sentences] = hits(self.encoded, batch, output)
                     if look is not None:
                         look(number, way, layer, output)
         for (way, layer), twin in SAME.items():
             if way in ways and twin in ways:
-                found[way][layer] = found[twin][layer]
-        return found
+                hits_by_way[way][layer] = hits_by_way[twin][layer]
+        return hits_by_way
 
 
 def states_of(donor: nn.Module, batch: Batch) -> list[Tensor]:
@@ -85,21 +85,26 @@ def states_of(donor: nn.Module, batch: Batch) -> list[Tensor]:
 
 
 def built(
-    way: str, layer: int, ours: list[Tensor], other: list[Tensor], own: list[nn.Module], theirs: list[nn.Module]
+    way: str,
+    layer: int,
+    ours: list[Tensor],
+    donor_states: list[Tensor],
+    blocks: list[nn.Module],
+    theirs: list[nn.Module],
 ) -> tuple[Tensor, Layers]:
     """The state that enters and the layers that it goes through; those below the exchange have been run already."""
     below: Layers = [None] * layer
     if way == "below":
-        return other[layer], [*below, *own[layer:]]
+        return donor_states[layer], [*below, *blocks[layer:]]
     if way == "above":
         return ours[layer], [*below, *theirs[layer:]]
     if way == "truncated":
-        return ours[layer], [None] * len(own)
+        return ours[layer], [None] * len(blocks)
     if way == "removed":
-        return ours[layer - 1], [*below, *own[layer:]]
-    mine, rest, states = (theirs, own, ours) if way == "layer" else (own, theirs, other)
+        return ours[layer - 1], [*below, *blocks[layer:]]
+    mine, rest, states = (theirs, blocks, ours) if way == "layer" else (blocks, theirs, donor_states)
     if layer == 0:  # the embeddings alone
-        return (other if way == "layer" else ours)[0], list(rest)
+        return (donor_states if way == "layer" else ours)[0], list(rest)
     return states[layer - 1], [*below[1:], mine[layer - 1], *rest[layer:]]
 
 

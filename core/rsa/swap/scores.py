@@ -60,7 +60,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     import pandas as pd
 
     counts, total = _counts(value, draws, seed)
-    own, own_drawn = _scores(value["own"][None], total, counts)
+    unmodified, own_drawn = _scores(value["own"][None], total, counts)
     frames = []
     noise = {way: _noise(value[f"noise/{way}"], total, counts) for way in DONOR_WAYS if f"noise/{way}" in value}
     for way in (*BASE_WAYS, *(f"random {way}" for way in DONOR_WAYS if f"random/{way}" in value)):
@@ -69,7 +69,7 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
         loss_low, loss_high = interval(own_drawn - drawn)
         frame = pd.DataFrame(
             {"model": ref, "way": way, "layer": np.arange(len(score)), "score": score, "low": low, "high": high,
-             "loss": own - score, "loss_low": loss_low, "loss_high": loss_high}
+             "loss": unmodified - score, "loss_low": loss_low, "loss_high": loss_high}
         )  # fmt: skip
         if way in noise:
             mean, mean_drawn, variance, degrees = noise[way]
@@ -79,14 +79,14 @@ def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) 
     for way, (mean, mean_drawn, variance, degrees) in noise.items():
         freedom = [len(total) - 1, degrees]
         low, high = t_interval(mean, [mean_drawn.var(0), variance], freedom)
-        loss_low, loss_high = t_interval(own - mean, [(own_drawn - mean_drawn).var(0), variance], freedom)
+        loss_low, loss_high = t_interval(unmodified - mean, [(own_drawn - mean_drawn).var(0), variance], freedom)
         frame = pd.DataFrame(
             {"model": ref, "way": f"noise {way}", "layer": np.arange(len(mean)), "score": mean, "low": low,
-             "high": high, "loss": own - mean, "loss_low": loss_low, "loss_high": loss_high}
+             "high": high, "loss": unmodified - mean, "loss_low": loss_low, "loss_high": loss_high}
         )  # fmt: skip
         frames.append(frame)
     table = pd.concat(frames, ignore_index=True)
-    above = float(own[0]) - chance
+    above = float(unmodified[0]) - chance
     table["kept"] = (table["score"] - chance) / above if above > 0 else np.nan
     return table.reindex(columns=list(COLUMNS))
 
@@ -97,21 +97,21 @@ def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDA
 
 
 def _scores(
-    found: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
+    correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray]:
-    """Scores of each row of `found` (layer, sentence), (layer,), and under every draw, (draw, layer)."""
-    right = np.asarray(found, dtype=np.float64)
+    """Scores of each row of `correct` (layer, sentence), (layer,), and under every draw, (draw, layer)."""
+    right = np.asarray(correct, dtype=np.float64)
     return right.sum(1) / total.sum(), (counts @ right.T) / (counts @ total)[:, None]
 
 
 def _noise(
-    found: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
+    correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Mean score over draws of noise (layer,), the same under every draw of sentences, and the mean's variance.
 
     The variance is that over draws of noise, (layer,), with its degrees of freedom.
     """
-    each = [_scores(one, total, counts) for one in np.asarray(found)]
+    each = [_scores(draw, total, counts) for draw in np.asarray(correct)]
     scores = np.stack([score for score, _ in each])
     mean_drawn = np.mean([drawn for _, drawn in each], axis=0)
     return scores.mean(0), mean_drawn, scores.var(0, ddof=1) / len(scores), float(len(scores) - 1)

@@ -18,10 +18,10 @@ import numpy as np
 
 from core.errors import TaskError
 from core.models import zoo_models
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
-from core.rsa.layers.runs import find_compared
+from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
 from core.rsa.swap import PURPOSE
 from core.rsa.swap.charts import figures
@@ -30,6 +30,7 @@ from core.rsa.swap.scores import exchange_rows, own_row
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.text import CAVEATS, make_headline, make_notices
 from core.runs.runner import Outputs, Task
+from core.runs.tasks import given_task
 from core.study import Study
 from core.text.reading import Text
 
@@ -41,13 +42,14 @@ CITATIONS = ("merchant2020", "lenc2015")
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
     """The first stage: ask what the models are, read what they are scored on."""
-    refs = tuple(ref for ref in find_compared(spec.base, spec.compare).refs if ref != spec.base)
+    compared = find_compared(spec.base, spec.compare)
+    refs = tuple(ref for ref in compared.refs if ref != spec.base)
     siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
     reading = Task.of(
         "read examples", read_examples, role="examples", fleeting=True, refs=refs, labelled=spec.labelled,
         corpus=spec.corpus, genres=spec.genres, limit=spec.sentences, given=(texts or {}).get(spec.corpus),
     )  # fmt: skip
-    return [reading, *identity_tasks((spec.base, *refs, *sorted(siblings)))]
+    return [reading, given_task(COMPARED, compared), *identity_tasks((spec.base, *refs, *sorted(siblings)))]
 
 
 def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
@@ -61,22 +63,22 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
 
     examples: Examples = ready.need("examples")
     base = ready.need(("identity", spec.base)).content
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     tasks: dict[Any, Task] = {}
     for ref, head in examples.heads.items():
-        if ref not in known:
+        if ref not in content:
             continue
         pairs = examples.pairs[head.kind]
         tasks["swap", ref] = Task.of(
             ref, swap_layers, role=("swap", ref), group=spec.base, base=spec.base, model=ref, base_identity=base,
-            model_identity=known[ref], pairs=pairs, noises=spec.noises,
+            model_identity=content[ref], pairs=pairs, noises=spec.noises,
             random=spec.random and not spec.base.startswith("random:"), seed=spec.seed,
         )  # fmt: skip
         for sibling in frozen_siblings(spec, ref):
-            if sibling in known:
+            if sibling in content:
                 tasks["frozen", sibling] = Task.of(
                     sibling, score_task, role=("frozen", sibling), group=sibling, model=sibling,
-                    model_identity=known[sibling], pairs=pairs,
+                    model_identity=content[sibling], pairs=pairs,
                 )  # fmt: skip
     return list(tasks.values())
 
@@ -112,12 +114,12 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     if not swapped:
         reasons = (*examples.refused.values(), *ready.failures.values(), *outputs.failures.values())
         raise TaskError(" ".join(["No layer could be swapped.", *reasons]))
-    rows, own, sizes, frozen = [], [], [], []
+    rows, unmodified, sizes, frozen = [], [], [], []
     for ref, value in swapped.items():
         kind = examples.heads[ref].kind
         answer, guess = chance(kind, examples.pairs[kind])
         mine = own_row(ref, value, spec.draws, spec.seed)
-        own.append(
+        unmodified.append(
             mine
             | {"task": kind, "answers": examples.truth[kind], "chance": guess, "commonest": answer}
             | {name: float(value[name]) for name in ("self_difference", "whole_difference", "frozen_difference")}
@@ -135,16 +137,15 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         )
         for sibling, count in frozen_siblings(spec, ref).items():
             if ("frozen", sibling) in outputs.values:
-                found = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
-                frozen.append({"model": sibling, "of": ref, "layer": count, **{k: found[k] for k in _SCORE}})
+                scored = own_row(sibling, outputs.values["frozen", sibling], spec.draws, spec.seed)
+                frozen.append({"model": sibling, "of": ref, "layer": count, **{k: scored[k] for k in _SCORE}})
     tables: dict[str, pd.DataFrame] = {
         "swap": pd.concat(rows, ignore_index=True),
-        "own": pd.DataFrame(own),
+        "own": pd.DataFrame(unmodified),
         "sizes": pd.concat(sizes, ignore_index=True),
     }
     if frozen:
         tables["frozen"] = pd.DataFrame(frozen)
-    compared = find_compared(spec.base, spec.compare)
     used = (spec.base, *swapped, *(row["model"] for row in frozen))
     return Result(
         study="swap",
@@ -152,7 +153,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(tables),
         tables=tables,
         notices=(
-            *compared.notices,
+            *ready.values[COMPARED].notices,
             *examples.corpus.notices,
             *examples.refused.values(),
             *make_notices(tables, spec.base),

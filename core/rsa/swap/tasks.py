@@ -30,7 +30,7 @@ from core.models.loading.layers import layer_list, run_model
 from core.models.loading.task_models import load_task
 from core.rsa.swap.examples import Pairs, batches, encode, hits
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.rsa.swap.pairs import Pair, body_of, compare, noise_donor
+from core.rsa.swap.layer_changes import Pair, body_of, compare, noise_donor
 from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick
@@ -80,16 +80,16 @@ def swap_layers(
     if random:
         with span(1 / steps, 2 / steps):
             drawn = load_model(f"random:{base}", device="cpu").model
-            value |= {f"random/{way}": found for way, found in work.run(drawn, DONOR_WAYS).items()}
+            value |= {f"random/{way}": correct for way, correct in work.run(drawn, DONOR_WAYS).items()}
             del drawn
     noisy: dict[str, list[NDArray[np.int64]]] = {way: [] for way in DONOR_WAYS}
     for number in range(noises):
         with span((1 + bool(random) + number) / steps, (2 + bool(random) + number) / steps):
             donor = noise_donor(pair, seed + number)
-            for way, found in work.run(donor, DONOR_WAYS).items():
-                noisy[way].append(found)
+            for way, correct in work.run(donor, DONOR_WAYS).items():
+                noisy[way].append(correct)
             del donor
-    return value | {f"noise/{way}": np.stack(found) for way, found in noisy.items() if found}
+    return value | {f"noise/{way}": np.stack(drawn) for way, drawn in noisy.items() if drawn}
 
 
 @pure("rsa.task_score", guard=as_identified)
@@ -101,11 +101,11 @@ def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
     """
     task = load_task(model)
     encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
-    own = np.zeros(len(encoded.total), dtype=np.int64)
+    correct = np.zeros(len(encoded.total), dtype=np.int64)
     for batch in batches(encoded):
         tick(0.5, f"sentences through {model}")
-        own[batch.sentences] = hits(encoded, batch, run_model(task.model, batch))
-    return {"own": own, "total": encoded.total}
+        correct[batch.sentences] = hits(encoded, batch, run_model(task.model, batch))
+    return {"own": correct, "total": encoded.total}
 
 
 def _longest(ref: str) -> int:
@@ -127,39 +127,41 @@ def _with_base(work: Work, origin: nn.Module) -> Value:
         pair, "everything from the base", pair.run(first, base[0], theirs),
         pair.run(first, base[-1], [None] * len(theirs)),
     )  # fmt: skip
-    found = work.run(origin, BASE_WAYS, look)
+    scored = work.run(origin, BASE_WAYS, look)
     mine = np.zeros(len(work.encoded.total), dtype=np.int64)
     for number, batch in enumerate(work.batches):
         mine[batch.sentences] = hits(work.encoded, batch, work.own(number)[1])
-    return {**found, "own": mine, "whole_difference": whole, "frozen_difference": max(frozen)}
+    return {**scored, "own": mine, "whole_difference": whole, "frozen_difference": max(frozen)}
 
 
 def _into_itself(work: Work) -> float:
     """The largest difference that a copy of the fine-tune makes as donor."""
     pair, batch = work.pair, work.batches[0]
     twin = copy.deepcopy(body_of(pair.task.model))
-    own, theirs = pair.layers, list(layer_list(twin))
-    (ours, plain), other = work.own(0), states_of(twin, batch)
+    blocks, theirs = pair.layers, list(layer_list(twin))
+    (ours, plain), twin_states = work.own(0), states_of(twin, batch)
     return max(
-        _differ(pair, "a copy of the model", pair.run(batch, *built(way, layer, ours, other, own, theirs)), plain)
+        _differ(
+            pair, "a copy of the model", pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)), plain
+        )
         for way in ("below", "above", "layer", "only")
-        for layer in range(len(own) + 1)
+        for layer in range(len(blocks) + 1)
         if (way, layer) not in SAME
     )
 
 
-def _differ(pair: Pair, what: str, found: Any, expected: Any) -> float:
+def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
     """The largest difference of two outputs' logits.
 
     Raises:
         ModelError: If it is more than rounding, or an answer differs: then no number of this pair can be trusted.
     """
-    one, other = (output if isinstance(output, Tensor) else output.logits for output in (found, expected))
-    if torch.equal(one, other):
+    left, right = (output if isinstance(output, Tensor) else output.logits for output in (given, expected))
+    if torch.equal(left, right):
         return 0.0
-    difference = float((one - other).abs().max())
-    largest = float(other[other > torch.finfo(other.dtype).min].abs().max())
-    if difference > ROUNDING * largest or not torch.equal(one.argmax(-1), other.argmax(-1)):
+    difference = float((left - right).abs().max())
+    largest = float(right[right > torch.finfo(right.dtype).min].abs().max())
+    if difference > ROUNDING * largest or not torch.equal(left.argmax(-1), right.argmax(-1)):
         raise ModelError(
             f"The exchange of layers does not work for {pair.task.ref}: {what} should change nothing and changes a "
             f"logit by {difference:.2g}. Use a BERT-like model."

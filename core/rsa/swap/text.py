@@ -36,20 +36,20 @@ def needed_layers(rows: pd.DataFrame) -> tuple[list[int], list[int]]:
 
 def make_headline(tables: dict[str, pd.DataFrame]) -> str:
     """What one layer costs, a sentence per model or a count where there are many."""
-    own, table = tables["own"], tables["swap"]
-    names = short_names(tuple(own["model"]))
+    unmodified, table = tables["own"], tables["swap"]
+    names = short_names(tuple(unmodified["model"]))
     clauses = [
         _about(names[row["model"]], row, table[table["model"] == row["model"]])
-        for _, row in own.head(MOST_NAMED).iterrows()
+        for _, row in unmodified.head(MOST_NAMED).iterrows()
     ]
-    rest = len(own) - len(clauses)
-    return " ".join([_lead(own, table, names), *clauses, *([f"{rest} more in the table."] if rest > 0 else [])])
+    rest = len(unmodified) - len(clauses)
+    return " ".join([_lead(unmodified, table, names), *clauses, *([f"{rest} more in the table."] if rest > 0 else [])])
 
 
-def _lead(own: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) -> str:
+def _lead(unmodified: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) -> str:
     """The layer of each model whose exchange alone costs most, for certain."""
     parts = []
-    for _, row in own.head(LED).iterrows():
+    for _, row in unmodified.head(LED).iterrows():
         rows, score = table[table["model"] == row["model"]], number(row["score"])
         needed, _ = needed_layers(rows)
         if not needed:
@@ -66,15 +66,15 @@ def _lead(own: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) -> str:
 
 def make_notices(tables: dict[str, pd.DataFrame], base: str) -> list[str]:
     """What a reader must know: whose answers, scores near chance, models that were not trained from the base."""
-    own = tables["own"]
+    unmodified = tables["own"]
     notices: list[str] = []
-    parsed = [str(name) for name in own.loc[own["answers"] == PARSE, "model"]]
+    parsed = [str(name) for name in unmodified.loc[unmodified["answers"] == PARSE, "model"]]
     if parsed:
         notices.append(
             f"{', '.join(parsed)}: scored against a parse, not gold. A parser and a tagger trained on one treebank "
             "share mistakes; demo-gold as text has hand-checked answers."
         )
-    for _, row in own.iterrows():
+    for _, row in unmodified.iterrows():
         if row["low"] <= row["chance"]:
             notices.append(
                 f"{row['model']} scores {number(row['score'])} by itself, no more for certain than the commonest "
@@ -86,10 +86,12 @@ def make_notices(tables: dict[str, pd.DataFrame], base: str) -> list[str]:
     return notices + start_notices(base, {ref: Change(size, size / np.sqrt(2.0)) for ref, size in sizes.items()})
 
 
-def _about(name: str, own: pd.Series[float], rows: pd.DataFrame) -> str:
+def _about(name: str, scores: pd.Series[float], rows: pd.DataFrame) -> str:
     """One model: how far the base's lower layers carry, and which single layers are needed."""
-    score = f"{METRICS[str(own['task'])]} {number(own['score'])} [{number(own['low'])}, {number(own['high'])}]"
-    text = f"{name} ({score}, chance {number(own['chance'])}): "
+    score = (
+        f"{METRICS[str(scores['task'])]} {number(scores['score'])} [{number(scores['low'])}, {number(scores['high'])}]"
+    )
+    text = f"{name} ({score}, chance {number(scores['chance'])}): "
     below = rows[rows["way"] == "below"].sort_values("layer")
     free = [int(layer) for layer in below.loc[below["loss_low"] <= 0, "layer"]]
     depth = next((layer for layer in range(len(below)) if layer not in free), len(below)) - 1

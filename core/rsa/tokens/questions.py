@@ -40,9 +40,8 @@ CLEAR = 0.05  # p-value up to which the question is said to be near its answer
 SAME = 1e-3  # how far the head at the top may be from the model's own scores
 SPANS = ("model", "layer", "first", "last", "span", "chance", "f1")
 SPAN_HEAD = "ForQuestionAnswering"
-QUESTION, ANSWER, SUPPORTING, HIGHLIGHTED, OTHER = ROLES = (
-    "question", "answer", "supporting sentence", "highlighted", "other words"
-)  # fmt: skip
+QUESTION, ANSWER, SUPPORTING = "question", "answer", "supporting sentence"  # what a word of the passage is
+HIGHLIGHTED, OTHER = "highlighted", "other words"
 
 
 @dataclass(frozen=True)
@@ -105,14 +104,14 @@ def read_question(model: str, model_identity: str, question: tuple[str, ...], wo
         if not headed:
             what = f"was saved as {info.architecture}, without a head that marks spans"
             return value | {"why": f"{model} {what}: it is drawn, and answers nothing."}
-        own = torch.stack([output.start_logits[0], output.end_logits[0]], dim=-1).float()
-        scores, why = _scores_by_layer(loaded.model, hidden, own, model)
+        logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=-1).float()
+        scores, why = _scores_by_layer(loaded.model, hidden, logits, model)
     first = len(question)
     inside = np.array([place >= first for place in cut.words])
-    found = [best_span(layer, inside) if layer is not None else (-1, -1, np.nan) for layer in scores]
+    best = [best_span(layer, inside) if layer is not None else (-1, -1, np.nan) for layer in scores]
     places = np.array(cut.words)
-    spans = [[places[a] - first, places[b] - first] if a >= 0 else [-1, -1] for a, b, _ in found]
-    return value | {"spans": np.array(spans), "chances": np.array([chance for *_, chance in found]), "why": why}
+    spans = [[places[a] - first, places[b] - first] if a >= 0 else [-1, -1] for a, b, _ in best]
+    return value | {"spans": np.array(spans), "chances": np.array([chance for *_, chance in best]), "why": why}
 
 
 def best_span(scores: Float[np.ndarray, "subword two"], inside: np.ndarray) -> tuple[int, int, float]:
@@ -141,9 +140,9 @@ def roles(passage: Passage, answer: Sequence[str], supporting: Sequence[str]) ->
         supporting: Words of the sentence that supports the answer; without any, the sentence that the answer is in.
 
     Returns:
-        One of ROLES for each word, the question's first; one sentence for each thing that is not in the passage.
+        Its role for each word, the question's first; one sentence for each thing that is not in the passage.
     """
-    found, notices = [OTHER] * len(passage.words), []
+    roles_of_words, notices = [OTHER] * len(passage.words), []
     place, support = _where(passage.words, answer), _where(passage.words, supporting)
     for words, at, what in ((answer, place, "answer"), (supporting, support, "supporting sentence")):
         if words and at is None:
@@ -154,10 +153,10 @@ def roles(passage: Passage, answer: Sequence[str], supporting: Sequence[str]) ->
     held = {passage.sentence[word] for word in anchor}
     for word, sentence in enumerate(passage.sentence):
         if sentence in held:
-            found[word] = SUPPORTING
+            roles_of_words[word] = SUPPORTING
     if place is not None:
-        found[place : place + len(answer)] = [ANSWER] * len(answer)
-    return [QUESTION] * len(passage.question) + found, notices
+        roles_of_words[place : place + len(answer)] = [ANSWER] * len(answer)
+    return [QUESTION] * len(passage.question) + roles_of_words, notices
 
 
 def nearness(
@@ -217,8 +216,8 @@ def overlap(given: Sequence[str], answer: Sequence[str]) -> float:
     """F1 of two bags of words, upper and lower case alike, as SQuAD scores answers; NaN without an answer."""
     if not answer:
         return float("nan")
-    one, two = Counter(word.casefold() for word in given), Counter(word.casefold() for word in answer)
-    shared = sum((one & two).values())
+    left, right = Counter(word.casefold() for word in given), Counter(word.casefold() for word in answer)
+    shared = sum((left & right).values())
     return 2 * shared / (len(given) + len(answer)) if shared else 0.0
 
 
@@ -243,8 +242,8 @@ def answers_sentence(spans: pd.DataFrame, names: Mapping[str, str]) -> str:
     sentences = []
     for ref, rows in spans.groupby("model", sort=False):
         top = rows.iloc[-1]
-        other = rows[(rows["first"] != top["first"]) | (rows["last"] != top["last"])]
-        since = int(rows["layer"].iloc[0]) if other.empty else int(other["layer"].max()) + 1
+        elsewhere = rows[(rows["first"] != top["first"]) | (rows["last"] != top["last"])]
+        since = int(rows["layer"].iloc[0]) if elsewhere.empty else int(elsewhere["layer"].max()) + 1
         only = since == int(top["layer"])
         held = "" if len(rows) == 1 else " at its top layer only" if only else f" from layer {since} up"
         score = f", F1 {text_of(top['f1'])}" if np.isfinite(top["f1"]) else ""
@@ -271,19 +270,19 @@ def _pooled(hidden: Float[np.ndarray, "layer subword d_model"], cut: Subwords) -
     return vectors
 
 
-def _scores_by_layer(model: Any, hidden: Tensor, own: Tensor, ref: str) -> tuple[list[np.ndarray | None], str]:
+def _scores_by_layer(model: Any, hidden: Tensor, logits: Tensor, ref: str) -> tuple[list[np.ndarray | None], str]:
     """Start and end scores of every layer, the model's own at the top; None below where the head does not fit there."""
     import torch
 
     head = getattr(model, "qa_outputs", None)
     if head is not None:
         scores = head(hidden)
-        if scores.shape[-1] == 2 and torch.allclose(scores[-1], own, atol=SAME):
-            return [layer.numpy() for layer in scores[:-1]] + [own.numpy()], ""
+        if scores.shape[-1] == 2 and torch.allclose(scores[-1], logits, atol=SAME):
+            return [layer.numpy() for layer in scores[:-1]] + [logits.numpy()], ""
     nothing: list[np.ndarray | None] = [None] * (len(hidden) - 1)
     return [
         *nothing,
-        own.numpy(),
+        logits.numpy(),
     ], f"The head of {ref} reads more than the top layer: its own answer is shown."
 
 

@@ -111,10 +111,10 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Val
     """
     from core.vectors.activations import extract
 
-    found = extract(model, [words], items="words")
-    if found.vectors.shape[1] < len(words):
-        raise CorpusError(f"The passage is too long for {model}: {' '.join(found.notices)} Use a shorter one.")
-    return {"vectors": found.vectors}
+    activations = extract(model, [words], items="words")
+    if activations.vectors.shape[1] < len(words):
+        raise CorpusError(f"The passage is too long for {model}: {' '.join(activations.notices)} Use a shorter one.")
+    return {"vectors": activations.vectors}
 
 
 @dataclass(frozen=True)
@@ -173,12 +173,12 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
     """
     passage = ready.need("passage").passage
     tasks = []
-    for ref, known in identities(ready).items():
-        own = {"model": ref, "model_identity": known.content, "words": passage.words}
+    for ref, identity in identities(ready).items():
+        arguments = {"model": ref, "model_identity": identity.content, "words": passage.words}
         if passage.question:
-            tasks.append(Task.of(ref, read_question, role=ref, group=ref, question=passage.question, **own))
+            tasks.append(Task.of(ref, read_question, role=ref, group=ref, question=passage.question, **arguments))
         else:
-            tasks.append(Task.of(ref, word_vectors, role=ref, group=ref, **own))
+            tasks.append(Task.of(ref, word_vectors, role=ref, group=ref, **arguments))
     return tasks
 
 

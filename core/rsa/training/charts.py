@@ -37,8 +37,8 @@ def training_chart(result: Result) -> Chart:
     rows = named_steps(rows).assign(name=[f"layer {layer:.0f}" for layer in rows["layer"]])
     looks = graded([f"layer {layer}" for layer in layers], point=False)
     parts = [rows]
-    others = result.tables.get("others")
-    tops = others[others["layer"] == last] if others is not None else table.iloc[:0]
+    unrelated = result.tables.get("others")
+    tops = unrelated[unrelated["layer"] == last] if unrelated is not None else table.iloc[:0]
     names = short_names(tops["model"])
     for number, row in enumerate(tops.itertuples()):
         name = f"{names[row.model]}, layer {last}"

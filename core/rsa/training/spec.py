@@ -41,6 +41,6 @@ class TrainingSpec(options.Spec):
     seed: int = options.seed("Seed of the sample and the draws.")
 
     @property
-    def found(self) -> tuple[str, ...]:
+    def checkpoints(self) -> tuple[str, ...]:
         """The steps that are named, in the order of training."""
         return find_steps(self.steps, self.end)

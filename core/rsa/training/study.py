@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
@@ -45,7 +45,7 @@ def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list
     """The first stage: read the text, ask what the models are."""
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
-        *identity_tasks((spec.end, *spec.found, *spec.others)),
+        *identity_tasks((spec.end, *spec.checkpoints, *spec.others)),
     ]
 
 
@@ -56,20 +56,20 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
         ModelError: If the end of training could not be found.
         CorpusError: If the text could not be read.
     """
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     end = ready.need(("identity", spec.end)).content
     text = ready.need("text").words
     used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
     return [
         Task.of(
             ref, compare_models, role=(part, ref), group=spec.end, base=spec.end, other=ref, base_identity=end,
-            other_identity=known[ref], sentences=tuple(text[number] for number in used), kept=kept, items="words",
+            other_identity=content[ref], sentences=tuple(text[number] for number in used), kept=kept, items="words",
             measure=spec.measure, kernel="cosine", comparison="pearson", standardise=False, drop_rogue=0, share=1.0,
             draws=spec.draws, seed=spec.seed,
         )
-        for part, refs in (("step", spec.found), ("other", spec.others))
+        for part, refs in (("step", spec.checkpoints), ("other", spec.others))
         for ref in refs
-        if ref in known
+        if ref in content
     ]  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     import pandas as pd
 
-    there = [ref for ref in spec.found if ("step", ref) in outputs.values]
+    there = [ref for ref in spec.checkpoints if ("step", ref) in outputs.values]
     frames = []
     for part, refs in (("step", there), ("other", [ref for ref in spec.others if ("other", ref) in outputs.values])):
         for ref in refs:

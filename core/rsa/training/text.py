@@ -25,13 +25,13 @@ def make_headline(tables: dict[str, pd.DataFrame], measure: str, end: str) -> st
     start, late = (_at(table, model, top) for model in (first, last))
     text = f"{label} of the top layer with the end of training goes from {_band(start)} to {_band(late)}"
     said = f" From {names[first]} to {names[last]}, compared with {names[end]}"
-    others, more = tables.get("others"), ""
-    if others is not None and len(others):
-        other = str(others["model"].iloc[0])
-        there = _at(others, other, top)
+    unrelated, more = tables.get("others"), ""
+    if unrelated is not None and len(unrelated):
+        ref = str(unrelated["model"].iloc[0])
+        there = _at(unrelated, ref, top)
         beyond = table[table["model"] == last].set_index("layer")["beyond"]
         more = f" Beyond that run it is furthest at layer {int(beyond.idxmax())} (by {number(float(beyond.max()))})."
-        text += f"; {short_names((end, other))[other]}, the end of another run, has {_band(there)}"
+        text += f"; {short_names((end, ref))[ref]}, the end of another run, has {_band(there)}"
     losses = tables["loss"]
     mine = losses[losses["model"].isin(models)]
     if len(mine) > 1:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.models.changes import change_tasks, changes_of
-from core.models.identity import identities, identity_tasks
+from core.models.identity import contents, identity_tasks
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
@@ -66,14 +66,14 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
     """
     from core.rsa.truth.tasks import compare_frozen, compare_planted
 
-    known = {ref: found.content for ref, found in identities(ready).items()}
+    content = contents(ready)
     shared: dict[str, Any] = {
         "base": spec.base, "base_identity": ready.need(("identity", spec.base)).content,
         "sentences": ready.need("text").words, "items": spec.words, "measures": spec.measures, "seed": spec.seed,
     }  # fmt: skip
     tasks, changes = [], changes_of(ready)
     for kind, refs in (("frozen", spec.compare), ("planted", spec.planted)):
-        sizes = {ref: changes[ref].size if ref in changes else np.nan for ref in refs if ref in known}
+        sizes = {ref: changes[ref].size if ref in changes else np.nan for ref in refs if ref in content}
         moved = [size for size in sizes.values() if size > 0]
         for ref, size in sizes.items():
             share = min(moved) / size if size > 0 else 1.0
@@ -85,7 +85,7 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
                     Task.of(
                         f"{ref}{', matched in size' if matched else ''}",
                         compare_frozen if kind == "frozen" else compare_planted,
-                        role=(kind, ref, matched), group=spec.base, model=ref, model_identity=known[ref],
+                        role=(kind, ref, matched), group=spec.base, model=ref, model_identity=content[ref],
                         share=share if matched else 1.0, **shared, **more,
                     )
                 )  # fmt: skip
@@ -158,30 +158,30 @@ def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any
     if kind == "frozen":
         truth = np.stack([value["changed"] for value in values])
         for number, bits in enumerate(ROUNDED):
-            found = {
+            scores = {
                 name: 1 - np.stack([value["similarity"][number, place] for value in values])
                 for place, name in enumerate(spec.measures)
             }
-            found[WEIGHTS] = np.stack([value["size"][number] for value in values])
-            rows += [_row(spec, name, score, truth, "state", bits, kind) for name, score in _with_depth(found).items()]
+            scores[WEIGHTS] = np.stack([value["size"][number] for value in values])
+            rows += [_row(spec, name, score, truth, "state", bits, kind) for name, score in _with_depth(scores).items()]
         return rows
     truth = np.concatenate([value["changed"] for value in values])
     sizes = np.concatenate([value["size"] for value in values])
     for reading in ("state", "drop", "answer"):
-        found = {}
+        scores = {}
         for place, name in enumerate(spec.measures):
             similarity = np.concatenate([value["similarity"][:, int(reading == "answer"), place] for value in values])
             below = np.concatenate([np.ones_like(similarity[:, :1]), similarity[:, :-1]], axis=1)
-            found[name] = below - similarity if reading == "drop" else 1 - similarity
-        found[WEIGHTS] = sizes
-        named = _with_depth(found).items()
+            scores[name] = below - similarity if reading == "drop" else 1 - similarity
+        scores[WEIGHTS] = sizes
+        named = _with_depth(scores).items()
         rows += [_row(spec, name, score, truth, reading, PLANTED_BITS, kind) for name, score in named]
     return rows
 
 
-def _with_depth(found: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-    some = next(iter(found.values()))
-    return {**found, DEPTH: np.broadcast_to(np.arange(some.shape[1], dtype=float), some.shape)}
+def _with_depth(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    some = next(iter(scores.values()))
+    return {**scores, DEPTH: np.broadcast_to(np.arange(some.shape[1], dtype=float), some.shape)}
 
 
 def _row(

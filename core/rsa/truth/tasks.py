@@ -30,13 +30,12 @@ from core.models.loading.layers import Batch, answers_in_tuples, first_of, layer
 from core.models.loading.task_models import Head
 from core.rsa.measures.registry import Options, compare
 from core.rsa.swap.examples import Encoded, batches, encode
-from core.rsa.swap.pairs import numbering
+from core.rsa.swap.layer_changes import numbering
 from core.runs.store import Value
 from core.runs.tasks import pure, tick
 from core.vectors.pairs import Words
 
 LONGEST = 256  # subwords of a sentence
-READINGS = ("state", "answer")
 States = list[NDArray[np.float64]]
 
 
@@ -71,9 +70,9 @@ def compare_frozen(
     changed = np.maximum.accumulate(_sizes(origin, tuned) > 0)
     for number, width in enumerate(bits):
         tick(number / len(bits), f"rounded to {width} bits" if width else "as it is")
-        other = _rounded(_mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode()))
-        similarity.append(_similarities(expected, reader.states(other), measures))
-        sizes.append(_sizes(origin, other))
+        variant = _rounded(_mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode()))
+        similarity.append(_similarities(expected, reader.states(variant), measures))
+        sizes.append(_sizes(origin, variant))
     return {"similarity": np.stack(similarity), "size": np.stack(sizes), "changed": changed}
 
 
@@ -88,8 +87,8 @@ def compare_planted(
         plants: How many such models; each layer is the fine-tune's with probability one half, never all or none.
 
     Returns:
-        `similarity` (plant, reading, measure, layer) for `READINGS`, `size` and `changed` (plant, layer): whether the
-        layer's own weights are the fine-tune's.
+        `similarity` (plant, reading, measure, layer) of states and of answers, `size` and `changed` (plant, layer):
+        whether the layer's own weights are the fine-tune's.
     """
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed)
@@ -103,10 +102,10 @@ def compare_planted(
         if chosen.all() or not chosen.any():
             continue
         tick(len(truth) / plants, f"model {len(truth) + 1} of {plants}")
-        other = _rounded(_mixed(origin, tuned, chosen, share), bits, crc32(f"{model} {len(truth)} {seed}".encode()))
-        readings = (reader.states(other), reader.answers(origin, other))
-        similarity.append([_similarities(expected, found, measures) for found in readings])
-        sizes.append(_sizes(origin, other))
+        changed = _rounded(_mixed(origin, tuned, chosen, share), bits, crc32(f"{model} {len(truth)} {seed}".encode()))
+        readings = (reader.states(changed), reader.answers(origin, changed))
+        similarity.append([_similarities(expected, states, measures) for states in readings])
+        sizes.append(_sizes(origin, changed))
         truth.append(chosen)
     return {"similarity": np.array(similarity), "size": np.stack(sizes), "changed": np.stack(truth)}
 
@@ -127,20 +126,20 @@ class _Reader:
 
     def states(self, body: nn.Module) -> States:
         """Every layer's vectors, (item, d_model) each."""
-        found = [self._taken(number, state_list(body, batch)) for number, batch in enumerate(self.batches)]
-        return [np.concatenate(parts)[self.chosen] for parts in zip(*found, strict=True)]
+        states = [self._taken(number, state_list(body, batch)) for number, batch in enumerate(self.batches)]
+        return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 
-    def answers(self, origin: nn.Module, other: nn.Module) -> States:
-        """What each layer of `other` makes of the base's own state below it; layer 0 is its embeddings."""
-        theirs, in_tuple = list(layer_list(other)), answers_in_tuples(origin, self.batches[0])
-        found = []
+    def answers(self, origin: nn.Module, changed: nn.Module) -> States:
+        """What each layer of `changed` makes of the base's own state below it; layer 0 is its embeddings."""
+        theirs, in_tuple = list(layer_list(changed)), answers_in_tuples(origin, self.batches[0])
+        states = []
         for number, batch in enumerate(self.batches):
             ours = state_list(origin, batch)
-            made = [state_list(other, batch)[0]]
+            made = [state_list(changed, batch)[0]]
             for layer, module in enumerate(theirs):
                 made.append(_answer(origin, batch, ours[layer], module, layer, len(theirs), in_tuple))
-            found.append(self._taken(number, made))
-        return [np.concatenate(parts)[self.chosen] for parts in zip(*found, strict=True)]
+            states.append(self._taken(number, made))
+        return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 
     def _taken(self, number: int, states: Sequence[Tensor]) -> list[NDArray[np.float64]]:
         rows, columns = self.places[number].T
@@ -194,9 +193,9 @@ def _rounded(model: nn.Module, bits: int, seed: int) -> nn.Module:
     return model
 
 
-def _sizes(origin: nn.Module, other: nn.Module) -> NDArray[np.float64]:
+def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
     """Relative size of each layer's weight change over its matrices, (layer,)."""
-    number_of, theirs = numbering(origin), dict(other.named_parameters())
+    number_of, theirs = numbering(origin), dict(changed.named_parameters())
     moved, size = np.zeros((2, len(layer_list(origin)) + 1))
     for name, weight in origin.named_parameters():
         layer = number_of(name)
@@ -206,7 +205,7 @@ def _sizes(origin: nn.Module, other: nn.Module) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(moved / np.where(size > 0, size, 1.0)))
 
 
-def _similarities(base: States, other: States, measures: Sequence[str]) -> NDArray[np.float64]:
+def _similarities(base: States, changed: States, measures: Sequence[str]) -> NDArray[np.float64]:
     """(measure, layer)."""
     options: Any = Options("cosine", "pearson")
-    return np.array([[compare(x, y, name, options) for x, y in zip(base, other, strict=True)] for name in measures])
+    return np.array([[compare(x, y, name, options) for x, y in zip(base, changed, strict=True)] for name in measures])

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store, Value, current_store
-from core.runs.tasks import Task, pure
+from core.runs.tasks import Task, key_for, pure
 from core.weights.clusters.tasks import HEAVY, unpack_features
 from core.weights.vectors.registry import VECTORS, Features, calc_distances
 
@@ -80,12 +80,12 @@ def run_condensed(
     """
     kept = store or current_store()
     keys = condensed_keys(tasks, rank)
-    found, shipped = kept.find(keys.values())
-    if len(found) == len(set(keys.values())):
+    stored, shipped = kept.find(keys.values())
+    if len(stored) == len(set(keys.values())):
         if progress is not None:
             count = len(keys)
             progress(Progress(count, count, count, 1.0, "", 0.0, 0.0, sum(key in shipped for key in keys.values())))
-        return Outputs({role: found[key] for role, key in keys.items()}, {}, len(keys), 0.0)
+        return Outputs({role: stored[key] for role, key in keys.items()}, {}, len(keys), 0.0)
     outputs = run(tasks, store=kept, progress=progress, **options)
     values = condense(outputs, rank)
     if not outputs.failures:
@@ -97,7 +97,7 @@ def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
     """Where what is read of the tasks is kept, by role."""
     deltas = [task for task in tasks if task.role[0] == "delta"]  # type: ignore[index]
     keys: dict[Any, str] = {
-        task.role: Task.of("light", lighten, value=task.key).key if task in deltas else task.key for task in tasks
+        task.role: key_for(lighten, value=task.key) if task in deltas else task.key for task in tasks
     }
     together = [[task.role[1], task.key] for task in deltas]  # type: ignore[index]
-    return {**keys, DISTANCES: Task.of("distances", measure_distances, values=together, rank=rank).key}
+    return {**keys, DISTANCES: key_for(measure_distances, values=together, rank=rank)}

@@ -70,12 +70,12 @@ def compare_doses(
     for place, member in enumerate(members):
         if member.dose == 1.0 or member.frozen:
             continue
-        task = [other for other in alike if members[other].task == member.task]
-        rest = [other for other in alike if members[other].task != member.task]
+        task = [peer for peer in alike if members[peer].task == member.task]
+        rest = [peer for peer in alike if members[peer].task != member.task]
         dose = find_same_dose(sizes, place, rest, len(task))
         if min(len(task), len(dose)) < 2:
             continue
-        names = ", ".join(members[other].ref for other in dose)
+        names = ", ".join(members[peer].ref for peer in dose)
         for vector, matrix in distances.items():
             near, far = matrix[place, task], matrix[place, dose]
             where = lies_with(near, far)

@@ -92,29 +92,29 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
         ModelError: If something is no reference.
     """
     base = str(parse_ref(base))
-    found: dict[str, Member] = {}
+    members: dict[str, Member] = {}
     otherwise: dict[str, Member] = {}
     notices: list[str] = []
     for place, pattern in enumerate(patterns):
         tick(place / len(patterns), pattern)
         matches = _expand(pattern.strip(), base)
-        others = [member for member in matches if member.base != base and not own_bases]
-        if others:
-            names = ", ".join(f"{member.ref} ({member.base})" for member in others)
+        strangers = [member for member in matches if member.base != base and not own_bases]
+        if strangers:
+            names = ", ".join(f"{member.ref} ({member.base})" for member in strangers)
             notices.append(f"Left out, because they started from another base than {base}: {names}.")
-        mine = [member for member in matches if member not in others]
+        mine = [member for member in matches if member not in strangers]
         alike = [member for member in mine if not member.variant]
         otherwise |= {member.ref: member for member in mine if member.variant}
-        found |= {member.ref: member for member in alike or mine}
-    left = ", ".join(ref for ref in otherwise if ref not in found)
+        members |= {member.ref: member for member in alike or mine}
+    left = ", ".join(ref for ref in otherwise if ref not in members)
     if left:
         notices.append(f"Left out, because they were trained otherwise; name them to see where they lie: {left}.")
-    told = ", ".join(f"{member.ref} ({member.data})" for member in found.values() if member.data_from == "name")
+    told = ", ".join(f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name")
     if told:
         notices.append(f"Their cards name no data set, so it was read from their names: {told}.")
-    if not found:
+    if not members:
         raise SpecError(f"No fine-tune of {base} is among {', '.join(patterns) or 'nothing'}; name others.")
-    return Members(tuple(found.values()), tuple(notices))
+    return Members(tuple(members.values()), tuple(notices))
 
 
 def add_listed(
@@ -207,16 +207,16 @@ def _describe(ref: str, base: str) -> Member:
     if preset is not None:
         return Member(ref, base, data=preset.data)
     try:
-        found = hub_listing.look_up(parsed.name, parsed.revision)
+        on_hub = hub_listing.look_up(parsed.name, parsed.revision)
     except ModelError:
         return Member(ref, base)  # who identifies it says why; the others go on
-    data, where = hub_listing.label_of(parsed.name, found.data)
+    data, where = hub_listing.label_of(parsed.name, on_hub.data)
     return Member(ref, base, data=data, data_from=where)
 
 
 def _from_manifest(entry: dict[str, Any]) -> Member:
     settings, dose = entry.get("settings") or {}, float(entry.get("dose") or 1.0)
-    known = "learning_rate" in settings and entry.get("steps")
+    documented = "learning_rate" in settings and entry.get("steps")
     return Member(
         ref=str(entry["ref"]),
         base=str(entry.get("base") or ""),
@@ -224,7 +224,7 @@ def _from_manifest(entry: dict[str, Any]) -> Member:
         data=str(entry.get("data") or ""),
         dose=dose,
         frozen=int(entry.get("frozen") or 0),
-        recipe=f"rate {settings['learning_rate'] * dose:g}, {entry['steps']:,} steps" if known else "",
+        recipe=f"rate {settings['learning_rate'] * dose:g}, {entry['steps']:,} steps" if documented else "",
     )
 
 

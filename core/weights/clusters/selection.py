@@ -20,7 +20,7 @@ from core.weights.clusters.spec import UPLOAD
 
 
 @dataclass(frozen=True)
-class Found:
+class Selection:
     """The models of a study.
 
     Attributes:
@@ -44,7 +44,7 @@ class Labels:
 
 
 @pure("weights.models")
-def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int) -> Found:
+def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int) -> Selection:
     """The models that references and patterns stand for now.
 
     Args:
@@ -61,15 +61,15 @@ def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int
     tick(0.0, "the hub's list" if tree else "")
     lacks: list[str] = []
     with span(0.1, 0.3):
-        found = find_members(base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases)
+        named = find_members(base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases)
     with span(0.3, 1.0):
-        identities, reasons = identify_all(ref for member in found.members for ref in (member.base, member.ref))
-    why = {member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in found.members}
+        identities, reasons = identify_all(ref for member in named.members for ref in (member.base, member.ref))
+    why = {member.ref: reasons.get(member.base) or reasons.get(member.ref) for member in named.members}
     failures = {ref: f"{ref} failed: {reason}" for ref, reason in why.items() if reason}
-    members = tuple(member for member in found.members if member.ref not in failures)
+    members = tuple(member for member in named.members if member.ref not in failures)
     if not members:
         raise TaskError(f"No model could be compared. {next(iter(failures.values()))}")
-    return Found(members, identities, (*lacks, *found.notices), failures)
+    return Selection(members, identities, (*lacks, *named.notices), failures)
 
 
 @pure("weights.labels")

@@ -29,7 +29,7 @@ from core.weights.clusters.charts.figures import figures
 from core.weights.clusters.distances import DISTANCES, comparable, condense, run_condensed
 from core.weights.clusters.doses import compare_doses
 from core.weights.clusters.members import Member
-from core.weights.clusters.selection import Found, Labels, find_models, read_labels
+from core.weights.clusters.selection import Labels, Selection, find_models, read_labels
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.tasks import kept_rank, measure_delta, measure_weights, place_models, unpack_features
 from core.weights.clusters.text import CAVEATS, FORMULAS
@@ -72,8 +72,8 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
             asked for than there are models, or the label table cannot be used.
         ModelError: If the hub cannot be asked for the fine-tunes of the base.
     """
-    found: Found = ready.need("models")
-    members = found.members
+    selection: Selection = ready.need("models")
+    members = selection.members
     if current_limits().shared and len(members) > MOST_SHARED:
         raise SpecError(f"A shared instance compares up to {MOST_SHARED} fine-tunes at once, not {len(members)}.")
     labels = _labels(spec, ready, members)
@@ -87,8 +87,8 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
             group=member.ref,
             base=member.base,
             model=member.ref,
-            base_identity=found.identities[member.base],
-            model_identity=found.identities[member.ref],
+            base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref],
             families=spec.families,
             kept=kept,
             seed=spec.seed,
@@ -107,7 +107,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
                 model_identity=identity,
                 families=spec.families,
             )
-            for ref, identity in found.identities.items()
+            for ref, identity in selection.identities.items()
             if ref in compared
         ]
     return tasks
@@ -122,11 +122,11 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     if DISTANCES not in outputs.values:
         outputs = replace(outputs, values=condense(outputs, spec.rank))
-    found: Found = ready.values["models"]
-    present = [member for member in found.members if ("delta", member.ref) in outputs.values]
+    selection: Selection = ready.values["models"]
+    present = [member for member in selection.members if ("delta", member.ref) in outputs.values]
     if not outputs.values:
         raise TaskError(f"No model could be compared. {next(iter(outputs.failures.values()), '')}".strip())
-    features, notices = _comparable(present, outputs, list(found.notices))
+    features, notices = _comparable(present, outputs, list(selection.notices))
     present = [member for member in present if member.ref in features]
     notices += [text for member in present for text in outputs.values["delta", member.ref]["notices"]]
     labels, aside = _labels(spec, ready, present), _aside(spec, present)
@@ -135,7 +135,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     sizes = np.array([relative_size(model) for model in features.values()])
     doses = compare_doses(present, sizes, distances)
     notices += [*scored.notices, *_describe_aside([present[place].ref for place in aside]), *_describe_still(features)]
-    bases_first = dict.fromkeys([*(m.base for m in found.members), *(m.ref for m in found.members)])
+    bases_first = dict.fromkeys([*(m.base for m in selection.members), *(m.ref for m in selection.members)])
     weights = {ref: outputs.values["weights", ref] for ref in bases_first if ("weights", ref) in outputs.values}
     spectra = rank_tables.build_spectra(features, weights)
     drawn = maps.draw_map(distances[spec.vector], "pca")
@@ -164,8 +164,8 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
             "spectra": spectra.values,
         },
         notices=tuple(dict.fromkeys(filter(None, notices))),
-        failures={**ready.failures, **found.failures, **outputs.failures},
-        provenance=_provenance(found, present),
+        failures={**ready.failures, **selection.failures, **outputs.failures},
+        provenance=_provenance(selection, present),
         methods=f"{headline.make_methods(spec, present, scored, spectra)} {spec.settings()}",
         citations=cite(headline.CITATIONS),
     )
@@ -219,19 +219,19 @@ def _describe_aside(refs: Sequence[str]) -> list[str]:
 
 def _describe_still(features: Mapping[str, Features]) -> list[str]:
     """A sentence for each set of layers that did not move, with the models that have it."""
-    found: dict[tuple[str, int], list[str]] = {}
+    affected: dict[tuple[str, int], list[str]] = {}
     for ref, model in features.items():
         still = [place for place, norm in enumerate(model.delta_norms) if norm == 0]
         moved = {model.layers[place] for place, norm in enumerate(model.delta_norms) if norm > 0}
         whole = sorted({model.layers[place] + 1 for place in still if model.layers[place] not in moved})
         where = f"all of layer {', '.join(map(str, whole))}" if whole else "no whole layer"
         if still:
-            found.setdefault((where, len(still)), []).append(ref)
+            affected.setdefault((where, len(still)), []).append(ref)
     return [
         f"{', '.join(refs)}: {count} of {len(features[refs[0]].families)} matrices ({where}) equal the base's bit for "
         "bit. Their rank and norm are 0 and they have no directions: projectors and spectra are compared where both "
         "models moved."
-        for (where, count), refs in found.items()
+        for (where, count), refs in affected.items()
     ]
 
 
@@ -247,10 +247,10 @@ def _comparable(present: list[Member], outputs: Outputs, notices: list[str]) -> 
     return kept, notices
 
 
-def _provenance(found: Found, members: Sequence[Member]) -> dict[str, Any]:
+def _provenance(selection: Selection, members: Sequence[Member]) -> dict[str, Any]:
     """Versions, and what every model is known by: a content hash, or the hub's commit."""
     refs = dict.fromkeys(ref for member in members for ref in (member.base, member.ref))
-    return provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}}
+    return provenance() | {"fingerprints": {ref: selection.identities[ref] for ref in refs}}
 
 
 def perform(spec: WeightsSpec, tasks: Sequence[Task], **options: Any) -> Outputs:

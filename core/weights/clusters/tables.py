@@ -63,25 +63,25 @@ def score(
     import pandas as pd
 
     places = [place for place, label in enumerate(labels) if label and place not in aside]
-    known = [labels[place] for place in places]
-    check_counts(spec, len(known), len(labels))
+    labelled = [labels[place] for place in places]
+    check_counts(spec, len(labelled), len(labels))
     chosen = distances[spec.vector]
-    clusters = _cluster(spec, chosen, len(set(known)))
-    reason = _why_not(known, len(labels) - len(aside))
+    clusters = _cluster(spec, chosen, len(set(labelled)))
+    reason = _why_not(labelled, len(labels) - len(aside))
     columns = ["k", "share", "chance", "p_value"]
     if reason.startswith("No score"):
         empty = pd.DataFrame(columns=["vector", "gauge_safe", *columns])
         return Scored(0, pd.DataFrame(columns=columns), empty, clusters, {}, (reason,))
-    sizes = [known.count(label) for label in set(known)]
-    most = min(MOST_NEIGHBOURS, len(known) - 1)
+    sizes = [labelled.count(label) for label in set(labelled)]
+    most = min(MOST_NEIGHBOURS, len(labelled) - 1)
     k = spec.neighbours or max(1, min(size for size in sizes if size > 1) - 1)
     frames = []
     for vector, matrix in distances.items():
         inner = matrix[np.ix_(places, places)]
         rng = np.random.default_rng(spec.seed)
-        shares = calc_neighbour_shares(inner, known, max(most, k), spec.permutations, rng)
-        found = _cluster(spec, matrix, len(set(known)))[places].tolist()
-        agreement, information = score_clusters(known, found)
+        shares = calc_neighbour_shares(inner, labelled, max(most, k), spec.permutations, rng)
+        assigned = _cluster(spec, matrix, len(set(labelled)))[places].tolist()
+        agreement, information = score_clusters(labelled, assigned)
         frames.append(
             pd.DataFrame(
                 {
@@ -96,13 +96,13 @@ def score(
                     "null_high": shares.high,
                     "ari": agreement,
                     "nmi": information,
-                    "nmi_chance": chance_information(known, found, INFORMATION_DRAWS, rng),
+                    "nmi_chance": chance_information(labelled, assigned, INFORMATION_DRAWS, rng),
                 }
             )
         )
     vectors = pd.concat(frames, ignore_index=True)
     neighbours = vectors.loc[vectors["vector"] == spec.vector, columns].reset_index(drop=True)
-    guesses = predict_labels(chosen[np.ix_(places, places)], known, k)
+    guesses = predict_labels(chosen[np.ix_(places, places)], labelled, k)
     predictions = {
         place: Prediction(guess.predicted, guess.votes, places[guess.nearest], guess.distance)
         for place, guess in zip(places, guesses, strict=True)
@@ -139,8 +139,8 @@ def build_models(
 
     rows = []
     for place, member in enumerate(members):
-        others = [other for other in range(len(members)) if other != place]
-        nearest = min(others, key=lambda other: distances[place, other], default=None)
+        rest = [neighbour for neighbour in range(len(members)) if neighbour != place]
+        nearest = min(rest, key=lambda neighbour: distances[place, neighbour], default=None)
         model = features[member.ref]
         guess = scored.predictions.get(place)
         rows.append(
@@ -204,14 +204,14 @@ def _cluster(spec: WeightsSpec, distances: ndarray, labels: int) -> ndarray:
     return cluster_models(distances, spec.method, spec.clusters or min(max(labels, 2), models))
 
 
-def _why_not(known: Sequence[str], models: int) -> str:
+def _why_not(labels: Sequence[str], models: int) -> str:
     """Why nothing (a text that begins with "No score") or not everything can be scored; "" where all can."""
-    if len(known) < 3 or len(set(known)) < 2:
+    if len(labels) < 3 or len(set(labels)) < 2:
         return (
-            f"No score: {len(known)} labelled models with {len(set(known))} labels; 3 models and 2 labels are needed."
+            f"No score: {len(labels)} labelled models with {len(set(labels))} labels; 3 models and 2 labels are needed."
         )
-    if max(known.count(label) for label in known) < 2:
+    if max(labels.count(label) for label in labels) < 2:
         return "No score: no two models share a label, so no neighbour can; choose other labels."
-    if len(known) < models:
-        return f"{models - len(known)} of {models} models have no label: they are on the map and in no score."
+    if len(labels) < models:
+        return f"{models - len(labels)} of {models} models have no label: they are on the map and in no score."
     return ""

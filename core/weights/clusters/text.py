@@ -126,11 +126,11 @@ def _neighbours(spec: WeightsSpec, scored: Scored, models: pd.DataFrame) -> str:
         )
     beyond = row["p_value"] < SIGNIFICANT
     verdict = f"Neighbours share a {word}" if beyond else f"Neighbours do not share a {word} more often than chance"
-    known = models[models["predicted"].notna()]
-    right = int((known["predicted"] == known["label"]).sum())
+    labelled = models[models["predicted"].notna()]
+    right = int((labelled["predicted"] == labelled["label"]).sum())
     return (
         f"{verdict}: {share} of each model's {near} do (chance {chance}, {p_text(row['p_value'])}; {vector}), "
-        f"and their vote is right for {right} of {len(known)} models."
+        f"and their vote is right for {right} of {len(labelled)} models."
     )
 
 

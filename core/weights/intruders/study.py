@@ -27,7 +27,7 @@ from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
 from core.statistics import relative_change
 from core.study import Study
-from core.weights.clusters.selection import Found, find_models
+from core.weights.clusters.selection import Selection, find_models
 from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.intruders import PURPOSE
 from core.weights.intruders.charts import figures
@@ -105,9 +105,9 @@ def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Gener
     if not size:
         none = np.zeros(0)
         return {"relative": relative, "values": none, "cosines": none, "null": np.zeros((draws, 0), np.float32)}
-    found = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
-    null = found.null.astype(np.float32)
-    return {"relative": relative, "values": found.values, "cosines": found.cosines, "null": null}
+    compared = compare_directions(delta.weight, delta.matrix, leading, draws, rng, tick)
+    null = compared.null.astype(np.float32)
+    return {"relative": relative, "values": compared.values, "cosines": compared.cosines, "null": null}
 
 
 def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
@@ -127,15 +127,15 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
         SpecError: If no fine-tune is named.
         ModelError: If something is no reference.
     """
-    found: Found = ready.need("models")
+    selection: Selection = ready.need("models")
     return [
         Task.of(
             member.ref, measure_intruders, role=member.ref, group=member.ref,
-            base=member.base, model=member.ref, base_identity=found.identities[member.base],
-            model_identity=found.identities[member.ref], families=spec.families, leading=spec.leading,
+            base=member.base, model=member.ref, base_identity=selection.identities[member.base],
+            model_identity=selection.identities[member.ref], families=spec.families, leading=spec.leading,
             draws=spec.draws, seed=spec.seed,
         )
-        for member in found.members
+        for member in selection.members
     ]  # fmt: skip
 
 
@@ -147,13 +147,13 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
     """
     import pandas as pd
 
-    found: Found = ready.values["models"]
+    selection: Selection = ready.values["models"]
     if not outputs.values:
         raise TaskError(f"No model could be compared. {next(iter(outputs.failures.values()), '')}".strip())
     matrices: list[dict[str, Any]] = []
     directions: list[dict[str, Any]] = []
     families: list[dict[str, Any]] = []
-    notices = list(found.notices)
+    notices = list(selection.notices)
     for model, value in outputs.values.items():
         notices += value["notices"]
         below = value["null"] < spec.threshold  # of NaN false, as it should be
@@ -171,15 +171,15 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         "intruders": pd.DataFrame(matrices),
         "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
     }
-    refs = dict.fromkeys(ref for member in found.members for ref in (member.base, member.ref))
+    refs = dict.fromkeys(ref for member in selection.members for ref in (member.base, member.ref))
     return Result(
         study="weights intruders",
         spec=spec.plain(),
         headline=make_headline(spec, tables["families"]),
         tables=tables,
         notices=tuple(dict.fromkeys(notices)),
-        failures={**ready.failures, **found.failures, **outputs.failures},
-        provenance=provenance() | {"fingerprints": {ref: found.identities[ref] for ref in refs}},
+        failures={**ready.failures, **selection.failures, **outputs.failures},
+        provenance=provenance() | {"fingerprints": {ref: selection.identities[ref] for ref in refs}},
         methods=f"{make_methods(spec)} {spec.settings()}",
         citations=cite(CITATIONS),
     )
@@ -204,14 +204,14 @@ def _directions(value: Value, place: int, row: dict[str, Any], threshold: float)
     ]  # fmt: skip
 
 
-def _matrix_row(value: Value, place: int, found: list[dict[str, Any]], null: np.ndarray) -> dict[str, Any]:
-    count = sum(each["intruder"] for each in found)
+def _matrix_row(value: Value, place: int, directions: list[dict[str, Any]], null: np.ndarray) -> dict[str, Any]:
+    count = sum(each["intruder"] for each in directions)
     return {
         "relative_norm": float(value["relative"][place]),
         "intruders": count,
-        "rare": sum(each["intruder"] and each["p_value"] < RARE for each in found),
-        "null_mean": float(null.mean()) if found else 0.0,
-        "p_value": count_p_value(count, null) if found else 1.0,
+        "rare": sum(each["intruder"] and each["p_value"] < RARE for each in directions),
+        "null_mean": float(null.mean()) if directions else 0.0,
+        "p_value": count_p_value(count, null) if directions else 1.0,
     }
 
 

@@ -60,8 +60,8 @@ def cluster_models(distances: Float[ndarray, "model model"], method: str, count:
 
     if not 1 <= count <= len(distances):
         raise ShapeError(f"{len(distances)} models make 1 to {len(distances)} clusters, got {count}.")
-    found: ndarray = cut_tree(_linkage(distances), n_clusters=count)[:, 0].astype(int)
-    return found
+    labels: ndarray = cut_tree(_linkage(distances), n_clusters=count)[:, 0].astype(int)
+    return labels
 
 
 def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
@@ -77,9 +77,9 @@ def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
     place[order] = np.arange(models)
     joins = np.empty((models - 1, 5))
     for index, (left, right, level, _) in enumerate(tree):
-        one, two = sorted((int(left), int(right)), key=lambda node: place[node])
-        joins[index] = place[one], height[one], place[two], height[two], level
-        place[models + index] = (place[one] + place[two]) / 2
+        left_end, right_end = sorted((int(left), int(right)), key=lambda node: place[node])
+        joins[index] = place[left_end], height[left_end], place[right_end], height[right_end], level
+        place[models + index] = (place[left_end] + place[right_end]) / 2
         height[models + index] = level
     return Dendrogram(order, joins)
 
@@ -105,8 +105,8 @@ def _codes(labels: Sequence[str]) -> ndarray:
 
 def _own_clusters(clusters: Sequence[int]) -> ndarray:
     given = np.asarray(clusters, dtype=int)
-    own = np.where(given < 0, given.max(initial=0) + 1 + np.arange(len(given)), given)
-    return np.unique(own, return_inverse=True)[1]
+    completed = np.where(given < 0, given.max(initial=0) + 1 + np.arange(len(given)), given)
+    return np.unique(completed, return_inverse=True)[1]
 
 
 def _count_pairs(labels: Int[ndarray, "draw model"], clusters: Int[ndarray, " model"]) -> ndarray:

@@ -108,9 +108,9 @@ def _leading(
     else:
         from scipy.linalg import eigh
 
-        found = [eigh(each, subset_by_index=[side - kept, side - 1], overwrite_a=True) for each in gram]
-        eigenvalues = np.stack([each[0][::-1] for each in found])
-        vectors = np.stack([each[1][:, ::-1] for each in found])
+        pairs = [eigh(each, subset_by_index=[side - kept, side - 1], overwrite_a=True) for each in gram]
+        eigenvalues = np.stack([each[0][::-1] for each in pairs])
+        vectors = np.stack([each[1][:, ::-1] for each in pairs])
     values = np.sqrt(np.maximum(eigenvalues, 0.0))
     if not tall:
         return vectors, values

@@ -126,8 +126,8 @@ def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -
         left -= int(count)
     if prod(ways) - 1 <= min(permutations, MOST_EXACT):
         every = np.stack(list(_every_arrangement(counts)))
-        others = every[(every != codes).any(1)]
-        yield from (others[start : start + BATCH] for start in range(0, len(others), BATCH))
+        arrangements = every[(every != codes).any(1)]
+        yield from (arrangements[start : start + BATCH] for start in range(0, len(arrangements), BATCH))
         return
     for start in range(0, permutations, BATCH):
         yield rng.permuted(np.tile(codes, (min(BATCH, permutations - start), 1)), axis=1)
@@ -159,15 +159,15 @@ def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Fl
         raise ShapeError(f"Each of {models} models has 1 to {models - 1} neighbours, got k = {most}.")
     weights = np.zeros((most, models, models))
     for model in range(models):
-        others = np.delete(np.arange(models), model)
-        away = distances[model, others]
+        rest = np.delete(np.arange(models), model)
+        away = distances[model, rest]
         tolerance = 1e-9 * max(float(away.max()), 1e-300)
         for k in range(1, most + 1):
             edge = np.partition(away, k - 1)[k - 1]
             inside = away < edge - tolerance
             tied = ~inside & (away <= edge + tolerance)
-            weights[k - 1, model, others[inside]] = 1.0
-            weights[k - 1, model, others[tied]] = (k - inside.sum()) / tied.sum()
+            weights[k - 1, model, rest[inside]] = 1.0
+            weights[k - 1, model, rest[tied]] = (k - inside.sum()) / tied.sum()
     return weights
 
 
@@ -182,15 +182,15 @@ def predict_labels(distances: Float[ndarray, "model model"], labels: Sequence[st
     weights = neighbour_weights(distances, k)[k - 1]
     predictions = []
     for model in range(len(labels)):
-        others = [other for other in range(len(labels)) if other != model]
+        rest = [neighbour for neighbour in range(len(labels)) if neighbour != model]
         votes: dict[str, float] = {}
         near: dict[str, float] = {}
-        for other in others:
-            label = labels[other]
-            votes[label] = votes.get(label, 0.0) + float(weights[model, other])
-            near[label] = min(near.get(label, np.inf), float(distances[model, other]))
+        for neighbour in rest:
+            label = labels[neighbour]
+            votes[label] = votes.get(label, 0.0) + float(weights[model, neighbour])
+            near[label] = min(near.get(label, np.inf), float(distances[model, neighbour]))
         best = min(votes, key=lambda label: (-round(votes[label], 9), near[label], label))
-        nearest = min(others, key=lambda other: (distances[model, other], other))
+        nearest = min(rest, key=lambda neighbour: (distances[model, neighbour], neighbour))
         predictions.append(Prediction(best, votes[best] / k, nearest, float(distances[model, nearest])))
     return predictions
 

@@ -92,8 +92,8 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
     if len(features) < 2:
         raise ShapeError(f"Distances need two models or more, got {len(features)}.")
     first = features[0]
-    for other in features[1:]:
-        if (other.families, other.layers, other.shapes) != (first.families, first.layers, first.shapes):
+    for following in features[1:]:
+        if (following.families, following.layers, following.shapes) != (first.families, first.layers, first.shapes):
             raise ShapeError("The models differ in their matrices, so their deltas cannot be compared.")
     kept = min((array.shape[1] for model in features for array in model.left), default=0)
     if not 1 <= rank <= kept:

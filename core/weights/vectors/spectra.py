@@ -100,8 +100,8 @@ def decompose_factors(
     if not left.shape[1]:
         return parts
     near, inner = np.linalg.qr(_checked(left))
-    far, other = np.linalg.qr(_checked(right))
-    first, values, second = np.linalg.svd(inner @ other.T, full_matrices=False)
+    far, outer = np.linalg.qr(_checked(right))
+    first, values, second = np.linalg.svd(inner @ outer.T, full_matrices=False)
     values = np.where(values > values[0] * max(rows, columns) * np.finfo(np.float64).eps, values, 0.0)
     parts.values[: len(values)] = values
     kept = min(rank, int(np.count_nonzero(values)))

@@ -41,24 +41,24 @@ class Trend:
     points: int
     aicc: dict[str, float]
 
-    def equation(self, outcome: str = "rank", variable: str = "layer") -> str:
+    def equation(self, outcome: str = "rank") -> str:
         """The trend as text: "rank = 12.1 + 3.4 layer - 0.2 layer²  (R² = 0.93)", or that none can be told."""
         text = f"{outcome} = {_number(self.coefficients[0])}"
         if self.kind == "constant":
-            return f"{text}  (no trend can be told from {self.points} {variable}s)"
+            return f"{text}  (no trend can be told from {self.points} layers)"
         for power, coefficient in enumerate(self.coefficients[1:], start=1):
             sign = "-" if coefficient < 0 else "+"
-            text += f" {sign} {_number(abs(coefficient))} {variable}{'²' if power == 2 else ''}"
+            text += f" {sign} {_number(abs(coefficient))} layer{'²' if power == 2 else ''}"
         return text + ("" if np.isnan(self.r2) else f"  (R² = {self.r2:.2f})")
 
-    def in_short(self, variable: str = "layer") -> str:
+    def in_short(self) -> str:
         """The trend as a title has it: "12.1 + 3.4 layer, R² = .93", or "12.1, no trend"."""
         text = text_of(self.coefficients[0], "measure")
         if self.kind == "constant":
             return f"{text}, no trend"
         for power, coefficient in enumerate(self.coefficients[1:], start=1):
             sign = MINUS if coefficient < 0 else "+"
-            text += f" {sign} {text_of(abs(coefficient), 'measure')} {variable}{'²' if power == 2 else ''}"
+            text += f" {sign} {text_of(abs(coefficient), 'measure')} layer{'²' if power == 2 else ''}"
         return text + ("" if np.isnan(self.r2) else f", R² = {text_of(self.r2)}")
 
     def at(self, x: Float[ndarray, " point"]) -> Float[ndarray, " point"]:

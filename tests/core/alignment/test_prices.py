@@ -15,9 +15,7 @@ from core.commands.pricing import check_price
 from core.commands.study import agree
 from core.errors import SpecError
 from core.limits import MODE
-from core.models.hub import asking as hub_asking
 from core.models.hub import client as hub
-from core.models.hub import errors as hub_errors
 from core.models.hub.client import ALL_MULTIBERTS
 from core.models.sizes import MULTIBERT, download_of, size_of
 from core.runs.price import LARGE, LONG, Price, speed
@@ -30,13 +28,7 @@ EVERY = ("zoo:seed-0", "zoo:seed-1")
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     with HubServer() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        monkeypatch.setattr(hub, "_resolved", {})
-        monkeypatch.setattr(hub, "TIMEOUT", 0.5)
-        monkeypatch.setattr(hub_errors, "TIMEOUT", 0.5)
-        monkeypatch.setattr(hub_asking, "FIRST_WAIT", 0.01)
+        running.replace_hub(monkeypatch, tmp_path / "cache")
         yield running
 
 

@@ -145,7 +145,7 @@ def test_a_delta_measured_again_is_the_same() -> None:
 
 @needs_answers
 def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path: Path) -> None:
-    environment = {**os.environ, "PALIMPSEST_ANSWERS": "", "PALIMPSEST_STORE": str(tmp_path / "store")}
+    environment = {**os.environ, "PALIMPSEST_PRECOMPUTED": "", "PALIMPSEST_STORE": str(tmp_path / "store")}
     command = [sys.executable, "-c", SHOWN, str(tmp_path / "out"), "probe", "weights", "align"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     *counts, loaded = done.stdout.splitlines()[-4:]
@@ -162,7 +162,7 @@ def test_fresh_leaves_the_answers_out(
 ) -> None:
     from core.commands.main import main
 
-    monkeypatch.delenv("PALIMPSEST_ANSWERS")
+    monkeypatch.delenv("PALIMPSEST_PRECOMPUTED")
     quick = ["weights", "--models", "zoo:parse-0", "zoo:pos-0", "zoo:nli-0", "--out", str(tmp_path)]
     assert main([*quick, "--fresh"]) == 0
     assert "0 of 3 tasks were stored;" in capsys.readouterr().err

@@ -37,7 +37,7 @@ def test_a_fine_tune_is_taken_for_one_and_another_seed_is_not(zoo: Path) -> None
     assert not seed.related
     assert tuned.sentence.startswith("nli-0 may well have been made of seed-0: their weights differ by ")
     assert seed.sentence.startswith("seed-1 was not made of seed-0: their weights differ by 1")
-    assert seed.found["distance"] == pytest.approx(seed.found["unrelated"], rel=0.05)
+    assert seed.relation["distance"] == pytest.approx(seed.relation["unrelated"], rel=0.05)
     assert seed.cost.seconds < tuned.cost.seconds
     same = check_pair("zoo:seed-0", "zoo:seed-0")
     assert same.sentence == "seed-0 and seed-0 have the same weights, so there is no difference to report."

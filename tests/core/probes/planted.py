@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from core.probes.structural.batches import ProbeData
-from core.text.trees import heads_from_edges, random_tree_edges, tree_depths, tree_distances
+from core.text.trees import tree_depths, tree_distances
+from tests.core import random_trees
 
 
 def random_heads(rng: np.random.Generator, shortest: int = 5, longest: int = 16) -> tuple[int, ...]:
-    n = int(rng.integers(shortest, longest + 1))
-    return heads_from_edges(random_tree_edges(n, rng), int(rng.integers(n)), n)
+    return random_trees.random_heads(int(rng.integers(shortest, longest + 1)), rng)
 
 
 def planted_vectors(heads: tuple[int, ...], rank: int, rng: np.random.Generator) -> np.ndarray:

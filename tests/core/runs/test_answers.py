@@ -111,14 +111,22 @@ def test_the_same_values_give_the_same_file_in_any_order(tmp_path: Path) -> None
     assert Answers(tmp_path / "one.zip").keys() == tuple(sorted(values))
 
 
+@pytest.mark.parametrize("name", ["PALIMPSEST_PRECOMPUTED", "PALIMPSEST_ANSWERS"])  # the second before 0.5
 def test_the_default_store_has_the_answers_that_the_environment_names(
-    monkeypatch: pytest.MonkeyPatch, shipped: Answers
+    monkeypatch: pytest.MonkeyPatch, shipped: Answers, name: str
 ) -> None:
     assert default_store().answers is None  # as every test starts
-    monkeypatch.setenv("PALIMPSEST_ANSWERS", str(shipped.path))
+    monkeypatch.delenv("PALIMPSEST_PRECOMPUTED")
+    monkeypatch.setenv(name, str(shipped.path))
     assert default_store().answers is not None
     assert default_store().get(tasks(2)[0].key) is not None
-    monkeypatch.delenv("PALIMPSEST_ANSWERS")
+    monkeypatch.delenv(name)
     found = default_answers()
     assert found is not None
     assert found.path.parts[-3:] == ("zoo", "answers", "answers.zip")
+
+
+def test_the_new_name_of_the_file_goes_before_the_old(monkeypatch: pytest.MonkeyPatch, shipped: Answers) -> None:
+    monkeypatch.setenv("PALIMPSEST_ANSWERS", str(shipped.path))
+    monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
+    assert default_answers() is None

@@ -135,7 +135,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         **os.environ,
         "OMP_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",
-        "PALIMPSEST_ANSWERS": "none",
+        "PALIMPSEST_PRECOMPUTED": "none",
     }
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

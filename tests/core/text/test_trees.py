@@ -12,19 +12,15 @@ from core.errors import ShapeError
 from core.text.trees import (
     head_problem,
     heads_from_edges,
-    random_tree_edges,
     spanning_tree,
     tree_depths,
     tree_distances,
     tree_edges,
     validate_heads,
 )
+from tests.core.random_trees import random_heads
 
 BRIDGE = (2, 3, 0, 5, 3, 3)  # The bridge reopened on Monday .
-
-
-def random_heads(n: int, rng: np.random.Generator) -> tuple[int, ...]:
-    return heads_from_edges(random_tree_edges(n, rng), int(rng.integers(n)))
 
 
 def path_up(heads, i):
@@ -212,24 +208,3 @@ def test_heads_and_edges_are_each_others_inverse():
 def test_edges_that_are_no_tree_are_refused(edges, root, n):
     with pytest.raises(ShapeError):
         heads_from_edges(edges, root, n)
-
-
-def test_random_trees_are_uniform_over_all_trees():
-    rng = np.random.default_rng(6)
-    counts: dict[tuple, int] = {}
-    for _ in range(4800):
-        tree = tuple(random_tree_edges(4, rng))
-        counts[tree] = counts.get(tree, 0) + 1
-    assert len(counts) == 16  # Cayley: 4 ** 2 labelled trees
-    assert min(counts.values()) > 220
-    assert max(counts.values()) < 380
-
-
-def test_random_trees_over_kept_words_are_trees():
-    rng = np.random.default_rng(7)
-    keep = np.array([True, False, True, True, False, True])
-    edges = random_tree_edges(6, rng, keep)
-    assert len(edges) == 3
-    assert {i for edge in edges for i in edge} == {0, 2, 3, 5}
-    assert random_tree_edges(1, rng) == []
-    assert random_tree_edges(2, rng) == [(0, 1)]

@@ -225,7 +225,7 @@ def test_one_cause_is_said_once() -> None:
 
 def test_what_came_with_the_box_can_be_run_again_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write_answers(tmp_path / "answers.zip", {})
-    monkeypatch.setenv("PALIMPSEST_ANSWERS", str(tmp_path / "answers.zip"))
+    monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", str(tmp_path / "answers.zip"))
     STUDIES["a"] = Shipped()
     app = open_page("a")
     assert "Came with the box" in texts(app)

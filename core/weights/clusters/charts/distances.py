@@ -133,8 +133,10 @@ def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
 
     highest = float(joins[:, 4].max()) or 1.0
     rows = []
-    for number, (first, low, second, other, height) in enumerate(joins):
-        for step, (y, level) in enumerate(((first, low), (first, height), (second, height), (second, other))):
+    for number, (first, first_foot, second, second_foot, height) in enumerate(joins):
+        for step, (y, level) in enumerate(
+            ((first, first_foot), (first, height), (second, height), (second, second_foot))
+        ):
             rows.append((number, step, left + (right - left) * 0.95 * level / highest, y))
     return pd.DataFrame(rows, columns=["join", "step", "x", "y"])
 

@@ -102,8 +102,8 @@ def neighbours_chart(result: Result) -> Chart:
         raise SpecError("No neighbours were scored: labels are needed for three models or more.")
     names = {name: vector.title for name, vector in VECTORS.items()}
     rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
-    own = rows[rows["vector"] == result.spec["vector"]]
-    chance = own.assign(name=CHANCE, share=own["chance"])
+    chosen = rows[rows["vector"] == result.spec["vector"]]
+    chance = chosen.assign(name=CHANCE, share=chosen["chance"])
     title = "Share with the same label"
     most = max(int(rows["k"].max()), 2)
     plane = Plane(
@@ -118,7 +118,7 @@ def neighbours_chart(result: Result) -> Chart:
         *(Tip("name", "Vector"), Tip("k", "k", "whole"), Tip("share", "Share", "per cent")),
         *(Tip("chance", "Chance", "per cent"), Tip("p_value", "p", "measure")),
     )
-    under = [grey_band(own, plane, "null_low", "null_high", "Permuted labels, 95 %")]
+    under = [grey_band(chosen, plane, "null_low", "null_high", "Permuted labels, 95 %")]
     drawn = pd.concat([rows, chance], ignore_index=True)
     what = "Do neighbours share a label?"
     words = lines_in_words(

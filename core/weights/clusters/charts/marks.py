@@ -48,8 +48,8 @@ def group_names(column: pd.Series, by: str) -> ndarray:
 
 def ordered(groups: Sequence[str]) -> list[str]:
     """Groups by name, models without a label last."""
-    known = sorted({str(group) for group in groups} - {NO_LABEL})
-    return known + [NO_LABEL] * (NO_LABEL in set(groups))
+    labels = sorted({str(group) for group in groups} - {NO_LABEL})
+    return labels + [NO_LABEL] * (NO_LABEL in set(groups))
 
 
 def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:

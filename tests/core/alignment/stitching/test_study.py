@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.alignment.seeds.states import batches
+from core.alignment.seeds.forward import batches
 from core.alignment.stitching.study import stitch_pair
 from core.errors import ModelError, ShapeError
 from core.models.loading.layers import answers_in_tuples, enter, layer_list, states

@@ -16,10 +16,8 @@ import pytest
 from core.errors import ModelError, StoreError
 from core.limits import LOCAL, SHARED, UNLIMITED
 from core.models import describe, fingerprint, load_model, parse_ref
-from core.models.hub import asking as hub_asking
 from core.models.hub import cache as hub_cache
 from core.models.hub import client as hub
-from core.models.hub import errors as hub_errors
 from core.models.hub.client import MOST_TOKENIZER, PRESETS, download
 from core.vectors.activations import extract
 from tests.core.hub_server import HubServer
@@ -35,13 +33,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     """An empty hub, an empty cache, and nothing remembered."""
     with HubServer() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        monkeypatch.setattr(hub, "_resolved", {})
-        monkeypatch.setattr(hub, "TIMEOUT", 0.5)
-        monkeypatch.setattr(hub_errors, "TIMEOUT", 0.5)
-        monkeypatch.setattr(hub_asking, "FIRST_WAIT", 0.01)
+        running.replace_hub(monkeypatch, tmp_path / "cache")
         yield running
 
 

@@ -12,10 +12,7 @@ import pytest
 
 from core.commands import main as cli
 from core.errors import ModelError
-from core.models.hub import asking as hub_asking
 from core.models.hub import client as hub
-from core.models.hub import errors as hub_errors
-from core.models.hub import ranges as hub_ranges
 from core.models.hub.listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub.ranges import RangeFile
 from core.models.weights.sources import identify, is_remote, open_model
@@ -36,16 +33,7 @@ QUERY = 3 * 32 * 32 * 4  # bytes of one family of the small model
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServer]:
     with TreeServer() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        for module, name, value in (
-            (hub, "_resolved", {}),
-            (hub_ranges, "_fetched", {}),
-            (hub_asking, "FIRST_WAIT", 0.01),
-            (hub_errors, "TIMEOUT", 2.0),
-        ):
-            monkeypatch.setattr(module, name, value)
+        running.replace_hub(monkeypatch, tmp_path / "cache", timeout=2.0)
         running.add(BASE, as_files(base_tensors(), CONFIG))
         yield running
 

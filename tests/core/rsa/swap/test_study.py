@@ -13,12 +13,12 @@ from scipy import stats
 
 from core.commands.main import main as command
 from core.errors import ModelError, TaskError
-from core.rsa.swap import pairs as pairing
+from core.rsa.swap import layer_changes
 from core.rsa.swap import replacement as exchanging
 from core.rsa.swap import tasks as swapping
 from core.rsa.swap.examples import chance, read_examples
 from core.rsa.swap.interventions import BASE_WAYS, DONOR_WAYS
-from core.rsa.swap.pairs import turned
+from core.rsa.swap.layer_changes import turned
 from core.rsa.swap.scores import exchange_rows
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.study import STUDY, figures, frozen_siblings
@@ -139,7 +139,7 @@ def test_a_turned_change_keeps_its_singular_values_and_not_its_directions(shape:
 
 
 def test_a_wide_change_is_turned_by_permutation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairing, "LARGEST_ROTATION", 4)
+    monkeypatch.setattr(layer_changes, "LARGEST_ROTATION", 4)
     change = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
     made = turned(change, torch.Generator().manual_seed(1))
     torch.testing.assert_close(torch.linalg.svdvals(made), torch.linalg.svdvals(change), rtol=1e-4, atol=1e-5)

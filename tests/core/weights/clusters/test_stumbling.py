@@ -15,7 +15,6 @@ from core.commands.pair import check_pair
 from core.errors import ModelError, PalimpsestError
 from core.models.hub import asking as hub_asking
 from core.models.hub import client as hub
-from core.models.hub import errors as hub_errors
 from core.models.hub import listing as hub_listing
 from core.models.hub import ranges as hub_ranges
 from core.models.weights.sources import identify
@@ -43,16 +42,7 @@ INTRUDERS = IntruderSpec(base=SPEC.base, models=SPEC.models, leading=3, draws=19
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServer]:
     with TreeServer() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.url)
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-        for module, name, value in (
-            (hub, "_resolved", {}),
-            (hub_ranges, "_fetched", {}),
-            (hub_asking, "FIRST_WAIT", 0.01),
-            (hub_errors, "TIMEOUT", 2.0),
-        ):
-            monkeypatch.setattr(module, name, value)
+        running.replace_hub(monkeypatch, tmp_path / "cache", timeout=2.0)
         running.add(BASE, as_files(base_tensors(), CONFIG))
         for place, name in enumerate(NAMES):
             running.add(name, as_files(tuned_tensors(base_tensors(), place, 0), CONFIG))

@@ -59,24 +59,24 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
     Raises:
         ModelError: If the two have not the same weights in layers and embeddings.
     """
-    own, other = dict(body_of(task.model).named_parameters()), dict(body_of(origin).named_parameters())
+    tuned, base_weights = dict(body_of(task.model).named_parameters()), dict(body_of(origin).named_parameters())
     number_of = numbering(task.model)
-    placed = {name: layer for name in own if (layer := number_of(name)) is not None}
+    placed = {name: layer for name in tuned if (layer := number_of(name)) is not None}
     layers = len(layer_list(task.model)) + 1
-    if any(name not in other or other[name].shape != own[name].shape for name in placed) or layers != 1 + len(
-        layer_list(origin)
-    ):
+    if any(
+        name not in base_weights or base_weights[name].shape != tuned[name].shape for name in placed
+    ) or layers != 1 + len(layer_list(origin)):
         raise ModelError(
             f"{task.ref} and {base} have layers of other shapes, so none can be exchanged; name its own base."
         )
     changes, moved, size = {}, np.zeros(layers), np.zeros(layers)
     same = np.ones(layers, dtype=bool)
     for name, layer in placed.items():
-        changes[name] = own[name] - other[name]
-        same[layer] &= torch.equal(other[name], own[name])
+        changes[name] = tuned[name] - base_weights[name]
+        same[layer] &= torch.equal(base_weights[name], tuned[name])
         if changes[name].dim() == 2:
             moved[layer] += float(changes[name].double().norm()) ** 2
-            size[layer] += float(other[name].double().norm()) ** 2
+            size[layer] += float(base_weights[name].double().norm()) ** 2
     sizes = np.sqrt(moved / np.where(size > 0, size, 1.0))
     return Pair(task, changes, sizes, same, answers_in_tuples(task.model, batch))
 
@@ -86,8 +86,8 @@ def body_of(model: nn.Module) -> nn.Module:
     body = getattr(model, "body", None)  # of an arc parser
     if isinstance(body, nn.Module):
         return body
-    found = getattr(model, str(getattr(model, "base_model_prefix", "")), model)
-    return found if isinstance(found, nn.Module) else model
+    inside = getattr(model, str(getattr(model, "base_model_prefix", "")), model)
+    return inside if isinstance(inside, nn.Module) else model
 
 
 def numbering(model: nn.Module) -> Any:
