@@ -68,7 +68,7 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
         ExportError: If the folder cannot be made or written.
     """
     from core.commands.pair_page import draw, make_figures, make_page
-    from core.results.export import result_json, table_csv, write_folder
+    from core.results.export import NUMBERS, RECORD, result_json, result_numbers, table_csv, write_folder
 
     charts = make_figures(parts)
     figures = draw(charts)
@@ -76,7 +76,8 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
     files |= {f"{name}.svg": content for name, content in figures.items()}
     for part in parts:
         if part.result is not None:
-            files[f"{part.name}/result.json"] = result_json(part.result)
+            files[f"{part.name}/{RECORD}"] = result_json(part.result)
+            files[f"{part.name}/{NUMBERS}"] = result_numbers(part.result)
             files |= {f"{part.name}/{name}.csv": table_csv(table) for name, table in part.result.tables.items()}
     return write_folder(out, files)
 

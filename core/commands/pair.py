@@ -19,6 +19,7 @@ from core.models.weights.relation import is_related, measure_relation
 from core.models.weights.sources import identify
 from core.options import Spec
 from core.results.names import short_name
+from core.results.numbers import text_of
 from core.runs.price import Price, combined
 from core.runs.runner import Task, run
 from core.runs.tasks import Signal
@@ -59,12 +60,13 @@ class Check:
             return f"{model} is a LoRA adapter, which changes {base} by the product of its factors."
         if self.found["reason"]:
             return f"{model} does not fit {base}: {self.found['reason']}; what needs one shape is left out."
-        beside = f", two seeds of the box {_percent(self.others)}" if self.others is not None else ""
+        beside = f", two seeds of the box {text_of(self.others, 'per cent')}" if self.others is not None else ""
         words = self.found["vocabularies"]
         more = "" if words[0] == words[1] else f"; they have vocabularies of {words[0]:,} and {words[1]:,}"
         numbers = (
-            f"their weights differ by {_percent(self.found['distance'])} of the base's norm, where unrelated weights "
-            f"differ by {_percent(self.found['unrelated'])}{beside}"
+            f"their weights differ by {text_of(self.found['distance'], 'per cent')} of the base's norm, "
+            "where unrelated weights "
+            f"differ by {text_of(self.found['unrelated'], 'per cent')}{beside}"
         )
         if self.found["distance"] == 0:
             return f"{model} and {base} have the same weights, so there is no difference to report."
@@ -205,7 +207,3 @@ def _unrelated(base: str) -> str:
     seed = entries.get(root, {}).get("seed")
     others = (ref for ref, entry in entries.items() if not entry.get("base") and "@" not in ref)
     return next((ref for ref in others if entries[ref].get("seed") != seed), "")
-
-
-def _percent(share: float | None) -> str:
-    return f"{100 * (share or 0.0):.0f} %"

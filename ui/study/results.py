@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from core.study import Study
 
 __all__ = ["show_charts", "show_headline", "show_method", "show_table"]
-
-
-MINUS = re.compile(r"(?<!\w)-(?=\.?\d)")  # before a number, not inside a name
 
 
 def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None = None) -> None:
@@ -77,7 +73,7 @@ def with_terms(sentence: str) -> str:
         "</span>"
         if meaning
         else escape(piece)
-        for piece, meaning in explained(MINUS.sub("−", sentence))
+        for piece, meaning in explained(sentence)
     )
 
 

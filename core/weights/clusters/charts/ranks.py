@@ -95,7 +95,7 @@ def depth_chart(
     if measure != "relative_norm":
         table = table[table["rank"] > 0]
     title, null = MEASURES[measure]
-    title = f"Rank, {100 * threshold:.4g} % of energy" if measure == "rank" else title
+    title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
     lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)
