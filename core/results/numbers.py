@@ -47,7 +47,7 @@ def text_of(value: float, kind: Kind = "share") -> str:
         value: The number; for "per cent" a share of 1.
         kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: of a hundred), "gain" (+5.2), "per cent"
             (25 %), "setting" (99.5 %: a share of 1 that somebody chose, with all its digits), "amount" (two digits that
-            count: 8.7, 0.0012, 1,200), "measure" (three: 8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012,
+            count: 8.7, 0.0012, 1,234), "measure" (three: 8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012,
             p < .001), "probability" (.0012) or "seconds" (12 s).
     """
     if not math.isfinite(value):
@@ -102,12 +102,10 @@ def _decimals(value: float, kind: Kind) -> int:
 def _number(value: float, kind: Kind, decimals: int) -> str:
     """The digits with a real minus, and none before a zero."""
     scaled = 100 * value if kind == "per cent" else value
-    if kind in ("measure", "amount"):
-        digits = 3 if kind == "measure" else 2
-        if value and abs(value) < 1e-4:
-            return _minus(f"{value:.0e}").replace("e-", f"e{MINUS}")
-        if abs(value) < 1000:
-            return _minus(f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}")
+    if kind in ("measure", "amount") and value and abs(value) < 1e-4:
+        return _minus(f"{value:.0e}").replace("e-", f"e{MINUS}")
+    if kind == "measure" and abs(value) < 1000:
+        return _minus(f"{value:.3g}")
     text = _minus(f"{scaled:,.{decimals}f}")
     return _bare(text) if kind in NO_ZERO else text
 
