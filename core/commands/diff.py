@@ -12,6 +12,7 @@ from typing import Any
 from core.commands.pair import Part, check_pair, is_stored, run_pair
 from core.commands.study import agree
 from core.models import parse_ref
+from core.results.numbers import text_of
 
 PAGE = "report.html"
 
@@ -54,7 +55,8 @@ def main(arguments: argparse.Namespace) -> int:
     for part in parts:
         if part.result is None:
             print(f"note: {part.name} was not run: {part.reason}", file=sys.stderr)
-    print(f"Written: {files[0]} and {len(files) - 1} files beside it; {time.monotonic() - began:.1f} s.")
+    took = text_of(time.monotonic() - began, "seconds")
+    print(f"Written: {files[0]} and {len(files) - 1} files beside it; {took}.")
     return 0 if any(part.result is not None for part in parts) else 1
 
 

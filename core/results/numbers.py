@@ -38,6 +38,7 @@ SIGNED = ("change", "gain")
 TENTHS = ("points", "gain", "per cent", "seconds")  # of which no decimal but the first is written
 UNITS: dict[str, str] = {"per cent": " %", "points": " %", "gain": " points", "seconds": " s"}
 LEAST_P = 0.001
+LONG = 99.5  # seconds from which minutes are given
 
 
 def text_of(value: float, kind: Kind = "share") -> str:
@@ -48,7 +49,7 @@ def text_of(value: float, kind: Kind = "share") -> str:
         kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: of a hundred), "gain" (+5.2), "per cent"
             (25 %), "setting" (99.5 %: a share of 1 that somebody chose, with all its digits), "amount" (two digits that
             count: 8.7, 0.0012, 1,234), "measure" (three: 8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012,
-            p < .001), "probability" (.0012) or "seconds" (12 s).
+            p < .001), "probability" (.0012) or "seconds" (12 s, 2 min).
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -56,6 +57,8 @@ def text_of(value: float, kind: Kind = "share") -> str:
         return f"p < {_bare(str(LEAST_P))}" if value < LEAST_P else f"p = {_p_digits(value)}"
     if kind == "setting":
         return f"{100 * value:.4g} %"
+    if kind == "seconds" and value >= LONG:
+        return f"{value / 60:.0f} min"
     sign = "+" if kind in SIGNED and value > 0 else ""
     unit = UNITS[kind] if kind in ("per cent", "seconds") else ""
     return sign + _number(value, kind, _decimals(value, kind)) + unit

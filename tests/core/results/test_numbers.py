@@ -30,7 +30,7 @@ NAN = math.nan
         (0.0004, "p", "p < .001"), (0.03, "p", "p = .03"), (0.0124, "p", "p = .012"), (0.256, "p", "p = .26"),
         (1.0, "p", "p = 1"), (0.001, "p", "p = .001"),
         (0.00123, "probability", ".0012"), (0.5, "probability", ".50"),
-        (12.3, "seconds", "12 s"), (1.23, "seconds", "1.2 s"),
+        (12.3, "seconds", "12 s"), (1.23, "seconds", "1.2 s"), (120, "seconds", "2 min"),
     ],
 )  # fmt: skip
 def test_a_number_as_readers_see_it(value: float, kind: Kind, text: str) -> None:
