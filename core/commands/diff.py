@@ -12,6 +12,7 @@ from typing import Any
 from core.commands.pair import Part, check_pair, is_stored, run_pair
 from core.commands.study import agree
 from core.models import parse_ref
+from core.results.numbers import text_of
 
 PAGE = "report.html"
 
@@ -54,7 +55,8 @@ def main(arguments: argparse.Namespace) -> int:
     for part in parts:
         if part.result is None:
             print(f"note: {part.name} was not run: {part.reason}", file=sys.stderr)
-    print(f"Written: {files[0]} and {len(files) - 1} files beside it; {time.monotonic() - began:.1f} s.")
+    took = text_of(time.monotonic() - began, "seconds")
+    print(f"Written: {files[0]} and {len(files) - 1} files beside it; {took}.")
     return 0 if any(part.result is not None for part in parts) else 1
 
 
@@ -68,7 +70,7 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
         ExportError: If the folder cannot be made or written.
     """
     from core.commands.pair_page import draw, make_figures, make_page
-    from core.results.export import result_json, table_csv, write_folder
+    from core.results.export import NUMBERS, RECORD, result_json, result_numbers, table_csv, write_folder
 
     charts = make_figures(parts)
     figures = draw(charts)
@@ -76,7 +78,8 @@ def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[P
     files |= {f"{name}.svg": content for name, content in figures.items()}
     for part in parts:
         if part.result is not None:
-            files[f"{part.name}/result.json"] = result_json(part.result)
+            files[f"{part.name}/{RECORD}"] = result_json(part.result)
+            files[f"{part.name}/{NUMBERS}"] = result_numbers(part.result)
             files |= {f"{part.name}/{name}.csv": table_csv(table) for name, table in part.result.tables.items()}
     return write_folder(out, files)
 

@@ -15,7 +15,9 @@ from core.alignment.seeds.spec import AlignSpec
 from core.options import Spec
 from core.probes.trees.spec import ProbeSpec
 from core.results.drawing.style import GREY, ORANGE, colours_of
+from core.results.estimates import estimate_of
 from core.results.names import short_name
+from core.results.numbers import text_of
 from core.rsa.layers.spec import RsaSpec
 from core.weights.clusters.members import EVERY
 from core.weights.clusters.spec import WeightsSpec
@@ -100,8 +102,8 @@ def _rewrites(results: Sequence[Result]) -> Finding:
     least, most = top.iloc[0], top.iloc[-1]
     return Finding(
         f"At layer {least['layer']} {short_name(least['model'])} is least like the base: {_of(least)}, its weights "
-        f"moved by {_share(least['relative_change'])}; {short_name(most['model'])} {_of(most)}, moved by "
-        f"{_share(most['relative_change'])}.",
+        f"moved by {text_of(least['relative_change'])}; {short_name(most['model'])} {_of(most)}, moved by "
+        f"{text_of(most['relative_change'])}.",
         "lines",
         _lines(table, "model", "similarity"),
         "similarity to the base by layer",
@@ -117,8 +119,8 @@ def _rogue(results: Sequence[Result]) -> Finding:
     model = short_name(shift["model"])
     rows = both[both["model"] == shift["model"]]
     return Finding(
-        f"Leave out {named}, and at layer {shift['layer']} {model} goes from {_share(shift['similarity'])} to "
-        f"{_share(shift['similarity_without'])}: how far fine-tuning reached was partly that one number.",
+        f"Leave out {named}, and at layer {shift['layer']} {model} goes from {text_of(shift['similarity'])} to "
+        f"{text_of(shift['similarity_without'])}: how far fine-tuning reached was partly that one number.",
         "lines",
         (
             Series("all dimensions", GREY, _points(rows, "similarity")),
@@ -140,8 +142,9 @@ def _unseen(results: Sequence[Result]) -> Finding:
         ]
     return Finding(
         f"On words that were fitted on, a table of mean vectors that reads no source leaves "
-        f"{_share(error['seen', 'lookup'])} of the variance and ridge {_share(error['seen', 'ridge'])}; on words never "
-        f"fitted on, {_share(error['unseen', 'lookup'])} and {_share(error['unseen', 'ridge'])}.",
+        f"{text_of(error['seen', 'lookup'])} of the variance and ridge {text_of(error['seen', 'ridge'])}; "
+        "on words never "
+        f"fitted on, {text_of(error['unseen', 'lookup'])} and {text_of(error['unseen', 'ridge'])}.",
         "bars",
         tuple(series),
         "held-out error (share of the variance)",
@@ -159,8 +162,10 @@ def _weights(results: Sequence[Result]) -> Finding:
     ]
     chance = float(rows.loc[chosen, "chance"])
     return Finding(
-        f"The {used} nearest models share the task in {_percent(rows.loc[chosen, 'share'])} by the directions of the "
-        f"change, in {_percent(rows.loc['norms', 'share'])} by its size alone; chance is {_percent(chance)}.",
+        f"The {used} nearest models share the task in {text_of(rows.loc[chosen, 'share'], 'per cent')} by "
+        "the directions of the "
+        f"change, in {text_of(rows.loc['norms', 'share'], 'per cent')} by its size alone; chance is "
+        f"{text_of(chance, 'per cent')}.",
         "bars",
         (*bars, Series("chance", INK, ((0.0, chance),))),
         "share of neighbours with the same task",
@@ -173,9 +178,10 @@ def _seeds(results: Sequence[Result]) -> Finding:
     maps = rows.drop([name for name in rows.index if METHODS[name].kind == "control"]).sort_values()
     best, linear = str(maps.index[0]), float(rows["ridge"])
     return Finding(
-        f"On words that no map was fitted on, {METHODS[best].label} carries {_percent(1 - maps.iloc[0])} of one seed's "
-        f"variance from the other's, ridge {_percent(1 - linear)}, and the invertible network "
-        f"{_percent(1 - float(rows['inn']))}: no bijection is shown.",
+        f"On words that no map was fitted on, {METHODS[best].label} carries "
+        f"{text_of(1 - maps.iloc[0], 'per cent')} of one seed's "
+        f"variance from the other's, ridge {text_of(1 - linear, 'per cent')}, and the invertible network "
+        f"{text_of(1 - float(rows['inn']), 'per cent')}: no bijection is shown.",
         "bars",
         tuple(
             Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))
@@ -197,12 +203,12 @@ def _tree(results: Sequence[Result]) -> Finding:
     at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
     uuas = float(at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[0])
     chain = result.table[(result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")]
-    beside = f"; joining neighbours finds {_percent(chain['value'].iloc[0] / 100)}" if len(chain) else ""
+    beside = f"; joining neighbours finds {text_of(chain['value'].iloc[0] / 100, 'per cent')}" if len(chain) else ""
     arcs = [(edge, 1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
     arcs += [(edge, -1.0, INK) for edge in (*view.agreed, *view.missed)]
     return Finding(
         f"{len(view.agreed)} of {len(view.agreed) + len(view.missed)} edges of “{' '.join(view.words[:5])} …” can be "
-        f"read off layer {layer}; on test sentences {_percent(uuas / 100)}{beside}.",
+        f"read off layer {layer}; on test sentences {text_of(uuas / 100, 'per cent')}{beside}.",
         "arcs",
         tuple(
             Series("predicted" if up > 0 else "parse", colour, ((float(edge[0]), up), (float(edge[1]), up)))
@@ -218,7 +224,7 @@ def _frozen(results: Sequence[Result]) -> Finding:
     for model, rows in table.groupby("model", sort=False):
         equal = rows[rows["similarity"] > WHOLE]["layer"]
         after = rows[rows["layer"] == equal.max() + 1]
-        then = f", then {_share(after['similarity'].iloc[0])}" if len(after) else ""
+        then = f", then {text_of(after['similarity'].iloc[0])}" if len(after) else ""
         parts.append(f"{short_name(str(model))} equals the base up to layer {equal.max()}{then}" if len(equal) else "")
     return Finding(
         f"{'; '.join(filter(None, parts))}: what was frozen in training is found to the layer.",
@@ -290,12 +296,4 @@ def _points(rows: pd.DataFrame, value: str) -> tuple[tuple[float, float], ...]:
 
 
 def _of(row: pd.Series) -> str:
-    return f"RSA {_share(row['similarity'])} [{_share(row['low'])}, {_share(row['high'])}]"
-
-
-def _share(value: float) -> str:
-    return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
+    return f"RSA {estimate_of(row, 'similarity').text}"

@@ -19,6 +19,7 @@ from core.models.weights.relation import is_related, measure_relation
 from core.models.weights.sources import identify
 from core.options import Spec
 from core.results.names import short_name
+from core.results.numbers import text_of
 from core.runs.price import Price, combined
 from core.runs.runner import Task, run
 from core.runs.tasks import Signal
@@ -59,12 +60,17 @@ class Check:
             return f"{model} is a LoRA adapter, which changes {base} by the product of its factors."
         if self.relation["reason"]:
             return f"{model} does not fit {base}: {self.relation['reason']}; what needs one shape is left out."
-        beside = f", two seeds of the box {_percent(self.between_seeds)}" if self.between_seeds is not None else ""
+        beside = (
+            f", two seeds of the box {text_of(self.between_seeds, 'per cent')}"
+            if self.between_seeds is not None
+            else ""
+        )
         words = self.relation["vocabularies"]
         more = "" if words[0] == words[1] else f"; they have vocabularies of {words[0]:,} and {words[1]:,}"
         numbers = (
-            f"their weights differ by {_percent(self.relation['distance'])} of the base's norm, where unrelated "
-            f"weights differ by {_percent(self.relation['unrelated'])}{beside}"
+            f"their weights differ by {text_of(self.relation['distance'], 'per cent')} of the base's norm, "
+            "where unrelated weights "
+            f"differ by {text_of(self.relation['unrelated'], 'per cent')}{beside}"
         )
         if self.relation["distance"] == 0:
             return f"{model} and {base} have the same weights, so there is no difference to report."
@@ -205,7 +211,3 @@ def _unrelated(base: str) -> str:
     seed = entries.get(root, {}).get("seed")
     pretrained = (ref for ref, entry in entries.items() if not entry.get("base") and "@" not in ref)
     return next((ref for ref in pretrained if entries[ref].get("seed") != seed), "")
-
-
-def _percent(share: float | None) -> str:
-    return f"{100 * (share or 0.0):.0f} %"

@@ -15,8 +15,10 @@ from core.commands.pair import INTRUDERS, PARTS, PROBES, SIMILARITY, SWAP, WEIGH
 from core.probes.trees.tables import CHAIN
 from core.results.drawing.files import words_of
 from core.results.drawing.vega import Chart
+from core.results.estimates import estimate_of
 from core.results.export import Result, chart_svg, provenance
 from core.results.names import short_name
+from core.results.numbers import text_of
 from core.results.templates import fill
 
 if TYPE_CHECKING:
@@ -139,9 +141,9 @@ def _similarity(result: Result) -> str:
     rows = result.table.sort_values("layer")
     low, high = rows.loc[rows["similarity"].idxmin()], rows.loc[rows["similarity"].idxmax()]
     return (
-        f"Their representations differ most in layer {int(low['layer'])} (similarity {_number(low['similarity'])}, 95 "
-        f"% band {_number(low['low'])} to {_number(low['high'])}) and least in layer {int(high['layer'])} "
-        f"({_number(high['similarity'])})."
+        f"Their representations differ most in layer {int(low['layer'])} (similarity "
+        f"{estimate_of(low, 'similarity').text}) and least in layer {int(high['layer'])} "
+        f"({estimate_of(high, 'similarity').value_text})."
     )
 
 
@@ -152,10 +154,11 @@ def _weights(result: Result) -> str:
     most, whole = rows.loc[rows["relative_norm"].idxmax()], float(result.table["relative_delta"].iloc[0])
     still = f" {len(rows) - len(moved)} of {len(rows)} matrices did not move;" if len(moved) < len(rows) else ""
     return (
-        f"The weights moved by {100 * whole:.0f} % of their norm, most in {most['family']} of layer "
-        f"{int(most['layer'])} ({100 * most['relative_norm']:.0f} %);{still} the median change needs "
-        f"{moved['rank'].median():.0f} directions for {100 * result.spec['threshold']:.4g} % of its energy, where "
-        f"noise of that shape needs {moved['null_rank'].median():.0f}."
+        f"The weights moved by {text_of(whole, 'per cent')} of their norm, most in {most['family']} of layer "
+        f"{int(most['layer'])} ({text_of(most['relative_norm'], 'per cent')});{still} the median change needs "
+        f"{text_of(moved['rank'].median(), 'whole')} directions for "
+        f"{text_of(result.spec['threshold'], 'setting')} of its energy, where "
+        f"noise of that shape needs {text_of(moved['null_rank'].median(), 'whole')}."
     )
 
 
@@ -165,7 +168,8 @@ def _intruders(result: Result) -> str:
     return (
         f"Of {int(row['looked'])} leading directions {int(row['intruders'])} "
         f"{'resembles' if row['intruders'] == 1 else 'resemble'} none of the base's, {more} a "
-        f"Gaussian change of that size explains ({row['null_mean']:.2g} on average, p = {_number(row['p_value'], 2)})."
+        f"Gaussian change of that size explains ({text_of(row['null_mean'], 'amount')} on average, "
+        f"{text_of(row['p_value'], 'p')})."
     )
 
 
@@ -174,15 +178,15 @@ def _probes(result: Result) -> str:
     scores = result.tables.get("scores", result.table)
     rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
     parts = [
-        f"{_per_cent_of(best)} in layer {int(best['layer'])} of {short_name(ref)}"
+        f"{estimate_of(best, 'value').text} in layer {int(best['layer'])} of {short_name(ref)}"
         for ref in (first, second)
         if (best := _best(rows[rows["model"] == ref])) is not None
     ]
     randoms = [ref for ref in dict.fromkeys(rows["model"]) if str(ref).startswith("random:")]
     control = _best(rows[rows["model"] == randoms[0]]) if randoms else None
     chain = rows.loc[rows["model"] == CHAIN, "value"]
-    rivals = [f"{control['value']:.0f} % in an untrained model"] if control is not None else []
-    rivals += [f"joining neighbours finds {chain.iloc[0]:.0f} %"] if len(chain) else []
+    rivals = [f"{estimate_of(control, 'value').value_text} in an untrained model"] if control is not None else []
+    rivals += [f"joining neighbours finds {text_of(chain.iloc[0], 'points')} %"] if len(chain) else []
     beside = f"; {', '.join(rivals)}" if rivals else ""
     return f"Of the trees' edges a distance probe finds {', '.join(parts)}{beside}."
 
@@ -192,14 +196,6 @@ def _best(rows: pd.DataFrame) -> pd.Series | None:
     if rows.empty:
         return None
     return rows.loc[rows["dev"].idxmax()] if rows["dev"].notna().any() else rows.loc[rows["value"].idxmax()]
-
-
-def _per_cent_of(row: pd.Series) -> str:
-    return f"{row['value']:.0f} % ({row['low']:.0f} to {row['high']:.0f})"
-
-
-def _number(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}".replace("0.", ".", 1) if 0 <= value < 1 else f"{value:.{digits}f}"
 
 
 def _first(text: str) -> str:

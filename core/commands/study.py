@@ -123,6 +123,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
         PalimpsestError: As the study does; `core.commands.main` prints it.
     """
     from core.results.export import write_result
+    from core.results.numbers import text_of
     from core.runs.runner import open_executor
     from core.runs.store import default_store
 
@@ -142,7 +143,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     files = write_result(result, study.figures(result), arguments.out, study.files(result))
     came = f" ({seen.shipped} came with the box)" if seen.shipped else ""
     seconds = time.monotonic() - began
-    print(f"{seen.stored} of {seen.total} tasks were stored{came}; {seconds:.1f} s.", file=sys.stderr)
+    print(f"{seen.stored} of {seen.total} tasks were stored{came}; {text_of(seconds, 'seconds')}.", file=sys.stderr)
     print(f"Written: {', '.join(str(path) for path in files)}")
     return 1 if result.failures else 0
 

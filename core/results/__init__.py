@@ -1,0 +1,22 @@
+"""What studies hand back: results, their numbers, tables, sentences, papers and files.
+
+`core.results.load(folder)` reads a result that a study wrote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.results.reading import load
+
+__all__ = ["load"]
+
+
+def __getattr__(name: str) -> Any:
+    """`load` is imported when it is asked for, so that naming this package imports nothing."""
+    if name == "load":
+        from core.results.reading import load
+
+        return load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.results.estimates import estimate_of
 from core.results.names import short_name
-from core.results.numbers import Kind, text_of
+from core.results.numbers import Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,13 +132,12 @@ def differences_sentence(table: pd.DataFrame, study: str) -> str:
     told = banded[(banded["low"] > 0) | (banded["high"] < 0)]
     most = (told if len(told) else banded if len(banded) else table).loc[lambda rows: rows["difference"].abs().idxmax()]
     where = ", ".join(_name(key, most[key]) for key in keys if most[key] == most[key])
-    size = text_of(most["difference"], kind)
+    size = estimate_of(most, "difference", kind).direction("higher in the second", "lower in the second")
     if banded.empty:
-        return f"The largest difference is {size} ({where}); these values have no bands."
-    band = f"[{text_of(most['low'], kind)}, {text_of(most['high'], kind)}]"
-    if told.empty:
-        return f"None of {len(banded)} differences is beyond its band; the largest is {size} {band} ({where})."
-    return f"{len(told)} of {len(banded)} differences are beyond their bands; the largest is {size} {band} ({where})."
+        return f"The value that differs most is {size} ({where}); these values have no bands."
+    count = f"{len(told) or 'None'} of {len(banded)} differences {'are beyond their bands' if len(told) else ''}"
+    count = count if len(told) else f"{count.strip()} is beyond its band"
+    return f"{count}; the value that differs most is {size} ({where})."
 
 
 def _said(value: object) -> str:

@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -24,7 +24,10 @@ from core.errors import PalimpsestError, SpecError
 from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.drawing.vega import Chart
+from core.results.estimates import Estimate, estimates_of
 from core.results.references import Reference
+from core.runs.encoding import encode
+from core.runs.frames import packed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 VERSIONED = ("torch", "transformers", "numpy", "scipy", "scikit-learn", "spacy", "altair", "streamlit")
 FORMULA = ("=", "+", "-", "@", "\t", "\n")  # how a cell begins that a spreadsheet might compute
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+RECORD, NUMBERS = "result.json", "result.safetensors"  # a result that can be read again
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,22 @@ class Result:
         """How many sentences of the text were read; None for a study of weights alone."""
         count: int | None = self.provenance.get("corpus", {}).get("sentences")
         return count
+
+    def estimates(self, column: str, table: str = "") -> list[Estimate]:
+        """A column with its bands, row by row.
+
+        Args:
+            column: Such as "similarity" or "nmse".
+            table: Its table; the first one that has the column where empty.
+
+        Raises:
+            SpecError: If no table has it.
+        """
+        names = [table] if table else list(self.tables)
+        for name in names:
+            if name in self.tables and column in self.tables[name]:
+                return estimates_of(self.tables[name], column)
+        raise SpecError(f"This result holds no column {column!r}{f' in a table {table!r}' if table else ''}.")
 
     def need(self, name: str, what: str) -> pd.DataFrame:
         """The table of this name.
@@ -178,15 +198,26 @@ def result_json(result: Result) -> bytes:
         "study": result.study,
         "spec": result.spec,
         "headline": result.headline,
+        "caution": result.caution,
         "notices": list(result.notices),
         "failures": result.failures,
         "provenance": result.provenance,
         "methods": result.methods,
         "citations": [reference.line for reference in result.citations],
+        "references": [asdict(reference) for reference in result.citations],
         "columns": describe(result.tables),
         "tables": {name: json.loads(table.to_json(orient="records")) for name, table in result.tables.items()},
     }
     return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf8")
+
+
+def result_numbers(result: Result) -> bytes:
+    """Every table with the types of its columns, and every array, exactly, as safetensors."""
+    value: dict[str, Any] = {"tables": list(result.tables), "arrays": list(result.arrays)}
+    for number, table in enumerate(result.tables.values()):
+        value |= {f"table {number} {name}": part for name, part in packed(table).items()}
+    value |= {f"array {number}": np.asarray(array) for number, array in enumerate(result.arrays.values())}
+    return encode(value)
 
 
 def write_result(
@@ -194,7 +225,8 @@ def write_result(
 ) -> list[Path]:
     """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and `extra` files.
 
-    The first figure is `figure.svg`; the others carry their names.
+    The first figure is `figure.svg`; the others carry their names. `result.safetensors` holds tables and arrays for
+    `core.results.load`, which gives the result back.
 
     Returns:
         The files written, in order.
@@ -202,7 +234,7 @@ def write_result(
     Raises:
         ExportError: If the folder cannot be made or written.
     """
-    files = {"result.json": result_json(result)}
+    files = {RECORD: result_json(result), NUMBERS: result_numbers(result)}
     files |= {name: table_csv(table) for name, table in tables_by_file(result).items()}
     for number, (name, chart) in enumerate(figures.items()):
         files["figure.svg" if number == 0 else f"{name}.svg"] = chart_svg(chart)

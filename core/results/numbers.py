@@ -1,7 +1,7 @@
-"""How a number is written: the same on axes, in tooltips, beside lines, in cells and in sentences about charts.
+"""How a number is written: the same on axes, in tooltips, beside lines, in cells and in sentences.
 
 A share or a similarity has no zero before its point (.25), a negative one a real minus, a share of a hundred a space
-before its sign (25 %).
+before its sign (25 %). Sentences and figures give two significant digits, a value and its band the same decimals.
 """
 
 from __future__ import annotations
@@ -17,10 +17,29 @@ from core.results.drawing.vega import channel
 if TYPE_CHECKING:
     import pandas as pd
 
-Kind = Literal["share", "change", "points", "gain", "per cent", "measure", "whole"]
+Kind = Literal[
+    "share",
+    "change",
+    "points",
+    "gain",
+    "per cent",
+    "setting",
+    "amount",
+    "measure",
+    "whole",
+    "p",
+    "probability",
+    "seconds",
+]
 MINUS = "\u2212"
 UNKNOWN = "n/a"
 BARE = re.compile(rf"^([{MINUS}+]?)0\.")
+NO_ZERO = ("share", "change", "probability")  # a probability, a similarity, a share of 1, and what two differ by
+SIGNED = ("change", "gain")
+TENTHS = ("points", "gain", "per cent", "seconds")  # of which no decimal but the first is written
+UNITS: dict[str, str] = {"per cent": " %", "points": " %", "gain": " points", "seconds": " s"}
+LEAST_P = 0.001
+LONG = 99.5  # seconds from which minutes are given
 
 
 def text_of(value: float, kind: Kind = "share") -> str:
@@ -28,31 +47,81 @@ def text_of(value: float, kind: Kind = "share") -> str:
 
     Args:
         value: The number; for "per cent" a share of 1.
-        kind: "share" (.25), "change" (+.25), "points" (25.1), "gain" (+25.1), "per cent" (25 %), "measure" (three
-            digits that count: 0.00123, 45.2, 1,230) or "whole".
+        kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: of a hundred), "gain" (+5.2), "per cent"
+            (25 %), "setting" (99.5 %: a share of 1 that somebody chose, with all its digits), "amount" (two digits that
+            count: 8.7, 0.0012, 1,234), "measure" (three: 8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012,
+            p < .001), "probability" (.0012) or "seconds" (12 s, 2 min).
     """
-    if value != value or value in (math.inf, -math.inf):
+    if not math.isfinite(value):
         return UNKNOWN
-    if kind == "share":
-        return BARE.sub(r"\1.", _minus(f"{value:.2f}"))
-    if kind == "change":
-        return BARE.sub(r"\1.", _minus(f"{value:+.2f}"))
-    if kind == "points":
-        return _minus(f"{value:.1f}")
-    if kind == "gain":
-        return _minus(f"{value:+.1f}")
-    if kind == "per cent":
-        return f"{_minus(f'{100 * value:.0f}')} %"
-    if kind == "whole":
-        return _minus(f"{value:,.0f}")
-    if value and abs(value) < 1e-4:
-        return _minus(f"{value:.0e}")
-    return _minus(f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}")
+    if kind == "p":
+        return f"p < {_bare(str(LEAST_P))}" if value < LEAST_P else f"p = {_p_digits(value)}"
+    if kind == "setting":
+        return f"{100 * value:.4g} %"
+    if kind == "seconds" and value >= LONG:
+        return f"{value / 60:.0f} min"
+    sign = "+" if kind in SIGNED and value > 0 else ""
+    unit = UNITS[kind] if kind in ("per cent", "seconds") else ""
+    return sign + _number(value, kind, _decimals(value, kind)) + unit
 
 
-def probability(value: float) -> str:
-    """A probability with the digits that count and no zero before its point: .079, .0012, 1."""
-    return BARE.sub(r"\1.", text_of(value, "measure"))
+def band_text(value: float, low: float, high: float, kind: Kind = "share") -> str:
+    """A value with its unit and its band, of the same decimals: ".29 [.27, .31]", "57 % [55, 59]".
+
+    Args:
+        value: The number; for "per cent" a share of 1.
+        low, high: Ends of its band; NaN where it has none.
+        kind: As for `text_of`; "points" are written with their sign, "gain" in "points", both without plus.
+    """
+    if not math.isfinite(value):
+        return UNKNOWN
+    if kind in ("p", "probability"):
+        return text_of(value, kind)
+    banded = math.isfinite(low) and math.isfinite(high)
+    decimals = _decimals(max(abs(value), (high - low) / 2 if banded else 0.0), kind)
+    text = _number(value, kind, decimals) + UNITS.get(kind, "")
+    return f"{text} [{_number(low, kind, decimals)}, {_number(high, kind, decimals)}]" if banded else text
+
+
+def ends_text(low: float, high: float, kind: Kind = "share") -> str:
+    """A band alone, as a tooltip gives it: ".27 to .31"."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return UNKNOWN
+    return f"{text_of(low, kind)} to {text_of(high, kind)}"
+
+
+def _decimals(value: float, kind: Kind) -> int:
+    """How many decimals a number of this size is written with."""
+    if kind in ("share", "whole"):
+        return 2 if kind == "share" else 0
+    scaled = abs(100 * value if kind == "per cent" else value)
+    digits = 3 if kind == "measure" else 2
+    power = int(f"{scaled:.{digits - 1}e}".partition("e")[2]) if scaled else digits - 1
+    wanted = max(0, digits - 1 - power)
+    if kind in TENTHS:
+        return min(wanted, 1)
+    return min(max(wanted, 2), 4) if kind == "change" else wanted
+
+
+def _number(value: float, kind: Kind, decimals: int) -> str:
+    """The digits with a real minus, and none before a zero."""
+    scaled = 100 * value if kind == "per cent" else value
+    if kind in ("measure", "amount") and value and abs(value) < 1e-4:
+        return _minus(f"{value:.0e}").replace("e-", f"e{MINUS}")
+    if kind == "measure" and abs(value) < 1000:
+        return _minus(f"{value:.3g}")
+    text = _minus(f"{scaled:,.{decimals}f}")
+    return _bare(text) if kind in NO_ZERO else text
+
+
+def _p_digits(value: float) -> str:
+    text = f"{value:.{3 if value < 0.1 else 2}f}".rstrip("0")
+    return _bare(text.removesuffix("."))
+
+
+def _bare(text: str) -> str:
+    """A number without the zero before its point."""
+    return BARE.sub(r"\1.", text)
 
 
 def label_expr(kind: Kind) -> str | None:
@@ -91,8 +160,7 @@ def told(table: pd.DataFrame, tips: Sequence[Tip]) -> tuple[pd.DataFrame, list[d
         if tip.column in ("low", "null_low"):
             top = tip.column.replace("low", "high")
             ends = zip(table[tip.column], table[top], strict=True)
-            kind = tip.kind or "share"
-            values = [f"{text_of(a, kind)} to {text_of(b, kind)}" if a == a else UNKNOWN for a, b in ends]
+            values = [ends_text(low, high, tip.kind or "share") for low, high in ends]
         elif tip.kind:
             values = [text_of(float(value), tip.kind) for value in table[tip.column]]
         else:

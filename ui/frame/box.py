@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from core.results.numbers import text_of
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -66,11 +68,7 @@ def _scores(group: list[dict[str, Any]]) -> str:
     if not scores:
         return ""
     metric, baseline = str(group[0].get("metric", "")), group[0].get("baseline")
-    low, high = _number(min(scores)), _number(max(scores))
+    low, high = text_of(min(scores)), text_of(max(scores))
     shown = low if low == high else f"{low} to {high}"
-    beside = f" (baseline {_number(baseline)})" if isinstance(baseline, int | float) else ""
+    beside = f" (baseline {text_of(baseline)})" if isinstance(baseline, int | float) else ""
     return f"{METRICS.get(metric, metric.replace('_', ' '))} {shown}{' nats' if metric in LOSSES else ''}{beside}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".removeprefix("0") if abs(value) < 1 else f"{value:.2f}"

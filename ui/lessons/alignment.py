@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.numbers import text_of
 from ui.lessons.lesson import Guess, Lesson, Question, Try
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ def _ridge_error(result: Result) -> float | None:
     table = result.tables["methods"]
     rows = table[(table["group"] == "models") & (table["method"] == "ridge") & (table["words"] == "unseen")]
     return float(rows["nmse"].iloc[0]) if len(rows) else None
-
-
-def _two_digits(value: float) -> str:
-    return f"{value:.2f}"
 
 
 ALIGNMENT = Lesson(
@@ -41,7 +38,7 @@ ALIGNMENT = Lesson(
         axis="x",
         truth=_ridge_error,
         near=0.1,
-        words=_two_digits,
+        words=text_of,
     ),
     options={},
     explain=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.numbers import text_of
 from ui.lessons.lesson import Guess, Lesson, Question, Try
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ def _top_similarity(result: Result) -> float | None:
     table = result.tables["similarity"]
     top = table[table["layer"] == table["layer"].max()]["similarity"].dropna()
     return float(top.mean()) if len(top) else None
-
-
-def _two_digits(value: float) -> str:
-    return f"{value:.2f}"
 
 
 RSA = Lesson(
@@ -41,7 +38,7 @@ RSA = Lesson(
         axis="y",
         truth=_top_similarity,
         near=0.1,
-        words=_two_digits,
+        words=text_of,
     ),
     options={},
     explain=(

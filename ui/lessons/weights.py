@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from core.results.numbers import text_of
 from ui.lessons.lesson import Guess, Lesson, Question, Try
 
 if TYPE_CHECKING:
@@ -17,10 +19,6 @@ def _shared_labels(result: Result) -> float | None:
         return None
     rows = table[(table["k"] == int(result.arrays["k"])) & (table["vector"] == result.spec["vector"])]
     return float(rows["share"].iloc[0]) if len(rows) else None
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.0f} %"
 
 
 WEIGHTS = Lesson(
@@ -42,7 +40,7 @@ WEIGHTS = Lesson(
         axis="y",
         truth=_shared_labels,
         near=0.1,
-        words=_percent,
+        words=partial(text_of, kind="per cent"),
         shown="percent",
     ),
     options={"view": "Neighbours"},

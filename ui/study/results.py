@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ import streamlit as st
 
 from core.results.columns import meaning
 from core.results.glossary import explained
-from core.results.headlines import lead_of
 from core.results.report import MISLEADING
 from core.results.table_words import label_of, title_of_table
 from ui.frame.text import plain
@@ -28,7 +26,15 @@ if TYPE_CHECKING:
 __all__ = ["show_charts", "show_headline", "show_method", "show_table"]
 
 
-MINUS = re.compile(r"(?<!\w)-(?=\.?\d)")  # before a number, not inside a name
+LONGEST = 160  # letters that a reader takes in at a glance: two lines above a figure
+
+
+def lead_of(headline: str) -> str:
+    """The first sentence of a headline that is longer than two lines; the whole of a shorter one."""
+    if len(headline) <= LONGEST:
+        return headline
+    end = headline.find(". ")
+    return headline if end < 0 else headline[: end + 1]
 
 
 def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None = None) -> None:
@@ -77,7 +83,7 @@ def with_terms(sentence: str) -> str:
         "</span>"
         if meaning
         else escape(piece)
-        for piece, meaning in explained(MINUS.sub("−", sentence))
+        for piece, meaning in explained(sentence)
     )
 
 

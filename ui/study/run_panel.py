@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from core.limits import current_limits
+from core.results.numbers import text_of
 from core.runs.store import default_store, key_of, using
 from ui.frame.errors import show_error
 from ui.frame.presenting import presenting
@@ -210,15 +211,11 @@ def describe_done(job: Job, waited: bool = True) -> str:
         return ":material/inventory_2: Came with the box"
     if job.from_store or not waited:
         return ":material/history: Computed earlier, read from the store"
-    return f":material/check: Computed in {_time(job.seconds)}"
+    return f":material/check: Computed in {text_of(job.seconds, 'seconds')}"
 
 
 def _about(seconds: float) -> str:
     return f"{max(1, round(seconds))} s" if seconds < 89.5 else f"{round(seconds / 60)} min"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds / 60:.0f} min"
 
 
 def describe_progress(progress: Progress | None) -> str:

@@ -28,6 +28,7 @@ from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
 from core.probes.trees.view_text import scores_sentence, sentence_line
 from core.results.names import short_name
+from core.results.numbers import text_of
 from ui import lessons
 from ui.frame.identity import contents
 from ui.frame.links import Address
@@ -257,7 +258,7 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
 
     def label(i: int) -> str:
         share = float("nan") if scores is None else float(scores[row, i])
-        return f"{share:.0%}  {_beginning(result.test[i], 70)}"
+        return f"{text_of(share, 'per cent')}  {_beginning(result.test[i], 70)}"
 
     chosen = st.selectbox(
         "Test sentence",

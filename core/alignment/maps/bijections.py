@@ -25,7 +25,13 @@ Single = Float[np.ndarray, "row d"]
 
 
 def plant(rows: Single, form: str, blocks: int, seed: int) -> Single:
-    """Rows, centred and scaled to unit variance, rotated and sent through so many blocks of a form in `FORMS`."""
+    """Rows, centred and scaled to unit variance, rotated and sent through so many blocks of a form in `FORMS`.
+
+    Example:
+        >>> rows = np.random.default_rng(0).normal(size=(8, 2)).astype(np.float32)
+        >>> plant(rows, "bend", 1, seed=0).shape
+        (8, 2)
+    """
     scaled = (rows - rows.mean(0)) / max(float(rows.std()), 1e-12)
     rng = np.random.default_rng(seed)
     turned = scaled @ _rotation(rows.shape[1], rng)

@@ -46,7 +46,14 @@ class Canonical:
 
 
 def canonical_directions(moments: Moments) -> Canonical:
-    """Canonical directions from moments; k = min(dx, dy), directions without variance get correlation 0."""
+    """Canonical directions from moments; k = min(dx, dy), directions without variance get correlation 0.
+
+    Example:
+        >>> from core.alignment.maps.linear import moments
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> canonical_directions(moments(x, 2 * x)).correlations.round(2).tolist()
+        [1.0, 1.0]
+    """
     half_x, half_y = inverse_power(moments.xx, 0.5), inverse_power(moments.yy, 0.5)
     left, values, right = np.linalg.svd(half_x @ moments.xy @ half_y, full_matrices=False)
     root_y = inverse_power(moments.yy, -0.5)

@@ -135,6 +135,10 @@ def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:
 
     Summed in float64, some rows at a time: in float32 what is left of two large norms would be rounding, and the
     kernel no longer positive definite.
+
+    Example:
+        >>> squared_distances(np.float32([[0, 0]]), np.float32([[3, 4], [1, 0]])).tolist()
+        [[25.0, 1.0]]
     """
     squared = np.empty((len(a), len(b)), dtype=np.float32)
     columns = b.astype(np.float64)

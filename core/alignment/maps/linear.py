@@ -44,6 +44,11 @@ def moments(x: Rows, y: Rows) -> Moments:
 
     Raises:
         ShapeError: If the rows do not pair up, there are fewer than two, or a value is not finite.
+
+    Example:
+        >>> paired = moments(np.array([[1.0], [3.0]]), np.array([[2.0], [6.0]]))
+        >>> paired.rows, paired.mean_x.tolist(), paired.xy.tolist()
+        (2, [[2.0]], [[2.0]])
     """
     x, y = np.asarray(x), np.asarray(y)
     check_pairs(x, y)
@@ -64,6 +69,12 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
 
     Raises:
         ShapeError: As said.
+
+    Example:
+        >>> check_pairs(np.zeros((3, 2)), np.zeros((2, 2)))
+        Traceback (most recent call last):
+            ...
+        core.errors.ShapeError: Source (3, 2) and target (2, 2) must have the same layers and rows, in order.
     """
     if x.ndim < 2 or x.shape[:-1] != y.shape[:-1]:
         raise ShapeError(f"Source {x.shape} and target {y.shape} must have the same layers and rows, in order.")
@@ -76,7 +87,14 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
 def hold_out(
     x: np.ndarray, y: np.ndarray, validation: tuple[Rows, Rows] | None
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Training rows and validation rows: those given, or the last `HELD_OUT` of the training rows."""
+    """Training rows and validation rows: those given, or the last `HELD_OUT` of the training rows.
+
+    Example:
+        >>> x = np.arange(20.0).reshape(10, 2)
+        >>> fitted, (held_x, held_y) = hold_out(x, x, None)[0], hold_out(x, x, None)[2]
+        >>> len(fitted) + len(held_x)
+        10
+    """
     if validation is not None:
         return x, y, (np.asarray(validation[0]), np.asarray(validation[1]))
     cut = max(1, int(HELD_OUT * x.shape[-2]))
@@ -231,7 +249,12 @@ class Ridge(LinearAligner):
 
 
 def inverse_power(covariance: np.ndarray, power: float) -> np.ndarray:
-    """`covariance ** -power` on the directions that vary, zero on those that do not (batched, symmetric)."""
+    """`covariance ** -power` on the directions that vary, zero on those that do not (batched, symmetric).
+
+    Example:
+        >>> inverse_power(np.diag([4.0, 0.0]), 0.5).tolist()
+        [[0.5, 0.0], [0.0, 0.0]]
+    """
     values, vectors = np.linalg.eigh(covariance)
     floor = RCOND * np.maximum(values[..., -1:], np.finfo(np.float64).tiny)
     safe = np.where(values > floor, values, 1.0)

@@ -38,6 +38,12 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
 
     Args:
         zero: Start as the identity; False draws a network that is far from it (the bijection check's truth).
+
+    Example:
+        >>> import torch
+        >>> rows = torch.tensor([[1.0, 2.0]])
+        >>> coupling_network(2, blocks=2, hidden=4, seed=0)(rows)[0].detach().numpy().round(3).tolist()
+        [[1.0, 2.0]]
     """
     if d < 2:
         raise ShapeError(f"A coupling block needs at least two dimensions to split; got {d}.")

@@ -95,6 +95,12 @@ def make_aligner(name: str, seed: int = 0) -> Aligner:
 
     Raises:
         SpecError: If there is none of that name; the message lists what there is.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> make_aligner("ols").fit(x, 2 * x + 1).transform(np.array([[4.0, 2.0]])).round(6).tolist()
+        [[9.0, 5.0]]
     """
     if name not in METHODS:
         raise SpecError(f"There is no alignment method {name!r}; choose from {', '.join(METHODS)}.")

@@ -198,7 +198,10 @@ def make_headline(errors: pd.DataFrame, findings: pd.DataFrame) -> str:
     if "published" not in by_protocol.index:
         return "The published protocol could not be run on this pair; the reasons are below."
     theirs = float(by_protocol["published"])
-    text = f"By the published protocol the invertible network leaves {theirs:.2g} times the target's variance"
+    text = (
+        f"By the published protocol the invertible network leaves {text_of(theirs, 'amount')} times the "
+        "target's variance"
+    )
     text += f" ({'more' if theirs > 1 else 'less'} than its mean, 1)"
     if OURS in by_protocol.index:
         text += f"; by ours {text_of(float(by_protocol[OURS]))}, on words never fitted on"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS, NON_LINEAR
 from core.alignment.seeds.spec import AlignSpec
+from core.results.estimates import estimate_of
+from core.results.numbers import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,14 +49,17 @@ def make_headline(spec: AlignSpec, methods: pd.DataFrame, layers: pd.DataFrame, 
 def _share_clause(best: pd.Series, first: pd.DataFrame, words: str) -> str:
     """Which share of the target's variance carries over, by the best map and by ridge."""
     label = METHODS[best["method"]].label
-    shared = f"{100 * (1 - best['nmse']):.0f} %" if best["nmse"] < 1 else "nothing"
-    text = f"On {WHICH[words]}, {shared} of the target's variance carries over, by {label} (error {_number(best)}"
+    shared = text_of(1 - best["nmse"], "per cent") if best["nmse"] < 1 else "nothing"
+    text = (
+        f"On {WHICH[words]}, {shared} of the target's variance carries over, by {label} (error "
+        f"{estimate_of(best, 'nmse').text}"
+    )
     ridge = first[first["method"] == "ridge"]
     if not ridge.empty and best["method"] != "ridge":
-        text += f"; by ridge {_number(ridge.iloc[0])}"
+        text += f"; by ridge {estimate_of(ridge.iloc[0], 'nmse').text}"
     identity = first[first["method"] == "identity"]
     if not identity.empty:
-        text += f"; without a map {identity.iloc[0]['nmse']:.2f}"
+        text += f"; without a map {text_of(identity.iloc[0]['nmse'], 'amount')}"
     return text + ")"
 
 
@@ -64,7 +69,7 @@ def _non_linear_clause(differences: pd.DataFrame) -> str:
     if against_ridge.empty:
         return ""
     best = against_ridge.loc[against_ridge["difference"].idxmin()]
-    change = f"error {best['difference']:+.3f} [{best['low']:+.3f}, {best['high']:+.3f}]"
+    change = _change(best)
     label = METHODS[best["method"]].label
     if best["high"] < 0:
         text = f"{_upper(label)} beats ridge there ({change})"
@@ -76,7 +81,7 @@ def _non_linear_clause(differences: pd.DataFrame) -> str:
     if not network.empty and best["method"] != "inn":
         row = network.iloc[0]
         verb = "beats it too" if row["high"] < 0 else "is worse than ridge" if row["low"] > 0 else "is not told from it"
-        text += f"; the invertible network {verb} ({row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}])"
+        text += f"; the invertible network {verb} ({_change(row)})"
     return text
 
 
@@ -85,7 +90,7 @@ def _lookup_clause(methods: pd.DataFrame, differences: pd.DataFrame) -> str:
     seen = methods[(methods["group"] == "models") & (methods["words"] == "seen")].set_index("method")
     if "lookup" not in seen.index:
         return ""
-    leaves = _number(seen.loc["lookup"])
+    leaves = estimate_of(seen.loc["lookup"], "nmse").text
     text = f"On {WHICH['seen']}, a table of mean vectors by word, which reads no source, leaves {leaves}"
     rows = differences[
         (differences["words"] == "seen")
@@ -95,7 +100,7 @@ def _lookup_clause(methods: pd.DataFrame, differences: pd.DataFrame) -> str:
     if rows.empty:
         return text
     row = rows.iloc[0]
-    return f"{text}, and ridge {row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}] against it"
+    return f"{text}, and ridge {estimate_of(row, 'difference').direction('more', 'less')}"
 
 
 def _layer_clause(rows: pd.DataFrame) -> str:
@@ -104,8 +109,8 @@ def _layer_clause(rows: pd.DataFrame) -> str:
         return ""
     low, high = rows.loc[rows["nmse"].idxmin()], rows.loc[rows["nmse"].idxmax()]
     return (
-        f"They are most alike in layer {low['layer']:.0f} ({_number(low)}), "
-        f"least in layer {high['layer']:.0f} ({_number(high)})"
+        f"They are most alike in layer {int(low['layer'])} ({estimate_of(low, 'nmse').text}), "
+        f"least in layer {int(high['layer'])} ({estimate_of(high, 'nmse').text})"
     )
 
 
@@ -115,7 +120,7 @@ def _group_clause(differences: pd.DataFrame, method: str) -> str:
     if rows.empty:
         return ""
     row = rows.iloc[0]
-    band = f"error {row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+    band = _change(row)
     if row["high"] < 0:
         return f"The second group is aligned more closely than the first ({band})"
     if row["low"] > 0:
@@ -127,7 +132,7 @@ def make_methods(spec: AlignSpec, sentences: int) -> str:
     """A methods paragraph, ready to paste."""
     from core.alignment.seeds.protocol import SHARES
 
-    shares = ", ".join(f"{100 * share:.0f} % {part}" for part, share in SHARES.items())
+    shares = ", ".join(f"{text_of(share, 'per cent')} {part}" for part, share in SHARES.items())
     rows = {"words": "words (mean of their subwords)", "cls": "[CLS] vectors", "mean": "sentence means"}[spec.items]
     labels = ", ".join(METHODS[name].label for name in spec.methods)
     held = {"word": "Word types were split by a hash of the word", "sentence": "Sentences were split by a hash"}
@@ -145,8 +150,9 @@ def make_methods(spec: AlignSpec, sentences: int) -> str:
     )
 
 
-def _number(row: pd.Series) -> str:
-    return f"{row['nmse']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+def _change(row: pd.Series) -> str:
+    """By how much an error is lower or higher than the one that it is compared with."""
+    return f"error {estimate_of(row, 'difference').direction('higher', 'lower')}"
 
 
 def _upper(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS, NON_LINEAR
 from core.alignment.seeds.text import judged
+from core.results.estimates import estimate_of
 from core.results.names import short_name
 from core.results.numbers import text_of
 
@@ -40,10 +41,14 @@ def layer_sentence(result: Result) -> str:
         return ""
     low, high = rows.loc[rows["nmse"].idxmin()], rows.loc[rows["nmse"].idxmax()]
     if len(rows) == 1:
-        return f"By {METHODS[best].label}, layer {low['layer']:.0f} has error {_banded(low)} on {ON[words]}."
+        return (
+            f"By {METHODS[best].label}, layer {int(low['layer'])} has error {estimate_of(low, 'nmse').text} on "
+            f"{ON[words]}."
+        )
     return (
-        f"By {METHODS[best].label} the spaces are most alike in layer {low['layer']:.0f} (error {_banded(low)}), least "
-        f"in layer {high['layer']:.0f} ({_banded(high)}), on {ON[words]}."
+        f"By {METHODS[best].label} the spaces are most alike in layer {int(low['layer'])} (error "
+        f"{estimate_of(low, 'nmse').text}), least "
+        f"in layer {int(high['layer'])} ({estimate_of(high, 'nmse').text}), on {ON[words]}."
     )
 
 
@@ -58,7 +63,9 @@ def grid_sentence(result: Result) -> str:
     away = best[best["source_layer"] != best["target_layer"]]
     if len(away):
         row = away.loc[away["target_layer"].idxmax()]
-        text += f"; layer {row['target_layer']:.0f} best from {row['source_layer']:.0f} (error {_number(row['nmse'])})"
+        text += (
+            f"; layer {int(row['target_layer'])} best from {int(row['source_layer'])} (error {text_of(row['nmse'])})"
+        )
     label = METHODS[str(result.spec["grid"])].label if result.spec.get("grid") else "a linear map"
     return f"{text}. By {label}, without bands."
 
@@ -73,8 +80,8 @@ def pairs_sentence(result: Result) -> str:
         return ""
     low, high = means.idxmin(), means.idxmax()
     return (
-        f"Of {len(means)} directed pairs {_arrow(low)} is closest (error {_number(means[low])}), {_arrow(high)} "
-        f"farthest ({_number(means[high])}): means over layers by {METHODS[best].label}, on {ON[words]}."
+        f"Of {len(means)} directed pairs {_arrow(low)} is closest (error {text_of(means[low])}), {_arrow(high)} "
+        f"farthest ({text_of(means[high])}): means over layers by {METHODS[best].label}, on {ON[words]}."
     )
 
 
@@ -88,7 +95,7 @@ def space_sentence(result: Result, source: str, target: str, method: str, layer:
     label = METHODS[method].label
     return (
         f"Layer {layer} of {short_name(source)} mapped by {label} onto {short_name(target)} misses it by error "
-        f"{_number(float(rows['nmse'].iloc[0]))} on {ON[words]}."
+        f"{text_of(float(rows['nmse'].iloc[0]))} on {ON[words]}."
     )
 
 
@@ -125,22 +132,15 @@ def _bending(result: Result, words: str, best: str) -> str:
     if rows.empty:
         return ""
     row = rows.loc[rows["difference"].idxmin()]
-    verb = "beats" if row["high"] < 0 else "is worse than" if row["low"] > 0 else "is not told from"
-    band = f"{text_of(row['difference'], 'change')} [{text_of(row['low'], 'change')}, {text_of(row['high'], 'change')}]"
+    difference = estimate_of(row, "difference")
     which = "the first" if row["method"] == best else METHODS[row["method"]].label
-    return f"; {which} {verb} ridge (error {band})"
+    if not difference.clear:
+        return f"; {which} is not told from ridge (error {difference.direction('higher', 'lower')})"
+    return f"; {which} {'beats' if row['high'] < 0 else 'is worse than'} ridge by {difference.size}"
 
 
 def _share(error: float) -> str:
-    return f"{100 * (1 - error):.0f} %" if error < 0.995 else "nothing"
-
-
-def _banded(row: pd.Series) -> str:
-    return f"{_number(row['nmse'])} [{_number(row['low'])}, {_number(row['high'])}]"
-
-
-def _number(value: float) -> str:
-    return text_of(float(value))
+    return text_of(1 - error, "per cent") if error < 0.995 else "nothing"
 
 
 def _arrow(pair: tuple[str, str]) -> str:

@@ -33,6 +33,7 @@ from core.models.identity import as_identified, contents, identity_tasks
 from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
+from core.results.numbers import text_of
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -210,15 +211,15 @@ def make_headline(table: pd.DataFrame, unstitched: pd.DataFrame) -> str:
     mapped = middle.drop([name for name in middle.index if METHODS[name].kind == "control"])
     home = float(unstitched["accuracy"].mean())
     if mapped.empty:
-        return f"The models reach {100 * home:.0f} % by themselves."
+        return f"The models reach {text_of(home, 'per cent')} by themselves."
     text = (
-        f"Stitched at the middle layer, models reach {100 * mapped.max():.0f} % accuracy with "
-        f"{METHODS[mapped.idxmax()].label}; whole they reach {100 * home:.0f} %"
+        f"Stitched at the middle layer, models reach {text_of(mapped.max(), 'per cent')} accuracy with "
+        f"{METHODS[mapped.idxmax()].label}; whole they reach {text_of(home, 'per cent')}"
     )
     if "identity" in middle:
-        text += f", without a map {100 * middle['identity']:.0f} %"
+        text += f", without a map {text_of(middle['identity'], 'per cent')}"
     if "lookup" in middle:
-        text += f", by a table of means by subword {100 * middle['lookup']:.0f} %"
+        text += f", by a table of means by subword {text_of(middle['lookup'], 'per cent')}"
         return f"{text}. The table reads no source: what it reaches is the subword's alone."
     return text + "."
 

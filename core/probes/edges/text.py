@@ -12,6 +12,7 @@ from core.probes.edges.spec import EdgeSpec
 from core.probes.edges.tables import ACCURACY, REAL, UNSEEN
 from core.probes.edges.tasks import LOOKUP
 from core.probes.trees.data import Treebank
+from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
     names = short_names(best)
     ahead = {target: _margin(tables, base, row) for target, row in best[base].items()}
     clauses = [
-        f"{NAMES[target]} {row['value']:.0f} %{f' ({ahead[target]})' if ahead[target] else ''}"
+        f"{NAMES[target]} {estimate_of(row, 'value').value_text}{f' ({ahead[target]})' if ahead[target] else ''}"
         for target, row in best[base].items()
     ]
     layers = [f"{int(row['layer'])} for {NAMES[target]}" for target, row in best[base].items()]
@@ -55,7 +56,7 @@ def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
             f"{NAMES[target]} {gain}" for target, row in rows.items() if (gain := _against(tables, ref, base, row))
         ]
         if clauses and not parse_ref(ref).random:
-            sentences.append(f"{names[ref]} against it, in points: {_listed(clauses)}.")
+            sentences.append(f"{names[ref]} against it: {_listed(clauses)}.")
     return " ".join(sentences)
 
 
@@ -137,7 +138,7 @@ def _margin(tables: Mapping[str, pd.DataFrame], model: str, row: pd.Series) -> s
         return ""
     strongest = here.loc[here["rival_value"].idxmax()]
     sure = "" if strongest["low"] > 0 or strongest["high"] < 0 else ", no clear margin"
-    return f"{_rival(strongest['rival'])} {strongest['rival_value']:.0f} %{sure}"
+    return f"{_rival(strongest['rival'])} {estimate_of(strongest, 'rival_value').value_text}{sure}"
 
 
 def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.Series) -> str:
@@ -151,7 +152,7 @@ def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.
         return ""
     gap = here.iloc[0]
     sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", unclear"
-    return f"{gap['difference']:+.1f} [{gap['low']:+.1f}, {gap['high']:+.1f}] (layer {int(row['layer'])}{sure})"
+    return f"{estimate_of(gap, 'difference').direction('more', 'less')} (layer {int(row['layer'])}{sure})"
 
 
 def _rival(name: str) -> str:

@@ -23,6 +23,12 @@ def linear_chain(gold: Gold) -> SentenceScores:
     """Scores of the linear chain, first word as root, each with one "layer".
 
     The chain runs over the kept words; a sentence of punctuation alone has no first word to offer and misses.
+
+    Example:
+        >>> from core.probes.structural.scores import score
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
+        >>> score(linear_chain(Gold([(2, 0, 2)], [apart], [depths], [keep])), "uuas").tolist()
+        [1.0]
     """
     places = [np.arange(n, dtype=np.float64) for n in gold.lengths]
     scores = _both([np.abs(row[:, None] - row[None, :]) for row in places], places, gold)
@@ -32,7 +38,14 @@ def linear_chain(gold: Gold) -> SentenceScores:
 
 
 def random_trees(gold: Gold, rng: np.random.Generator) -> SentenceScores:
-    """Scores of random distances and random depths, one draw a sentence."""
+    """Scores of random distances and random depths, one draw a sentence.
+
+    Example:
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
+        >>> drawn = random_trees(Gold([(2, 0, 2)], [apart], [depths], [keep]), np.random.default_rng(0))
+        >>> drawn.edges.tolist(), drawn.hits.shape
+        ([2.0], (1, 1))
+    """
     squares = [rng.random((n, n)) for n in gold.lengths]
     return _both([square + square.T for square in squares], [rng.random(n) for n in gold.lengths], gold)
 
@@ -44,6 +57,13 @@ def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
 
     Raises:
         ShapeError: If there is not one tree for each sentence, or heads are no tree.
+
+    Example:
+        >>> from core.probes.structural.scores import score
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
+        >>> gold = Gold([(2, 0, 2)], [apart], [depths], [keep])
+        >>> score(parsed_trees([(0, 1, 1)], gold), "uuas").tolist()
+        [0.5]
     """
     if len(heads) != len(gold.heads):
         raise ShapeError(f"{len(heads)} parses for {len(gold.heads)} sentences; there must be one for each.")
@@ -54,7 +74,13 @@ def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
 
 
 def attachment(heads: Sequence[Sequence[int]], gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """Unlabelled attachment: kept words with the right head, and kept words, of each sentence."""
+    """Unlabelled attachment: kept words with the right head, and kept words, of each sentence.
+
+    Example:
+        >>> gold = Gold([(2, 0, 2)], [np.zeros((3, 3))], [np.zeros(3)], [np.ones(3, dtype=bool)])
+        >>> [counts.tolist() for counts in attachment([(2, 0, 1)], gold)]
+        [[2.0], [3.0]]
+    """
     right = [np.asarray(row) == np.asarray(true) for row, true in zip(heads, gold.heads, strict=True)]
     hits = [float((ok & keep).sum()) for ok, keep in zip(right, gold.keep, strict=True)]
     return np.array(hits), np.array([float(keep.sum()) for keep in gold.keep])

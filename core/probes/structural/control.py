@@ -30,7 +30,14 @@ RULES = ("previous", "second before", "first")
 
 
 def control_rule(word: str, seed: int = 0, draw: int = 0) -> int:
-    """Index of the rule that a word type drew: the same in every sentence, process and machine."""
+    """Index of the rule that a word type drew: the same in every sentence, process and machine.
+
+    Example:
+        >>> control_rule("cat") == control_rule("cat")
+        True
+        >>> control_rule("cat", draw=1) in range(4)
+        True
+    """
     digest = hashlib.sha256(f"{seed}\0{draw}\0{word}".encode("utf8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % len(RULES)
 
@@ -48,6 +55,11 @@ def control_heads(
 
     Raises:
         ShapeError: If there are no words, or the mask is not as long as the sentence.
+
+    Example:
+        >>> heads = control_heads(("the", "cat", "sat"), np.ones(3, dtype=bool))
+        >>> heads.count(0), max(heads) <= 3
+        (1, True)
     """
     if not words or len(words) != len(keep):
         raise ShapeError(f"A control tree needs words and a mask as long: got {len(words)} and {len(keep)}.")

@@ -25,7 +25,12 @@ SIZE = 2 * len(WAVES)
 
 
 def position_code(lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "item code"]:
-    """The code of every word of sentences of these lengths, one after another; float32."""
+    """The code of every word of sentences of these lengths, one after another; float32.
+
+    Example:
+        >>> position_code(np.array([2, 3])).shape[0]
+        5
+    """
     places = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(n) for n in lengths)])
     angles = np.outer(places, np.pi / np.array(WAVES))
     sizes = WEIGHT * _amplitudes()
@@ -35,7 +40,13 @@ def position_code(lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "i
 def measure_vectors(
     vectors: Float[np.ndarray, "item layer d_model"],
 ) -> tuple[Float[np.ndarray, "layer d_model"], Float[np.ndarray, " layer"]]:
-    """Centre and mean absolute deviation of each layer's vectors; a deviation of 0 is given as 1."""
+    """Centre and mean absolute deviation of each layer's vectors; a deviation of 0 is given as 1.
+
+    Example:
+        >>> centres, sizes = measure_vectors(np.array([[[1.0, 2.0]], [[3.0, 2.0]]]))
+        >>> centres.tolist(), sizes.tolist()
+        ([[2.0, 2.0]], [0.5])
+    """
     _, layers, d_model = vectors.shape
     centres, sizes = np.zeros((layers, d_model), dtype=np.float32), np.ones(layers, dtype=np.float32)
     for layer in range(layers):  # one at a time: in full precision all would be twice the memory
@@ -51,7 +62,14 @@ def beside_positions(
     centres: Float[np.ndarray, "layer d_model"],
     sizes: Float[np.ndarray, " layer"],
 ) -> Float[np.ndarray, "item layer wider"]:
-    """Vectors of one size with their words' codes beside them; of the vectors' own precision."""
+    """Vectors of one size with their words' codes beside them; of the vectors' own precision.
+
+    Example:
+        >>> vectors, lengths = np.ones((3, 1, 4)), np.array([3])
+        >>> wider = beside_positions(vectors, lengths, *measure_vectors(vectors))
+        >>> wider.shape[-1] == 4 + position_code(lengths).shape[-1]
+        True
+    """
     _, layers, d_model = vectors.shape
     wider = np.empty((len(vectors), layers, d_model + SIZE), dtype=vectors.dtype)
     for layer in range(layers):

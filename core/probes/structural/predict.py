@@ -88,6 +88,11 @@ def predict_distances(
 
     Raises:
         ShapeError: If lengths do not add up to the items, or layers or d_model differ.
+
+    Example:
+        >>> vectors = np.array([[[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 2.0]]])
+        >>> predict_distances(np.eye(2)[None], vectors, np.array([3]))[0].round(3).tolist()
+        [[[0.0, 1.0, 5.0], [1.0, 0.0, 4.0], [5.0, 4.0, 0.0]]]
     """
     from core.probes.structural.probe import squared_distances
 
@@ -104,6 +109,11 @@ def predict_depths(
 
     Raises:
         ShapeError: If lengths do not add up to the items, or layers or d_model differ.
+
+    Example:
+        >>> vectors = np.array([[[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 2.0]]])
+        >>> predict_depths(np.eye(2)[None], vectors, np.array([3]))[0].round(3).tolist()
+        [[0.0, 1.0, 5.0]]
     """
     from core.probes.structural.probe import squared_norms
 
@@ -126,6 +136,11 @@ def predicted_tree(
 
     Raises:
         ShapeError: If shapes do not fit, or the root is left out.
+
+    Example:
+        >>> distances = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]])
+        >>> predicted_tree(distances, np.ones(3, dtype=bool), root=1)
+        (2, 0, 2)
     """
     inside = candidates(keep)
     if not inside[root]:
@@ -157,7 +172,12 @@ def predicted_trees(
 
 
 def shallowest(depths: Float[np.ndarray, " word"], keep: Bool[np.ndarray, " word"]) -> int:
-    """The 0-based word that the depths make the root: least deep among those that are not punctuation."""
+    """The 0-based word that the depths make the root: least deep among those that are not punctuation.
+
+    Example:
+        >>> shallowest(np.array([1.0, 0.2, 0.0]), np.array([True, True, False]))
+        1
+    """
     return int(np.where(candidates(keep), depths, np.inf).argmin())
 
 

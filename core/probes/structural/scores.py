@@ -77,7 +77,12 @@ class SentenceScores:
 
 
 def group_by_length(lengths: Int[np.ndarray, " sentence"]) -> Iterator[tuple[int, np.ndarray]]:
-    """(length, indices of the sentences of that length), shortest first."""
+    """(length, indices of the sentences of that length), shortest first.
+
+    Example:
+        >>> [(length, places.tolist()) for length, places in group_by_length(np.array([3, 2, 3]))]
+        [(2, [1]), (3, [0, 2])]
+    """
     for length in np.unique(lengths):
         yield int(length), np.flatnonzero(lengths == length)
 
@@ -93,6 +98,10 @@ def correlate_rows(
 
     Returns:
         Correlations; 0 where the prediction is constant, NaN where the gold is (there is nothing to order).
+
+    Example:
+        >>> correlate_rows(np.array([[1.0, 2.0, 4.0], [4.0, 2.0, 1.0]]), np.array([[1.0, 2.0, 3.0]])).round(2).tolist()
+        [1.0, -1.0]
     """
     from scipy.stats import rankdata
 
@@ -114,6 +123,12 @@ def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], g
 
     Raises:
         ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
+
+    Example:
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
+        >>> scored = score_distances([apart[None] * 1.0], Gold([(2, 0, 2)], [apart], [depths], [keep]))
+        >>> scored.hits.tolist(), scored.edges.tolist()
+        ([[2.0]], [2.0])
     """
     lengths = _checked(predicted, gold, 3)
     layers = len(predicted[0])
@@ -140,6 +155,11 @@ def score_depths(predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gol
 
     Raises:
         ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
+
+    Example:
+        >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
+        >>> score_depths([np.array([[0.5, 0.1, 0.9]])], Gold([(2, 0, 2)], [apart], [depths], [keep])).root.tolist()
+        [[1.0]]
     """
     lengths = _checked(predicted, gold, 2)
     layers = len(predicted[0])
@@ -158,7 +178,12 @@ def score_depths(predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gol
 
 
 def candidates(keep: Bool[np.ndarray, " word"]) -> Bool[np.ndarray, " word"]:
-    """Words among which the root is looked for: those that are kept, or all where none is."""
+    """Words among which the root is looked for: those that are kept, or all where none is.
+
+    Example:
+        >>> candidates(np.array([True, False])).tolist(), candidates(np.array([False, False])).tolist()
+        ([True, False], [True, True])
+    """
     return keep if keep.any() else np.ones_like(keep)
 
 
@@ -176,6 +201,10 @@ def mean_by_length(
 
     Returns:
         One value a set, or (draw, *set) with weights; NaN where no sentence is between 5 and 50 words long.
+
+    Example:
+        >>> float(mean_by_length(np.array([1.0, 0.0, 0.5]), np.array([5, 5, 9])))
+        0.5
     """
     counted = np.isfinite(values).astype(np.float64)
     filled = np.where(counted > 0, values, 0.0)
@@ -204,7 +233,12 @@ def ratio(
     wholes: Float[np.ndarray, "*set sentence"],
     weights: Float[np.ndarray, "draw sentence"] | None = None,
 ) -> Float[np.ndarray, ...]:
-    """Micro average: sum of the parts over sum of the wholes; NaN parts (and their wholes) take no part."""
+    """Micro average: sum of the parts over sum of the wholes; NaN parts (and their wholes) take no part.
+
+    Example:
+        >>> float(ratio(np.array([1.0, 3.0]), np.array([2.0, 3.0])))
+        0.8
+    """
     counted = np.isfinite(parts)
     parts, wholes = np.where(counted, parts, 0.0), np.where(counted, wholes, 0.0)
     above, below = (_weighed(part, weights, slice(None)) for part in (parts, wholes))
@@ -219,6 +253,10 @@ def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw 
 
     Raises:
         ShapeError: If the scores hold nothing for that metric.
+
+    Example:
+        >>> score(SentenceScores(np.array([3, 4]), np.array([2.0, 3.0]), hits=np.array([[2.0, 1.0]])), "uuas").tolist()
+        [0.6]
     """
     values = {"uuas": scores.hits, "dspr": scores.dspr, "nspr": scores.nspr, "root": scores.root}.get(metric)
     if values is None:

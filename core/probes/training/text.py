@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from core.probes.training.charts import kind_of
 from core.probes.trees.data import Treebank
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import CHAIN, CONTROL, NAMES, POSITION
 from core.probes.trees.text import CITATIONS as PROBES
 from core.probes.trees.text import make_methods as probes_methods
 from core.results.drawing.training import progress_notices
+from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
-from core.results.numbers import Kind, text_of
+from core.results.numbers import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +36,12 @@ def make_headline(tables: Mapping[str, pd.DataFrame]) -> str:
     first, last = best.iloc[0], best.iloc[-1]
     begun, ended = (names[str(row["model"])] for row in (first, last))
     if len(best) == 1:
-        return f"UUAS of {ended} is {_band(last)}, in layer {last['layer']}; no step could be probed."
+        return (
+            f"UUAS of {ended} is {estimate_of(last, 'value').text}, in layer {last['layer']}; no step could be probed."
+        )
     text = (
-        f"UUAS of the best layer goes from {_band(first)} at {begun} to {_band(last)} at "
+        f"UUAS of the best layer goes from {estimate_of(first, 'value').text} at {begun} to "
+        f"{estimate_of(last, 'value').text} at "
         f"{ended}{_loss(tables['loss'])}."
     )
     return " ".join([text, *_over(tables["margins"], last), _moves(best, names)])
@@ -55,12 +58,14 @@ def view_sentence(tables: Mapping[str, pd.DataFrame], metric: str) -> str:
     best = best[best["metric"] == metric]
     if len(best) < 2:
         return ""
-    names, first, last, kind = short_names(best["model"]), best.iloc[0], best.iloc[-1], kind_of(metric)
+    names, first, last = short_names(best["model"]), best.iloc[0], best.iloc[-1]
     over = _rows(tables["margins"], last, metric)
     over = over[over["rival"] == first["model"]]
     text = (
-        f"{NAMES[metric]} rises" if last["value"] > first["value"] else f"{NAMES[metric]} falls"
-    ) + f" from {text_of(first['value'], kind)} at {names[str(first['model'])]} to {_band(last, kind)} at the end"
+        f"{NAMES[metric]} {'rises' if last['value'] > first['value'] else 'falls'} from "
+        f"{estimate_of(first, 'value').value_text} at {names[str(first['model'])]} to "
+        f"{estimate_of(last, 'value').text} at the end"
+    )
     for row in over.itertuples():
         text += "" if row.low > 0 or row.high < 0 else ", which may be noise"
     before = best.iloc[:-1]
@@ -81,7 +86,9 @@ def make_notices(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     control = scores[(scores["probe"] == f"distance{CONTROL}") & (scores["metric"] == METRIC) & scores["layer"].notna()]
     if len(control):
         low, high = float(control["value"].min()), float(control["value"].max())
-        notices.append(f"On control trees the same probes score {text_of(low, 'points')} to {text_of(high, 'points')}.")
+        notices.append(
+            f"On control trees the same probes score {text_of(low, 'points')} to {text_of(high, 'points')} %."
+        )
     return [*notices, *progress_notices(best)]
 
 
@@ -108,9 +115,9 @@ def _over(margins: pd.DataFrame, last: pd.Series) -> list[str]:
     """The end's margins over its rivals, in its best layer."""
     rows = _rows(margins, last, METRIC)
     clauses = [
-        f"{text_of(row.margin, 'gain')} [{text_of(row.low, 'gain')}, {text_of(row.high, 'gain')}] points from "
-        f"{_rival(row.rival)} ({text_of(row.rival_value, 'points')}){'' if row.low > 0 else ', no clear margin'}"
-        for row in rows.itertuples()
+        f"{estimate_of(row, 'margin').direction('above', 'below')} {_rival(row['rival'])} "
+        f"({estimate_of(row, 'rival_value').value_text}){'' if row['low'] > 0 else ', no clear margin'}"
+        for _, row in rows.iterrows()
     ]
     return [f"That is {' and '.join(clauses)}."] if clauses else []
 
@@ -136,16 +143,12 @@ def _loss(losses: pd.DataFrame) -> str:
     if len(losses) < 2:
         return ""
     first, last = float(losses["loss"].iloc[0]), float(losses["loss"].iloc[-1])
-    return f", while the loss goes from {text_of(first, 'measure')} to {text_of(last, 'measure')}"
+    return f", while the loss goes from {text_of(first, 'amount')} to {text_of(last, 'amount')}"
 
 
 def _rival(name: str) -> str:
     names = {POSITION: "a probe on positions alone", CHAIN: "the linear chain"}
     return names.get(name, f"{short_name(name)}, which has seen nothing")
-
-
-def _band(row: pd.Series, kind: Kind = "points") -> str:
-    return f"{text_of(row['value'], kind)} [{text_of(row['low'], kind)}, {text_of(row['high'], kind)}]"
 
 
 CAVEATS = {

@@ -21,6 +21,7 @@ from core.probes.trees.text import CITATIONS, make_methods
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_name
+from core.results.numbers import text_of
 from core.runs.runner import Outputs, Task, run
 from core.study import read_first
 from core.text.reading import Text
@@ -126,7 +127,7 @@ def sweep_headline(table: pd.DataFrame) -> str:
         near = rows[rows["value"] >= rows["value"].max() - 1.0].iloc[0]
         full = rows.iloc[-1]
         clauses.append(
-            f"{short_name(model)} comes within 1 UUAS of its best ({rows['value'].max():.1f}) at rank "
+            f"{short_name(model)} comes within 1 UUAS of its best ({text_of(rows['value'].max(), 'points')} %) at rank "
             f"{int(near['rank'])} of {int(full['rank'])} (layer {int(full['layer'])})"
         )
     return f"{'; '.join(clauses)}." if clauses else "No rank could be probed; the reasons are below."

@@ -12,7 +12,9 @@ from core.probes.structural.scores import LONGEST, SHORTEST
 from core.probes.trees.result import best_row
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import CHAIN, NAMES, PARSED, POSITION, PROBE_OF
+from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
+from core.results.numbers import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +44,8 @@ def make_headline(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec, *, parsed
     peak, names = best[base], short_names(best)
     trees = "the parser's trees" if parsed else "gold trees"
     sentence = (
-        f"{names[base]} predicts {trees} best in layer {int(peak['layer'])}: {NAMES[metric]} {_with_band(peak)}"
+        f"{names[base]} predicts {trees} best in layer {int(peak['layer'])}: {NAMES[metric]} "
+        f"{estimate_of(peak, 'value').text}"
         f"{_over_rival(tables['margins'], base, metric, int(peak['layer']), coded)}{_beside_chain(scores, metric)}."
     )
     return " ".join([sentence, *_others(tables["differences"], best, names, base, metric)])
@@ -61,8 +64,8 @@ def make_notices(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> list[st
         if not chain.empty and float(peak["low"]) <= float(chain["high"].iloc[0]):
             how = "falls short of" if float(peak["high"]) < float(chain["low"].iloc[0]) else "is not clearly above"
             notices.append(
-                f"{name}: the best layer's UUAS ({_with_band(peak)}) {how} the linear chain's "
-                f"({_with_band(chain.iloc[0])}), which joins each word to the next and knows no syntax."
+                f"{name}: the best layer's UUAS ({estimate_of(peak, 'value').text}) {how} the linear chain's "
+                f"({estimate_of(chain.iloc[0], 'value').text}), which joins each word to the next and knows no syntax."
             )
         if layer in (int(mine["layer"].min()), int(mine["layer"].max())) and len(mine) > 2:
             place = "first" if layer == int(mine["layer"].min()) else "last"
@@ -99,7 +102,8 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
         f"development and {counts['test']:,} test sentences, split {split}; the same for all models).",
         f"The loss is the absolute error of squared distances over squared sentence length (of squared norms over "
         f"length), averaged over sentences; Adam at {LEARNING_RATE:g}, batches of {BATCH} sentences drawn anew each "
-        f"epoch, learning rate divided by {1 / DECAY:.0f} and moments forgotten after each epoch without a new minimum "
+        f"epoch, learning rate divided by {text_of(1 / DECAY, 'whole')} and moments forgotten after each "
+        "epoch without a new minimum "
         f"of the development loss, at most {spec.epochs} epochs. Best layers were chosen on the development sentences.",
         "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. are averaged "
         f"within sentence lengths, then over lengths {SHORTEST} to {LONGEST}.",
@@ -132,14 +136,14 @@ def _over_rival(margins: pd.DataFrame, base: str, metric: str, layer: int, coded
     row = here.loc[here["rival_value"].idxmax()]
     sure = "" if row["low"] > CLEAR or row["high"] < CLEAR else ", no clear margin"
     return (
-        f", {row['margin']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}] points from {_rival(row['rival'], coded)} "
-        f"({row['rival_value']:.1f}{', the better of its rivals' if len(here) > 1 else ''}){sure}"
+        f", {estimate_of(row, 'margin').direction('above', 'below')} {_rival(row['rival'], coded)} "
+        f"({estimate_of(row, 'rival_value').value_text}{', the better of its rivals' if len(here) > 1 else ''}){sure}"
     )
 
 
 def _beside_chain(scores: pd.DataFrame, metric: str) -> str:
     rows = scores[(scores["model"] == CHAIN) & (scores["metric"] == metric) & (scores["probe"] == PROBE_OF[metric])]
-    return "" if rows.empty else f"; the linear chain has {rows['value'].iloc[0]:.1f}"
+    return "" if rows.empty else f"; the linear chain has {estimate_of(rows.iloc[0], 'value').value_text}"
 
 
 def _rival(name: str, coded: Sequence[str]) -> str:
@@ -162,14 +166,10 @@ def _others(
         gap = here.iloc[0]
         sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", no clear difference"
         clauses.append(
-            f"{names[ref]} {gap['difference']:+.1f} points [{gap['low']:+.1f}, {gap['high']:+.1f}] "
+            f"{names[ref]} is {estimate_of(gap, 'difference').direction('higher', 'lower')} "
             f"in its best layer, {int(row['layer'])}{sure}"
         )
     return [f"Against it, {'; '.join(clauses[:MOST_NAMED])}."] if clauses else []
-
-
-def _with_band(row: pd.Series) -> str:
-    return f"{row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
 
 
 CAVEATS = {

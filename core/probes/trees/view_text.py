@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from core.models import parse_ref
 from core.probes.trees.result import best_row
-from core.probes.trees.tables import NAMES, PERCENT, POSITION, SELECTIVITY
+from core.probes.trees.tables import NAMES, POSITION, SELECTIVITY
 from core.probes.trees.text import CLEAR
+from core.results.estimates import estimate_of
 from core.results.names import short_names
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def scores_sentence(result: ProbeResult, metric: str) -> str:
     names, layer = short_names(best), int(best[first]["layer"])
     if bare != metric:
         return _selectivity(result, metric, first, names[first], layer)
-    text = f"{NAMES[metric]} of {names[first]} is best in layer {layer}: {_banded(best[first], metric)}"
+    text = f"{NAMES[metric]} of {names[first]} is best in layer {layer}: {estimate_of(best[first], 'value').text}"
     text += _margin(result.tables["margins"], first, metric, layer)
     compared = [
         _other(result.tables["differences"], ref, row, names[ref], metric) for ref, row in best.items() if ref != first
@@ -55,9 +56,9 @@ def _selectivity(result: ProbeResult, metric: str, ref: str, name: str, layer: i
     rows = rows[rows["layer"] == layer]
     if rows.empty:
         return ""
-    unit = " points" if metric.removesuffix(SELECTIVITY) in PERCENT else ""
     return (
-        f"Selectivity of {name} in its best layer, {layer}: {_banded(rows.iloc[0], metric)}{unit} above what the same "
+        f"Selectivity of {name} in its best layer, {layer}: {estimate_of(rows.iloc[0], 'value').text} "
+        "above what the same "
         "probes reach on trees that mean nothing."
     )
 
@@ -69,7 +70,7 @@ def _margin(margins: pd.DataFrame, ref: str, metric: str, layer: int) -> str:
         return ""
     row = here.loc[here["rival_value"].idxmax()]
     rival = "positions alone" if row["rival"] == POSITION else "the untrained model"
-    return f", {_signed(row['margin'], row, metric)} from {rival}{_doubt(row, 'margin')}"
+    return f", {estimate_of(row, 'margin').direction('above', 'below')} {rival}{_doubt(row, 'margin')}"
 
 
 def _other(differences: pd.DataFrame, ref: str, row: pd.Series, name: str, metric: str) -> str:
@@ -78,20 +79,13 @@ def _other(differences: pd.DataFrame, ref: str, row: pd.Series, name: str, metri
     here = here[here["layer"] == int(row["layer"])]
     if parse_ref(ref).random or here.empty:
         return ""
-    difference = here.iloc[0]
-    doubt = _doubt(difference, "difference")
-    return f"{name} {_signed(difference['difference'], difference, metric)} in its best, {int(row['layer'])}{doubt}"
+    gap = here.iloc[0]
+    doubt = _doubt(gap, "difference")
+    return (
+        f"{name} is {estimate_of(gap, 'difference').direction('higher', 'lower')} in its best, "
+        f"{int(row['layer'])}{doubt}"
+    )
 
 
 def _doubt(row: pd.Series, what: str) -> str:
     return "" if row["low"] > CLEAR or row["high"] < CLEAR else f" (no clear {what})"
-
-
-def _signed(value: float, row: pd.Series, metric: str) -> str:
-    digits = 1 if metric in PERCENT else 2
-    return f"{value:+.{digits}f} [{row['low']:+.{digits}f}, {row['high']:+.{digits}f}]"
-
-
-def _banded(row: pd.Series, metric: str) -> str:
-    digits = 1 if metric.removesuffix(SELECTIVITY) in PERCENT else 2
-    return f"{row['value']:.{digits}f} [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"

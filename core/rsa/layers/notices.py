@@ -9,6 +9,7 @@ import numpy as np
 
 from core.models.changes import shares_no_start
 from core.results.names import short_name
+from core.results.numbers import text_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.measures.registry import MEASURES
 from core.runs.store import Value
@@ -40,7 +41,8 @@ def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> l
             )
         elif np.nanmax(np.append(value["null_high"], -1.0)) > MOSTLY_NULL:
             notices.append(
-                f"{label} of sentences paired at random is up to {np.nanmax(value['null_high']):.2f} here: read each "
+                f"{label} of sentences paired at random is up to {text_of(np.nanmax(value['null_high']))} "
+                "here: read each "
                 "curve against the grey band, sample more words, or choose RSA or debiased CKA."
             )
         sentences = int(value["sentences"])
@@ -77,6 +79,7 @@ def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
     if len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
         return []
     return [
-        f"The weights did not move equally far ({sizes.min():.2f} to {sizes.max():.2f} of their size): a longer or "
+        f"The weights did not move equally far ({text_of(sizes.min())} to {text_of(sizes.max())} of their "
+        "size): a longer or "
         "faster training may be all there is to a larger change. Matched size compares them with changes of one size."
     ]

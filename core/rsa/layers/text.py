@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.models.changes import shares_no_start
+from core.results.estimates import estimate_of
 from core.results.names import short_names
+from core.results.numbers import text_of
 from core.rsa.layers.runs import runs_of
 from core.rsa.layers.spec import ITEMS, RsaSpec
 from core.rsa.measures.kernels import KERNELS
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHANGED = 0.10
-PER_CENT = f"{100 * CHANGED:.0f} %"
+PER_CENT = text_of(CHANGED, "per cent")
 RULE = (
     " A layer counts as changed when its whole band lies more than "
     f"{PER_CENT} of the way to sentences paired at random."
@@ -117,14 +119,6 @@ def layers_in_words(changed: Sequence[int], layers: Sequence[int], uncertain: Se
     return f"layers {', '.join(str(layer) for layer in changed[:-1])} and {changed[-1]}"
 
 
-def number(value: float) -> str:
-    """A similarity with two digits and no leading zero, as papers print it: .61, 1.00, -.02; "n/a" where undefined."""
-    if value != value:
-        return "n/a"
-    text = f"{value:.2f}"
-    return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
-
-
 def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:
     """A methods paragraph, ready to paste.
 
@@ -177,7 +171,7 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
     parts.append(
         "The null is the central 95 % of the measure with whole sentences of one space paired at random with sentences "
         "of about as many items of the other, words in their order. A layer is called changed when its "
-        f"whole band lies more than {CHANGED:.0%} of the way from 1 to the null's upper end."
+        f"whole band lies more than {PER_CENT} of the way from 1 to the null's upper end."
     )
     return " ".join(parts)
 
@@ -187,9 +181,9 @@ def _about(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     parts = [f"{int(first['runs'])} runs"] if first["runs"] > 1 else []
     if first["relative_change"] == first["relative_change"]:
-        scaled = f", scaled to {number(first['relative_change'] * first['scaled'])}" if first["scaled"] < 1 else ""
+        scaled = f", scaled to {text_of(first['relative_change'] * first['scaled'])}" if first["scaled"] < 1 else ""
         size = "weight change" if verb_of(rows) == CHANGES else "distance of the weights"
-        parts.append(f"{size} {number(first['relative_change'])}{scaled}")
+        parts.append(f"{size} {text_of(first['relative_change'])}{scaled}")
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -200,8 +194,7 @@ def _clause(rows: pd.DataFrame, label: str) -> str:
         return "has no layer that can be compared"
     changed = changed_layers(rows)
     most = measured.loc[measured["similarity"].idxmin()]
-    band = f" [{number(most['low'])}, {number(most['high'])}]" if most["low"] == most["low"] else ""
-    where = f"{label + ' ' if label else ''}{number(most['similarity'])}{band} at layer {int(most['layer'])}"
+    where = f"{label + ' ' if label else ''}{estimate_of(most, 'similarity').text} at layer {int(most['layer'])}"
     text = f"{verb_of(rows)} {layers_in_words(changed, measured['layer'].astype(int).tolist(), uncertain_layers(rows))}"
     if most["low"] <= most["null_high"]:
         return f"{text} ({where}, no closer than sentences paired at random)"
@@ -220,7 +213,7 @@ def _reference_sentence(table: pd.DataFrame, references: pd.DataFrame, label: st
         return ""
     row = there.iloc[0]
     names = short_names((base, str(row["model"])))
-    return f" For scale, {names[base]} and {names[row['model']]} score {number(row['similarity'])} at layer {layer}."
+    return f" For scale, {names[base]} and {names[row['model']]} score {text_of(row['similarity'])} at layer {layer}."
 
 
 CAVEATS = {

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from core.models.changes import shares_no_start
 from core.results.differences import banded_differences
+from core.results.estimates import estimate_of
 from core.results.names import short_name, short_names
+from core.results.numbers import text_of
 from core.rsa.layers.notices import UNEQUAL, moved_sizes
-from core.rsa.layers.text import CHANGES, changed_layers, layers_in_words, number, uncertain_layers, verb_of
+from core.rsa.layers.text import CHANGES, changed_layers, layers_in_words, uncertain_layers, verb_of
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
@@ -58,10 +60,10 @@ def grid_sentence(result: Result) -> str:
             continue
         top = away.loc[away["layer"].idxmax()]
         stays = rows[(rows["layer"] == top["layer"]) & (rows["base_layer"] == top["layer"])]["similarity"]
-        against = f", against {number(float(stays.iloc[0]))} with its own" if len(stays) else ""
+        against = f", against {text_of(float(stays.iloc[0]))} with its own" if len(stays) else ""
         moved.append(
             f"{len(away)} of {len(best)} layers of {short_name(model)} are most like another layer of {base}: "
-            f"layer {int(top['layer'])} like {int(top['base_layer'])} ({number(float(top['similarity']))}{against})"
+            f"layer {int(top['layer'])} like {int(top['base_layer'])} ({text_of(float(top['similarity']))}{against})"
         )
     parts = moved[:1]
     if len(moved) > 1:
@@ -92,17 +94,12 @@ def texts_sentence(result: Result) -> str:
     told = pairs[(pairs["low"] > 0) | (pairs["high"] < 0)]
     row = (told if len(told) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
     where = f"{short_name(row['model'])} at layer {int(row['layer'])}"
+    difference = estimate_of(row, "difference")
     if told.empty:
-        return (
-            f"The texts are not shown to differ at any layer: the largest difference, {where}, is "
-            f"{number(row['difference'])} [{number(row['low'])}, {number(row['high'])}]."
-        )
-    verb = "more" if row["difference"] > 0 else "less"
-    low, high = sorted(abs(row[["low", "high"]].astype(float)))
-    size, band = number(abs(row["difference"])), f"[{number(low)}, {number(high)}]"
+        return f"The texts are not shown to differ at any layer: the largest difference, {where}, is {difference.text}."
     return (
-        f"The texts differ at {len(told)} of {len(pairs)} points, most for {where}: {size} {band} {verb} similar on "
-        f"{second} than on {first}."
+        f"The texts differ at {len(told)} of {len(pairs)} points, most for {where}: "
+        f"{difference.direction('more', 'less')} similar on {second} than on {first}."
     )
 
 
@@ -130,11 +127,10 @@ def _changes(name: str, rows: pd.DataFrame, label: str, said_layer: int, mixed: 
         layers = layers.removeprefix("every layer ").removesuffix(" up")
         layers = f"layers {layers} up" if label or mixed else layers
     most = measured.loc[measured["similarity"].idxmin()]
-    band = f" [{number(most['low'])}, {number(most['high'])}]" if most["low"] == most["low"] else ""
     layer = int(most["layer"])
     place = f" at layer {layer}" if layer != said_layer else ""
     verb, measure = f"{verb_of(rows)} " if label or mixed else "", f"{label} " if label else ""
-    return f"{name} {verb}{layers} ({measure}{number(most['similarity'])}{band}{place})", layer
+    return f"{name} {verb}{layers} ({measure}{estimate_of(most, 'similarity').text}{place})", layer
 
 
 def _yardstick(result: Result, said_layer: int) -> str:
@@ -147,7 +143,9 @@ def _yardstick(result: Result, said_layer: int) -> str:
     there = references[(references["layer"] == layer) & ~references["model"].str.startswith("random:")]
     if there.empty or there["similarity"].isna().all():
         return ""
-    return f" Another seed: {number(float(there['similarity'].iloc[0]))}{f' at layer {layer}' * (layer != said_layer)}."
+    return (
+        f" Another seed: {text_of(float(there['similarity'].iloc[0]))}{f' at layer {layer}' * (layer != said_layer)}."
+    )
 
 
 def _moved(result: Result) -> str:
@@ -155,4 +153,4 @@ def _moved(result: Result) -> str:
     sizes = moved_sizes(result.table)
     if result.spec.get("matched_size") or len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
         return ""
-    return f" Weight changes differ: {number(float(sizes.min()))} to {number(float(sizes.max()))}."
+    return f" Weight changes differ: {text_of(float(sizes.min()))} to {text_of(float(sizes.max()))}."

@@ -50,6 +50,14 @@ def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
 
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> y = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 2.0], [0.0, 1.0]])
+        >>> round(canonical(x, x @ np.array([[2.0, 1.0], [0.0, 3.0]]), "cca"), 2)
+        1.0
+        >>> round(canonical(x, y, "cca"), 2)
+        0.54
     """
     first, second = _spaces(x, y, form)
     if not first.scale.size or not second.scale.size:
@@ -65,6 +73,11 @@ def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str
         y: Vectors, shape (item, another d_model).
         permutations: Orders of the second space's items, shape (draw, item).
         form: "cca", "svcca" or "pwcca".
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> canonical_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]]), "cca").round(2).tolist()
+        [1.0, 0.97]
     """
     first, second = _spaces(x, y, form)
     if not first.scale.size or not second.scale.size:
@@ -80,6 +93,11 @@ def canonical_jackknife(
     A bootstrap is no use here: a draw holds 63 % of the items, and canonical correlations grow as items get fewer.
     In the orthonormal bases of all items the covariances without a group are the identity less a little, so each
     replicate is a well conditioned Cholesky factor and one small SVD.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(12, 2))
+        >>> canonical_jackknife(x, 2 * x, np.arange(12), 3, np.random.default_rng(0), "cca").round(2).tolist()
+        [1.0, 1.0, 1.0]
     """
     first, second = _spaces(x, y, form)
     if not first.scale.size or not second.scale.size:

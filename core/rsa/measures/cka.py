@@ -31,6 +31,14 @@ def linear_cka(x: ArrayLike, y: ArrayLike) -> float:
 
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> turned = x @ np.array([[0.0, -1.0], [1.0, 0.0]])
+        >>> round(linear_cka(x, turned), 2)
+        1.0
+        >>> round(linear_cka(x, x[[1, 0, 3, 2]]), 2)
+        0.68
     """
     first, second = _centred(*check_pair(x, y))
     return _ratio(product_norm(first, second), product_norm(first, first), product_norm(second, second))
@@ -45,6 +53,11 @@ def debiased_cka(x: ArrayLike, y: ArrayLike) -> float:
 
     Raises:
         ShapeError: If the shapes do not fit, a value is not finite, or there are fewer than 4 items.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> round(debiased_cka(x, 3 * x), 2)
+        1.0
     """
     first, second = _centred(*check_pair(x, y, least=4))
     return _ratio(_unbiased(first, second), _unbiased(first, first), _unbiased(second, second))
@@ -58,6 +71,11 @@ def cka_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, debiased: bool)
         y: Vectors, shape (item, another d_model).
         permutations: Orders of the second space's items, shape (draw, item).
         debiased: Which form.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> cka_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]]), False).round(2).tolist()
+        [1.0, 0.68]
     """
     first, second = _centred(*check_pair(x, y, least=4))
     hsic = _unbiased if debiased else product_norm
@@ -77,6 +95,12 @@ def cka_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike
 
     Returns:
         CKA of each draw, shape (draw,).
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> counts = np.array([[1, 1, 1, 1], [2, 1, 1, 0]])
+        >>> cka_draws(x, -x, np.arange(4), counts, False).round(2).tolist()
+        [1.0, 1.0]
     """
     first, second = _centred(*check_pair(x, y, least=4))
     labels, _ = sentence_labels(sentence)

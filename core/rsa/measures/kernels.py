@@ -60,6 +60,13 @@ def check_kernel(kernel: str) -> None:
 
     Raises:
         SpecError: Naming the kernels there are.
+
+    Example:
+        >>> check_kernel("cosine")
+        >>> check_kernel("cubic")
+        Traceback (most recent call last):
+            ...
+        core.errors.SpecError: There is no kernel 'cubic': choose one of cosine, correlation, euclidean.
     """
     if kernel not in KERNELS:
         raise SpecError(f"There is no kernel {kernel!r}: choose one of {', '.join(KERNELS)}.")
@@ -72,6 +79,10 @@ def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
 
     Raises:
         SpecError: If the kernel is unknown.
+
+    Example:
+        >>> gram_rows(np.array([[3.0, 4.0]]), "cosine").tolist()
+        [[0.6, 0.8]]
     """
     check_kernel(kernel)
     if kernel == "euclidean":
@@ -83,7 +94,12 @@ def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
 
 
 def strips(vectors: FloatArray, kernel: str) -> Strip:
-    """The kernel's matrix as a function that computes rows start to stop, from column start on."""
+    """The kernel's matrix as a function that computes rows start to stop, from column start on.
+
+    Example:
+        >>> strips(np.array([[1.0, 0.0], [3.0, 4.0]]), "cosine")(0, 1).round(2).tolist()
+        [[1.0, 0.6]]
+    """
     rows = gram_rows(vectors, kernel)
     if rows is not None:
         return lambda start, stop: rows[start:stop] @ rows[start:].T
@@ -102,22 +118,42 @@ def strips(vectors: FloatArray, kernel: str) -> Strip:
 
 
 def similarity_matrix(vectors: FloatArray, kernel: str) -> FloatArray:
-    """The whole matrix, shape (item, item): for rank comparisons, which need every pair at once."""
+    """The whole matrix, shape (item, item): for rank comparisons, which need every pair at once.
+
+    Example:
+        >>> similarity_matrix(np.array([[1.0, 0.0], [3.0, 4.0]]), "cosine").round(2).tolist()
+        [[1.0, 0.6], [0.6, 1.0]]
+    """
     return strips(vectors, kernel)(0, len(vectors))
 
 
 def matrix_strips(matrix: FloatArray) -> Strip:
-    """Strips of a matrix that is in memory already."""
+    """Strips of a matrix that is in memory already.
+
+    Example:
+        >>> matrix_strips(np.eye(3))(1, 2).tolist()
+        [[1.0, 0.0]]
+    """
     return lambda start, stop: matrix[start:stop, start:].copy()
 
 
 def upper_triangle(matrix: FloatArray) -> FloatArray:
-    """Entries above the diagonal, row by row, shape (item * (item - 1) / 2,)."""
+    """Entries above the diagonal, row by row, shape (item * (item - 1) / 2,).
+
+    Example:
+        >>> upper_triangle(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).tolist()
+        [1, 2, 3]
+    """
     return np.concatenate([matrix[row, row + 1 :] for row in range(len(matrix))])
 
 
 def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
-    """The symmetric matrix with these entries above the diagonal and zeros on it, shape (item, item)."""
+    """The symmetric matrix with these entries above the diagonal and zeros on it, shape (item, item).
+
+    Example:
+        >>> from_upper_triangle(np.array([1.0, 2.0, 3.0]), 3).tolist()
+        [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
+    """
     matrix = np.zeros((items, items))
     start = 0
     for row in range(items):

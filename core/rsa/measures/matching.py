@@ -30,6 +30,13 @@ def mean_cosine(x: ArrayLike, y: ArrayLike) -> float:
 
     Raises:
         ShapeError: If the shapes differ or a value is not finite.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> round(mean_cosine(x, 2 * x), 2)
+        1.0
+        >>> round(mean_cosine(x, -x), 2)
+        -1.0
     """
     return float(_cosines(x, y).mean())
 
@@ -42,6 +49,12 @@ def mean_cosine_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: A
         y: Vectors of the same items, shape (item, d_model).
         sentence: Sentence of each item, shape (item,).
         counts: How often each draw holds each sentence, shape (draw, sentence).
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> y = x * np.array([1.0, -1.0])
+        >>> mean_cosine_draws(x, y, np.arange(4), np.array([[1, 1, 1, 1], [4, 0, 0, 0]])).round(2).tolist()
+        [-0.05, 1.0]
     """
     labels, _ = sentence_labels(sentence)
     sums = np.bincount(labels, weights=_cosines(x, y))
@@ -56,6 +69,11 @@ def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> Floa
         x: Vectors, shape (item, d_model).
         y: Vectors, shape (item, d_model).
         permutations: Orders of the second space's items, shape (draw, item).
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> mean_cosine_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]])).round(2).tolist()
+        [1.0, 0.35]
     """
     first, second = _directions(x, y)
     return np.array([float(np.einsum("id,id->i", first, second[order]).mean()) for order in permutations])
@@ -70,6 +88,14 @@ def procrustes(x: ArrayLike, y: ArrayLike) -> float:
 
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> turned = x @ np.array([[0.0, -1.0], [1.0, 0.0]])
+        >>> round(procrustes(x, turned), 2)
+        1.0
+        >>> round(procrustes(x, x[[1, 0, 3, 2]]), 2)
+        0.89
     """
     first, second = check_pair(x, y)
     first, second = centred(first), centred(second)
@@ -82,6 +108,11 @@ def procrustes_jackknife(
     """Procrustes similarity with each group of sentences left out, shape (group,).
 
     Sums and cross products of the group are taken off those of all items, so that a replicate costs one SVD.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> procrustes_jackknife(x, -x, np.arange(4), 2, np.random.default_rng(0)).round(2).tolist()
+        [1.0, 1.0]
     """
     first, second = check_pair(x, y)
     first, second = centred(first), centred(second)
@@ -109,6 +140,11 @@ def procrustes_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> Float
         x: Vectors, shape (item, d_model).
         y: Vectors, shape (item, another d_model).
         permutations: Orders of the second space's items, shape (draw, item).
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> procrustes_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]])).round(2).tolist()
+        [1.0, 0.89]
     """
     first, second = check_pair(x, y)
     first, second = centred(first), centred(second)

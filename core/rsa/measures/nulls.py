@@ -38,6 +38,13 @@ def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) ->
 
     Raises:
         ShapeError: If there are no items or the array is not one-dimensional.
+
+    Example:
+        >>> kept, orders = pair_sentences([0, 0, 1, 1, 2, 2], 2, np.random.default_rng(0))
+        >>> kept.tolist()
+        [0, 1, 2, 3, 4, 5]
+        >>> orders.shape
+        (2, 6)
     """
     labels, sentences = sentence_labels(sentence)
     if sentences in (1, labels.size):

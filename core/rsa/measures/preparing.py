@@ -35,6 +35,15 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
     Raises:
         ShapeError: If one is not two-dimensional, if the numbers of items differ or are below `least`, or if a
             value is not finite.
+
+    Example:
+        >>> x, y = check_pair([[1], [2], [3]], [[1, 0], [0, 1], [1, 1]])
+        >>> x.shape, y.shape, x.dtype.name
+        ((3, 1), (3, 2), 'float64')
+        >>> check_pair([[1], [2], [3]], [[1], [2]])
+        Traceback (most recent call last):
+            ...
+        core.errors.ShapeError: Both spaces need the same items, got 3 and 2.
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if first.ndim != 2 or second.ndim != 2:
@@ -49,7 +58,12 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
 
 
 def centred(vectors: ArrayLike) -> FloatArray:
-    """Each dimension with mean 0 over items, exactly 0 where it does not vary; shape (item, d_model)."""
+    """Each dimension with mean 0 over items, exactly 0 where it does not vary; shape (item, d_model).
+
+    Example:
+        >>> centred([[1, 5], [3, 5]]).tolist()
+        [[-1.0, 0.0], [1.0, 0.0]]
+    """
     array = np.asarray(vectors, dtype=np.float64)
     mean = array.mean(axis=0)
     high, low = array.max(axis=0, initial=-np.inf), array.min(axis=0, initial=np.inf)
@@ -68,6 +82,10 @@ def product_norm(x: FloatArray | SingleArray, y: FloatArray | SingleArray, singl
         y: Shape (item, another d_model).
         single: Whether to multiply in float32 and add up in float64: twice as fast, differences below 1e-6 for
             vectors that are stored in float16. By default where there is much to multiply.
+
+    Example:
+        >>> product_norm(np.array([[1.0], [2.0]]), np.array([[3.0], [1.0]]))
+        25.0
     """
     items, width = len(x), max(x.shape[1], y.shape[1])
     if single is None:
@@ -86,6 +104,10 @@ def standardise(vectors: ArrayLike) -> FloatArray:
     """Each dimension with mean 0 and standard deviation 1 over items, shape (item, d_model).
 
     A dimension that does not vary becomes 0.
+
+    Example:
+        >>> standardise([[1.0, 5.0], [3.0, 9.0]]).tolist()
+        [[-1.0, -1.0], [1.0, 1.0]]
     """
     result = centred(vectors)
     spread = result.std(axis=0)
@@ -97,6 +119,10 @@ def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:
 
     Raises:
         ShapeError: If `count` would leave no dimension, or is negative.
+
+    Example:
+        >>> rogue_dimensions([[1.0, 30.0, 2.0], [0.0, 40.0, 2.0]], 1).tolist()
+        [1]
     """
     array = np.asarray(vectors, dtype=np.float64)
     if not 0 <= count < array.shape[1]:
@@ -109,6 +135,10 @@ def prepare(vectors: ArrayLike, standardised: bool = False, drop_rogue: int = 0)
 
     Raises:
         ShapeError: If `drop_rogue` would leave no dimension, or is negative.
+
+    Example:
+        >>> prepare([[1.0, 30.0], [3.0, 40.0]], standardised=True, drop_rogue=1).tolist()
+        [[-1.0], [1.0]]
     """
     array = np.asarray(vectors, dtype=np.float64)
     return _without(array, rogue_dimensions(array, drop_rogue), standardised)
@@ -130,6 +160,11 @@ def prepare_pair(
 
     Raises:
         ShapeError: If `drop_rogue` would leave no dimension, or is negative.
+
+    Example:
+        >>> x, y = [[1.0, 30.0], [3.0, 40.0]], [[50.0, 1.0], [60.0, 2.0]]
+        >>> [space.tolist() for space in prepare_pair(x, y, drop_rogue=1, together=False)]
+        [[[1.0], [3.0]], [[1.0], [2.0]]]
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not together or first.shape[1] != second.shape[1]:

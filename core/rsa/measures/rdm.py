@@ -58,6 +58,16 @@ def rsa(x: ArrayLike, y: ArrayLike, kernel: str = "cosine", comparison: str = "p
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
         SpecError: If kernel or comparison is unknown.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> turned = x @ np.array([[0.0, -1.0], [1.0, 0.0]])
+        >>> round(rsa(x, turned), 2)
+        1.0
+        >>> round(rsa(x, x[[1, 0, 3, 2]]), 2)
+        0.97
+        >>> round(rsa(x, x ** 3, "euclidean", "spearman"), 2)
+        0.97
     """
     first, second = check_pair(x, y)
     rows_x, rows_y = gram_rows(first, kernel), gram_rows(second, kernel)
@@ -85,6 +95,12 @@ def rsa_draws(
 
     Returns:
         RSA of each draw, shape (draw,); pairs of an item with a copy of itself are dropped.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> counts = np.array([[1, 1, 1, 1], [2, 1, 1, 0]])
+        >>> rsa_draws(x, -x, np.arange(4), counts, "cosine", "pearson").round(2).tolist()
+        [1.0, 1.0]
     """
     first, second = check_pair(x, y)
     labels, _ = sentence_labels(sentence)
@@ -105,6 +121,11 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
 
     Returns:
         RSA of each permutation, shape (draw,). Euclidean and rank comparisons hold both matrices in memory.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> rsa_null(x, x, np.array([[0, 1, 2, 3], [1, 0, 3, 2]]), "cosine", "pearson").round(2).tolist()
+        [1.0, 0.97]
     """
     first, second = check_pair(x, y)
     rows_x, rows_y = gram_rows(first, kernel), gram_rows(second, kernel)

@@ -205,6 +205,10 @@ def get_measure(name: str, options: Options | None = None) -> Measure:
 
     Raises:
         SpecError: If there is none; names those there are.
+
+    Example:
+        >>> get_measure("cka").label
+        'linear CKA'
     """
     if name not in MEASURES:
         raise SpecError(f"There is no measure {name!r}: choose one of {', '.join(MEASURES)}.")
@@ -224,6 +228,11 @@ def compare(x: ArrayLike, y: ArrayLike, measure: str = "rsa", options: Options |
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
         SpecError: If measure, kernel or comparison is unknown.
+
+    Example:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
+        >>> {name: round(compare(x, -x, name), 2) for name in ("rsa", "cka", "procrustes", "cosine")}
+        {'rsa': 1.0, 'cka': 1.0, 'procrustes': 1.0, 'cosine': -1.0}
     """
     return get_measure(measure, options).similarity(x, y)
 
@@ -254,6 +263,15 @@ def score(
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
         SpecError: If measure, kernel or comparison is unknown.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(60, 4))
+        >>> y = x + 0.2 * np.random.default_rng(1).normal(size=(60, 4))
+        >>> scored = score(x, y, np.arange(60) // 3, np.random.default_rng(2), draws=200)
+        >>> bool(scored.low < scored.similarity < scored.high)
+        True
+        >>> bool(scored.null_high < scored.low)
+        True
     """
     settings = options or Options()
     chosen = get_measure(measure, settings)
@@ -268,7 +286,12 @@ def score(
 
 
 def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:
-    """How many random pairings a null of this size gets: 100, or as few as 20 where one is expensive."""
+    """How many random pairings a null of this size gets: 100, or as few as 20 where one is expensive.
+
+    Example:
+        >>> null_draws(get_measure("rsa"), 100, 16, Options())
+        100
+    """
     cost = float(items) * dimensions**2
     if measure.name == "rsa" and (options.kernel == "euclidean" or options.comparison != "pearson"):
         cost = 10.0 * float(items) ** 2  # a gather and a product over the whole matrix

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.models.changes import Change
+from core.results.estimates import estimate_of
 from core.results.names import short_names
 from core.results.notices import start_notices
-from core.rsa.layers.text import layers_in_words, number
+from core.results.numbers import text_of
+from core.rsa.layers.text import layers_in_words
 from core.rsa.swap.examples import METRICS, PARSE
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def _lead(unmodified: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) 
     """The layer of each model whose exchange alone costs most, for certain."""
     parts = []
     for _, row in unmodified.head(LED).iterrows():
-        rows, score = table[table["model"] == row["model"]], number(row["score"])
+        rows, score = table[table["model"] == row["model"]], text_of(row["score"])
         needed, _ = needed_layers(rows)
         if not needed:
             parts.append(f"{names[row['model']]} nothing for certain of {score}")
@@ -58,7 +60,7 @@ def _lead(unmodified: pd.DataFrame, table: pd.DataFrame, names: dict[str, str]) 
         single = rows[rows["way"] == "layer"]
         worst = single.loc[single["loss"].idxmax()]
         parts.append(
-            f"{names[row['model']]} up to {_loss(worst)} of {METRICS[str(row['task'])]} {score} "
+            f"{names[row['model']]} up to {estimate_of(worst, 'loss').text} of {METRICS[str(row['task'])]} {score} "
             f"(layer {int(worst['layer'])})"
         )
     return f"Exchanged for the base's, one layer costs {', '.join(parts)}."
@@ -77,8 +79,8 @@ def make_notices(tables: dict[str, pd.DataFrame], base: str) -> list[str]:
     for _, row in unmodified.iterrows():
         if row["low"] <= row["chance"]:
             notices.append(
-                f"{row['model']} scores {number(row['score'])} by itself, no more for certain than the commonest "
-                f"answer ({row['commonest']}, {number(row['chance'])}): there is nothing for a layer to lose."
+                f"{row['model']} scores {text_of(row['score'])} by itself, no more for certain than the commonest "
+                f"answer ({row['commonest']}, {text_of(row['chance'])}): there is nothing for a layer to lose."
             )
     blocks = tables["sizes"][tables["sizes"]["layer"] > 0]
     sizes = blocks.groupby("model", sort=False)["relative_change"].median().to_dict() if len(blocks) else {}
@@ -88,10 +90,8 @@ def make_notices(tables: dict[str, pd.DataFrame], base: str) -> list[str]:
 
 def _about(name: str, scores: pd.Series[float], rows: pd.DataFrame) -> str:
     """One model: how far the base's lower layers carry, and which single layers are needed."""
-    score = (
-        f"{METRICS[str(scores['task'])]} {number(scores['score'])} [{number(scores['low'])}, {number(scores['high'])}]"
-    )
-    text = f"{name} ({score}, chance {number(scores['chance'])}): "
+    score = f"{METRICS[str(scores['task'])]} {estimate_of(scores, 'score').text}"
+    text = f"{name} ({score}, chance {text_of(scores['chance'])}): "
     below = rows[rows["way"] == "below"].sort_values("layer")
     free = [int(layer) for layer in below.loc[below["loss_low"] <= 0, "layer"]]
     depth = next((layer for layer in range(len(below)) if layer not in free), len(below)) - 1
@@ -102,7 +102,7 @@ def _about(name: str, scores: pd.Series[float], rows: pd.DataFrame) -> str:
     else:
         top = below[below["layer"] == depth].iloc[0]
         upto = "embeddings" if depth == 0 else f"layers 0 to {depth}"
-        text += f"with the base's {upto} it loses nothing for certain ({number(top['score'])})"
+        text += f"with the base's {upto} it loses nothing for certain ({text_of(top['score'])})"
     needed, own_work = needed_layers(rows)
     single = rows[rows["way"] == "layer"]
     layers = [int(layer) for layer in single["layer"]]
@@ -110,7 +110,7 @@ def _about(name: str, scores: pd.Series[float], rows: pd.DataFrame) -> str:
         return f"{text}; no single layer is needed for certain."
     worst = single.loc[single["loss"].idxmax()]
     where = f" at layer {int(worst['layer'])}" if len(needed) > 1 else ""
-    text += f"; exchanged alone, {_cost(needed, layers)} up to {_loss(worst)}{where}"
+    text += f"; exchanged alone, {_cost(needed, layers)} up to {estimate_of(worst, 'loss').text}{where}"
     if own_work == needed:
         text += ", more than the same change in random directions"
     elif not own_work:
@@ -127,10 +127,6 @@ def _about(name: str, scores: pd.Series[float], rows: pd.DataFrame) -> str:
 def _cost(needed: list[int], layers: list[int]) -> str:
     words = layers_in_words(needed, layers)
     return f"{words} {'costs' if len(needed) == 1 or words.startswith('every layer') else 'cost'}"
-
-
-def _loss(row: pd.Series[float]) -> str:
-    return f"{number(row['loss'])} [{number(row['loss_low'])}, {number(row['loss_high'])}]"
 
 
 CAVEATS = {

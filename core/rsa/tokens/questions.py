@@ -26,7 +26,7 @@ from core.models.files.checkpoints import longest_input, read_config
 from core.models.identity import as_identified
 from core.models.loading.memory import borrow_model
 from core.results.names import short_names
-from core.results.numbers import probability, text_of
+from core.results.numbers import text_of
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.forward import Subwords, cut_pair
@@ -199,7 +199,7 @@ def nearness_sentence(arrays: Mapping[str, np.ndarray], given: Sequence[str], wo
             return ""
         layer = int(ratios.argmin())
         if ratios[layer] < 1 and p_value <= CLEAR:
-            parts.append(f"layer {layer} of {names[ref]} ({ratios[layer]:.2f}, p = {p_value:.2f})")
+            parts.append(f"layer {layer} of {names[ref]} ({text_of(ratios[layer])}, {text_of(p_value, 'p')})")
         else:
             never.append(names[ref])
     told = (
@@ -247,7 +247,7 @@ def answers_sentence(spans: pd.DataFrame, names: Mapping[str, str]) -> str:
         only = since == int(top["layer"])
         held = "" if len(rows) == 1 else " at its top layer only" if only else f" from layer {since} up"
         score = f", F1 {text_of(top['f1'])}" if np.isfinite(top["f1"]) else ""
-        chance = probability(float(top["chance"]))
+        chance = text_of(float(top["chance"]), "probability")
         sentences.append(f"{names[str(ref)]} answers “{top['span']}”{held} (probability {chance}{score}). ")
     return "".join(sentences)
 

@@ -314,7 +314,7 @@ def _gathering(table: pd.DataFrame, names: Mapping[str, str]) -> str:
         spread = _mean_distance(rows)
         value = (_mean_distance(chosen) / spread if spread > 0 else np.inf, int(layer))
         closest[str(model)] = min(closest.get(str(model), value), value)
-    parts = [f"layer {layer} of {names[model]} ({ratio:.2f})" for model, (ratio, layer) in closest.items()]
+    parts = [f"layer {layer} of {names[model]} ({text_of(ratio)})" for model, (ratio, layer) in closest.items()]
     if not parts:
         return ""
     closest_at = f" The highlighted words lie closest together at {', '.join(parts)}"

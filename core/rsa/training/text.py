@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.estimates import estimate_of
 from core.results.names import short_names
-from core.rsa.layers.text import number
+from core.results.numbers import text_of
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
@@ -23,19 +24,20 @@ def make_headline(tables: dict[str, pd.DataFrame], measure: str, end: str) -> st
     top = int(table["layer"].max())
     label = MEASURES[measure].label
     start, late = (_at(table, model, top) for model in (first, last))
-    text = f"{label} of the top layer with the end of training goes from {_band(start)} to {_band(late)}"
+    text = f"{label} of the top layer with the end of training goes from {start} to {late}"
     said = f" From {names[first]} to {names[last]}, compared with {names[end]}"
     unrelated, more = tables.get("others"), ""
     if unrelated is not None and len(unrelated):
         ref = str(unrelated["model"].iloc[0])
         there = _at(unrelated, ref, top)
         beyond = table[table["model"] == last].set_index("layer")["beyond"]
-        more = f" Beyond that run it is furthest at layer {int(beyond.idxmax())} (by {number(float(beyond.max()))})."
-        text += f"; {short_names((end, ref))[ref]}, the end of another run, has {_band(there)}"
+        more = f" Beyond that run it is furthest at layer {int(beyond.idxmax())} (by {text_of(float(beyond.max()))})."
+        text += f"; {short_names((end, ref))[ref]}, the end of another run, has {there}"
     losses = tables["loss"]
     mine = losses[losses["model"].isin(models)]
     if len(mine) > 1:
-        said += f"; the loss goes from {mine['loss'].iloc[0]:.2f} to {mine['loss'].iloc[-1]:.2f}"
+        losses_at = [text_of(float(mine["loss"].iloc[place]), "amount") for place in (0, -1)]
+        said += f"; the loss goes from {losses_at[0]} to {losses_at[1]}"
     text = f"{text}.{said}.{more}"
     peaks = tables["peaks"]
     clear = peaks[peaks["clear"]]
@@ -47,12 +49,9 @@ def make_headline(tables: dict[str, pd.DataFrame], measure: str, end: str) -> st
     return f"{text} Nearest to its end for certain is {named}, at {steps}."
 
 
-def _at(table: pd.DataFrame, model: str, layer: int) -> pd.Series[float]:
-    return table[(table["model"] == model) & (table["layer"] == layer)].iloc[0]
-
-
-def _band(row: pd.Series[float]) -> str:
-    return f"{number(row['similarity'])} [{number(row['low'])}, {number(row['high'])}]"
+def _at(table: pd.DataFrame, model: str, layer: int) -> str:
+    """A model's similarity at a layer."""
+    return estimate_of(table[(table["model"] == model) & (table["layer"] == layer)].iloc[0], "similarity").text
 
 
 CAVEATS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.rsa.layers.text import number
+from core.results.numbers import text_of
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def _range(rows: pd.DataFrame, area: str = "auc") -> str:
     if mine.empty:
         return "n/a"
     low, high = mine.loc[mine[area].idxmin()], mine.loc[mine[area].idxmax()]
-    if number(low[area]) == number(high[area]):
-        return f"{number(low[area])} by every measure"
-    return " to ".join(f"{number(row[area])} ({finder_label(row['finder'])})" for row in (low, high))
+    if text_of(low[area]) == text_of(high[area]):
+        return f"{text_of(low[area])} by every measure"
+    return " to ".join(f"{text_of(row[area])} ({finder_label(row['finder'])})" for row in (low, high))
 
 
 def _of(rows: pd.DataFrame, name: str, area: str = "auc") -> str:
     mine = rows[rows["finder"] == name]
-    return number(float(mine[area].iloc[0])) if len(mine) else "n/a"
+    return text_of(float(mine[area].iloc[0])) if len(mine) else "n/a"
 
 
 CAVEATS = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.results.names import short_name
+from core.results.numbers import text_of
 from core.weights.clusters.members import Member
 from core.weights.clusters.tables import Scored
 from core.weights.vectors.ranks import Spectra
@@ -59,8 +60,9 @@ def describe_ranks(spec: WeightsSpec, ranks: pd.DataFrame) -> str:
     ratio = float((rows["rank"] / rows["null_rank"]).median())
     what = "delta" if of == "delta" else "weight matrix"
     return (
-        f"The median {what} has rank {rows['rank'].median():.0f} at {100 * spec.threshold:.4g} % of its energy, "
-        f"{percent(ratio)} of what a Gaussian matrix of its shape has."
+        f"The median {what} has rank {text_of(rows['rank'].median(), 'whole')} at "
+        f"{text_of(spec.threshold, 'setting')} of its energy, "
+        f"{text_of(ratio, 'per cent')} of what a Gaussian matrix of its shape has."
     )
 
 
@@ -88,23 +90,12 @@ def make_methods(spec: WeightsSpec, members: Sequence[Member], scored: Scored, s
     method = "average-linkage agglomerative clustering" if spec.method == "agglomerative" else "HDBSCAN"
     text.append(f"Clusters are those of {method} on the distances; maps play no part in any number.")
     text.append(
-        f"Ranks are the number of directions that hold {spec.threshold:.4g} of the energy, beside the rank of a "
+        f"Ranks are the number of directions that hold {text_of(spec.threshold, 'setting')} of the energy, "
+        "beside the rank of a "
         "Gaussian matrix of the same shape (Marchenko-Pastur); trends over the means of layers are constant, linear "
         "or quadratic, chosen by AICc."
     )
     return " ".join(text)
-
-
-def percent(value: float) -> str:
-    """A share in whole per cent."""
-    return f"{100 * value:.0f} %"
-
-
-def p_text(value: float) -> str:
-    """A p-value as it is written: "p < .001", "p = .012"."""
-    if value < 0.001:
-        return "p < .001"
-    return f"p = {value:.3f}".replace("0.", ".") if value < 0.1 else f"p = {value:.2f}".replace("0.", ".")
 
 
 def _row(scored: Scored, vector: str) -> pd.Series:
@@ -118,18 +109,18 @@ def _neighbours(spec: WeightsSpec, scored: Scored, models: pd.DataFrame) -> str:
     row = _row(scored, spec.vector)
     vector = VECTORS[spec.vector].title.lower() + (f", rank {spec.rank}" if VECTORS[spec.vector].ranked else "")
     near = "nearest" if scored.k == 1 else f"{scored.k} nearest"
-    word, share, chance = WORDS[spec.label_by], percent(row["share"]), percent(row["chance"])
+    word, share, chance = WORDS[spec.label_by], text_of(row["share"], "per cent"), text_of(row["chance"], "per cent")
     if row["smallest_p"] >= SIGNIFICANT:
         return (
             f"Too few to tell whether neighbours share a {word}: {share} of each model's {near} do (chance {chance}; "
-            f"{vector}), and with {len(scored.predictions)} models the smallest {p_text(row['smallest_p'])}."
+            f"{vector}), and with {len(scored.predictions)} models the smallest {text_of(row['smallest_p'], 'p')}."
         )
     beyond = row["p_value"] < SIGNIFICANT
     verdict = f"Neighbours share a {word}" if beyond else f"Neighbours do not share a {word} more often than chance"
     labelled = models[models["predicted"].notna()]
     right = int((labelled["predicted"] == labelled["label"]).sum())
     return (
-        f"{verdict}: {share} of each model's {near} do (chance {chance}, {p_text(row['p_value'])}; {vector}), "
+        f"{verdict}: {share} of each model's {near} do (chance {chance}, {text_of(row['p_value'], 'p')}; {vector}), "
         f"and their vote is right for {right} of {len(labelled)} models."
     )
 
@@ -140,16 +131,20 @@ def _norms(spec: WeightsSpec, scored: Scored, members: Sequence[Member]) -> str:
         return ""
     chosen, norms = _row(scored, spec.vector), _row(scored, NORMS)
     if norms["smallest_p"] >= SIGNIFICANT:
-        return "" if spec.vector == NORMS else f"Norms alone reach {percent(norms['share'])}."
+        return "" if spec.vector == NORMS else f"Norms alone reach {text_of(norms['share'], 'per cent')}."
     if norms["p_value"] >= SIGNIFICANT:
-        reached = f"Norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])}), no more than chance"
+        reached = (
+            f"Norms alone reach {text_of(norms['share'], 'per cent')} ({text_of(norms['p_value'], 'p')}), no "
+            "more than chance"
+        )
         return "" if spec.vector == NORMS else f"{reached}: how far the matrices moved does not give it away."
     if spec.vector == NORMS:
         return f"That is how far each matrix moved and no direction{_training(members)}."
     enough = norms["share"] >= chosen["share"]
     verdict = "enough" if enough else "a part of it"
     return (
-        f"Norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])}): how far each matrix moved, "
+        f"Norms alone reach {text_of(norms['share'], 'per cent')} ({text_of(norms['p_value'], 'p')}): how "
+        "far each matrix moved, "
         f"without any direction, is {verdict}{_training(members)}."
     )
 
@@ -169,7 +164,7 @@ def _others(spec: WeightsSpec, scored: Scored) -> str:
     if not scored.k:
         return ""
     shares = [
-        f"{vector.title[0].lower()}{vector.title[1:]} {percent(_row(scored, name)['share'])}"
+        f"{vector.title[0].lower()}{vector.title[1:]} {text_of(_row(scored, name)['share'], 'per cent')}"
         for name, vector in VECTORS.items()
         if name not in (spec.vector, NORMS)
     ]

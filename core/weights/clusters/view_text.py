@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.results.numbers import text_of
-from core.weights.clusters.text import NORMS, SIGNIFICANT, WORDS, p_text, percent
+from core.weights.clusters.text import NORMS, SIGNIFICANT, WORDS
 from core.weights.vectors.registry import VECTORS
 
 if TYPE_CHECKING:
@@ -19,22 +19,22 @@ def map_sentence(result: Result) -> str:
     row = _scored(result, str(result.spec["vector"]))
     if row is None:
         return ""
-    word, share, chance = _word(result), percent(row["share"]), percent(row["chance"])
+    word, share, chance = _word(result), text_of(row["share"], "per cent"), text_of(row["chance"], "per cent")
     if row["smallest_p"] >= SIGNIFICANT:
         return (
             f"Too few models to tell whether neighbours share a {word}: {share} do, chance {chance}, and no p-value "
-            f"could be below {p_text(row['smallest_p']).removeprefix('p = ')}."
+            f"could be below {text_of(row['smallest_p'], 'probability')}."
         )
     verdict = "share" if row["p_value"] < SIGNIFICANT else "do not share"
     more = "" if row["p_value"] < SIGNIFICANT else " more often than chance"
     norms = _scored(result, NORMS)
     alone = ""
     if norms is not None and result.spec["vector"] != NORMS:
-        alone = f"; norms alone reach {percent(norms['share'])} ({p_text(norms['p_value'])})"
+        alone = f"; norms alone reach {text_of(norms['share'], 'per cent')} ({text_of(norms['p_value'], 'p')})"
     title = _title(str(result.spec["vector"]))
     return (
         f"Neighbours {verdict} a {word}{more}: {share} of each model's {_nearest(result)} by {title} do "
-        f"(chance {chance}, {p_text(row['p_value'])}){alone}."
+        f"(chance {chance}, {text_of(row['p_value'], 'p')}){alone}."
     )
 
 
@@ -45,9 +45,10 @@ def neighbours_sentence(result: Result) -> str:
     if rows.empty:
         return ""
     shares = ", ".join(
-        f"{_title(name)} {percent(share)}" for name, share in zip(rows["vector"], rows["share"], strict=True)
+        f"{_title(name)} {text_of(share, 'per cent')}"
+        for name, share in zip(rows["vector"], rows["share"], strict=True)
     )
-    chance = percent(float(rows["chance"].iloc[0]))
+    chance = text_of(float(rows["chance"].iloc[0]), "per cent")
     return f"Share of each model's {_nearest(result)} with its {_word(result)}: {shares}; chance {chance}."
 
 
@@ -79,9 +80,10 @@ def depth_sentence(result: Result) -> str:
     if rows.empty:
         return ""
     what = "delta" if of == "delta" else "weight matrix"
-    ratio = percent(float((rows["rank"] / rows["null_rank"]).median()))
+    ratio = text_of(float((rows["rank"] / rows["null_rank"]).median()), "per cent")
     text = (
-        f"The median {what} has rank {rows['rank'].median():.0f} at {100 * result.spec['threshold']:.4g} % of its "
+        f"The median {what} has rank {text_of(rows['rank'].median(), 'whole')} at "
+        f"{text_of(result.spec['threshold'], 'setting')} of its "
         f"energy, {ratio} of a Gaussian matrix's"
     )
     mine = trends[trends["of"] == of]

@@ -20,7 +20,7 @@ from core.models.weights.deltas import Delta
 from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_names
-from core.results.numbers import probability, text_of
+from core.results.numbers import text_of
 from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value, identified, key_of
@@ -232,11 +232,11 @@ def make_headline(spec: IntruderSpec, families: pd.DataFrame) -> str:
     names = short_names(list(total["model"]))
     parts = [
         f"{names[row.model]} {row.intruders} of {row.looked} (Gaussian change of its size "
-        f"{text_of(row.null_mean, 'share')}, {_p(row.p_value)})"
+        f"{text_of(row.null_mean, 'amount')}, {text_of(row.p_value, 'p')})"
         for row in total.itertuples()
     ]
     more = [
-        f"{names[row.model]} ({row.intruders} of {row.looked}, {_p(row.p_value)})"
+        f"{names[row.model]} ({row.intruders} of {row.looked}, {text_of(row.p_value, 'p')})"
         for row in total[total["p_value"] < RARE].itertuples()
     ]
     if len(more) == len(total):
@@ -258,10 +258,6 @@ def make_methods(spec: IntruderSpec) -> str:
         f"is {spec.draws} Gaussian changes per matrix of the same Frobenius norm (seed {spec.seed}); p-values are "
         "the share of these changes, the observed one counted with them, that make as many intruders."
     )
-
-
-def _p(value: float) -> str:
-    return f"p = {probability(value)}"
 
 
 STUDY = Study(

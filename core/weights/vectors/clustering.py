@@ -47,6 +47,11 @@ def cluster_models(distances: Float[ndarray, "model model"], method: str, count:
 
     Raises:
         ShapeError: If the method is unknown or the count is not between 1 and the number of models.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> cluster_models(apart, "agglomerative", 2).tolist()
+        [0, 0, 1, 1]
     """
     if method not in METHODS:
         raise ShapeError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
@@ -65,7 +70,13 @@ def cluster_models(distances: Float[ndarray, "model model"], method: str, count:
 
 
 def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
-    """The tree of average linkage, its leaves ordered so that neighbours are as near as the tree allows."""
+    """The tree of average linkage, its leaves ordered so that neighbours are as near as the tree allows.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> build_dendrogram(apart).order.tolist()
+        [0, 1, 2, 3]
+    """
     from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
     from scipy.spatial.distance import squareform
 
@@ -88,13 +99,23 @@ def score_clusters(labels: Sequence[str], clusters: Sequence[int]) -> tuple[floa
     """Adjusted Rand index (0 by chance, 1 at best) and normalised mutual information (above 0 by chance).
 
     Each outlier counts as a cluster of its own: to leave everything out is no way to score.
+
+    Example:
+        >>> tuple(round(score, 2) for score in score_clusters(["a", "a", "b", "b"], [1, 1, 0, 0]))
+        (1.0, 1.0)
     """
     table = _count_pairs(_codes(labels)[None], _own_clusters(clusters))
     return float(_rand_index(table)[0]), float(_information(table)[0])
 
 
 def chance_information(labels: Sequence[str], clusters: Sequence[int], draws: int, rng: np.random.Generator) -> float:
-    """Mean normalised mutual information of permuted labels: what NMI has to beat."""
+    """Mean normalised mutual information of permuted labels: what NMI has to beat.
+
+    Example:
+        >>> labels, clusters = ["a", "a", "b", "b"], [0, 0, 1, 1]
+        >>> 0 < chance_information(labels, clusters, 100, np.random.default_rng(0)) < 1
+        True
+    """
     shuffled = rng.permuted(np.tile(_codes(labels), (draws, 1)), axis=1)
     return float(_information(_count_pairs(shuffled, _own_clusters(clusters))).mean())
 

@@ -57,6 +57,12 @@ def compare_directions(
 
     Raises:
         ShapeError: If the shapes differ, or `leading` is below 1.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> base, delta = np.diag([3.0, 2.0, 1.0]), np.full((3, 3), 9.0)
+        >>> compare_directions(base, delta, 1, 20, rng).cosines.round(2).tolist()
+        [0.6]
     """
     if base.shape != delta.shape or base.ndim != 2 or leading < 1:
         raise ShapeError(f"Two matrices of one shape are compared, got {base.shape} and {delta.shape}.")
@@ -83,6 +89,10 @@ def direction_p_values(
     """How often a Gaussian change leaves any direction that resembles the base's as little.
 
     The lowest cosine of each draw counts, so that the p-values of one matrix hold for all its directions together.
+
+    Example:
+        >>> direction_p_values(np.array([0.3, 0.9]), np.array([[0.2, 0.9], [0.6, 0.8], [0.7, 0.9]])).round(2).tolist()
+        [0.5, 1.0]
     """
     lowest = null.min(1)
     reached: ndarray = (1 + (lowest[:, None] <= cosines).sum(0)) / (1 + len(null))
@@ -90,7 +100,12 @@ def direction_p_values(
 
 
 def count_p_value(count: int, null: Float[ndarray, " draw"]) -> float:
-    """How often a Gaussian change makes as many intruders."""
+    """How often a Gaussian change makes as many intruders.
+
+    Example:
+        >>> count_p_value(2, np.array([0, 0, 1, 2]))
+        0.4
+    """
     return float((1 + np.count_nonzero(np.asarray(null) >= count)) / (1 + len(null)))
 
 

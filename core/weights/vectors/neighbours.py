@@ -69,7 +69,12 @@ class Prediction:
 
 
 def chance_share(labels: Sequence[str]) -> float:
-    """Expected share of same-label neighbours under permuted labels: mean over models of (m - 1) / (n - 1)."""
+    """Expected share of same-label neighbours under permuted labels: mean over models of (m - 1) / (n - 1).
+
+    Example:
+        >>> round(chance_share(["a", "a", "b", "b"]), 2)
+        0.33
+    """
     _check_labels(labels)
     _, counts = np.unique(np.asarray(labels, dtype=str), return_counts=True)
     return float((counts * (counts - 1)).sum() / (len(labels) * (len(labels) - 1)))
@@ -93,6 +98,12 @@ def calc_neighbour_shares(
 
     Raises:
         ShapeError: If sizes differ, there are fewer than 3 models or 2 groups, or `most` is out of range.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> shares = calc_neighbour_shares(apart, ["a", "a", "b", "b"], 1, 1000, np.random.default_rng(0))
+        >>> shares.share.tolist(), round(shares.chance, 2), shares.p_value.round(2).tolist()
+        ([1.0], 0.33, [0.33])
     """
     weights = neighbour_weights(distances, most)
     _check_labels(labels)
@@ -151,6 +162,11 @@ def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Fl
 
     Raises:
         ShapeError: If the distances are not square and finite, or `most` is not between 1 and the other models.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> neighbour_weights(apart, 1)[0].tolist()
+        [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]
     """
     models = len(distances)
     if distances.shape != (models, models) or not np.isfinite(distances).all():
@@ -176,6 +192,11 @@ def predict_labels(distances: Float[ndarray, "model model"], labels: Sequence[st
 
     Raises:
         ShapeError: As `neighbour_weights`, or if there is not a label a model.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> [prediction.predicted for prediction in predict_labels(apart, ["a", "a", "b", "b"], 1)]
+        ['a', 'a', 'b', 'b']
     """
     if len(labels) != len(distances):
         raise ShapeError(f"{len(distances)} models need as many labels, got {len(labels)}.")

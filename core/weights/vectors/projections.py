@@ -43,6 +43,11 @@ def draw_map(distances: Float[ndarray, "model model"], method: str, seed: int = 
 
     Raises:
         ShapeError: If the method is unknown or there are too few models for it.
+
+    Example:
+        >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
+        >>> draw_map(apart, "pca").points.shape
+        (4, 2)
     """
     if method not in METHODS:
         raise ShapeError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")

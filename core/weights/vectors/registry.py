@@ -127,6 +127,12 @@ def calc_sketch(matrix: Float[ndarray, "row column"], seed: int, size: int = SKE
 
     Args:
         seed: Of this place in the model; other places get other seeds.
+
+    Example:
+        >>> calc_sketch(np.eye(2), seed=0, size=8).shape
+        (8,)
+        >>> float((calc_sketch(np.eye(2), 0) ** 2).sum())
+        2.0
     """
     rng = np.random.default_rng(seed)
     entries = np.asarray(matrix, np.float64).ravel()

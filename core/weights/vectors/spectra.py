@@ -43,6 +43,10 @@ def singular_values(matrix: Float[ndarray, "row column"]) -> Float[ndarray, " va
 
     Raises:
         ShapeError: If it is not a matrix, is empty, or holds a number that is not finite.
+
+    Example:
+        >>> singular_values(np.array([[3.0, 0.0], [0.0, 4.0]])).tolist()
+        [4.0, 3.0]
     """
     wide = _checked(matrix)
     gram = wide @ wide.T if wide.shape[0] <= wide.shape[1] else wide.T @ wide
@@ -61,6 +65,11 @@ def decompose(matrix: Float[ndarray, "row column"], rank: int) -> Decomposition:
 
     Raises:
         ShapeError: As `singular_values`, or if `rank` is below 1.
+
+    Example:
+        >>> parts = decompose(np.diag([3.0, 4.0]), 1)
+        >>> parts.values.tolist(), parts.left.shape
+        ([4.0, 3.0], (2, 1))
     """
     if rank < 1:
         raise ShapeError(f"rank must be at least 1, got {rank}.")
@@ -92,6 +101,10 @@ def decompose_factors(
 
     Raises:
         ShapeError: As `decompose`.
+
+    Example:
+        >>> decompose_factors(np.array([[3.0], [0.0]]), np.array([[1.0], [0.0]]), 1).values.round(6).tolist()
+        [3.0, 0.0]
     """
     if rank < 1:
         raise ShapeError(f"rank must be at least 1, got {rank}.")
@@ -119,6 +132,10 @@ def energy_rank(values: Float[ndarray, "*shape value"], threshold: float) -> Int
 
     Raises:
         ShapeError: If the threshold is outside (0, 1].
+
+    Example:
+        >>> energy_rank(np.array([3.0, 1.0, 0.0]), 0.9).tolist(), energy_rank(np.array([3.0, 1.0]), 0.95).tolist()
+        (1, 2)
     """
     if not 0 < threshold <= 1:
         raise ShapeError(f"An energy threshold lies above 0 and at most at 1, got {threshold}.")
@@ -130,7 +147,12 @@ def energy_rank(values: Float[ndarray, "*shape value"], threshold: float) -> Int
 
 
 def stable_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shape"]:
-    """Sum of squared singular values over the largest one squared; NaN for a zero matrix."""
+    """Sum of squared singular values over the largest one squared; NaN for a zero matrix.
+
+    Example:
+        >>> stable_rank(np.array([2.0, 2.0, 0.0])).tolist()
+        2.0
+    """
     squares = np.asarray(values, float) ** 2
     with np.errstate(invalid="ignore"):
         ranks: ndarray = squares.sum(-1) / squares[..., 0]
@@ -138,7 +160,12 @@ def stable_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shap
 
 
 def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shape"]:
-    """Exponential of the entropy of the singular values taken as shares of their sum; NaN for a zero matrix."""
+    """Exponential of the entropy of the singular values taken as shares of their sum; NaN for a zero matrix.
+
+    Example:
+        >>> entropy_rank(np.array([2.0, 2.0, 0.0])).round(6).tolist()
+        2.0
+    """
     values = np.asarray(values, float)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = values / values.sum(-1, keepdims=True)

@@ -79,6 +79,11 @@ def fit_trend(x: Float[ndarray, " point"], y: Float[ndarray, " point"]) -> Trend
 
     Raises:
         ShapeError: If x and y differ in length, or a depth comes twice: take the mean first.
+
+    Example:
+        >>> trend = fit_trend(np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.0, 9.1, 10.9]))
+        >>> trend.kind, [round(float(coefficient), 1) for coefficient in trend.coefficients]
+        ('linear', [1.0, 2.0])
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     if x.shape != y.shape or x.ndim != 1:

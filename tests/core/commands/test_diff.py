@@ -15,6 +15,7 @@ from core.commands.pair import INTRUDERS, PROBES, SIMILARITY, WEIGHTS, check_pai
 from core.commands.pair_page import draw, make_figures, make_page, make_sentences
 from core.models import zoo_models
 from core.results.export import Result
+from core.results.numbers import text_of
 from tests.core.models.weights.test_adapters import QUERY, factors_of, write_adapter
 from tests.core.small_zoo import CONFIG, base_tensors, write_model, write_zoo
 
@@ -81,7 +82,7 @@ def test_the_sentences_are_those_of_the_numbers(zoo: Path) -> None:
     assert weights is not None
     assert intruders is not None
     said = " ".join(make_sentences(check, list(parts.values())))
-    assert f"moved by {100 * weights.table['relative_delta'].iloc[0]:.0f} % of their norm" in said
+    assert f"moved by {text_of(weights.table['relative_delta'].iloc[0], 'per cent')} of their norm" in said
     whole = intruders.table.query("family == 'all'").iloc[0]
     assert f"Of {whole['looked']} leading directions {whole['intruders']} " in said
     for name in (SIMILARITY, PROBES):

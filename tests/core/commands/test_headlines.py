@@ -13,10 +13,10 @@ from core.commands.answers import Request, requests
 from core.errors import NotStoredError
 from core.probes.trees.tables import NAMES
 from core.probes.trees.view_text import scores_sentence
-from core.results.headlines import LONGEST, lead_of
 from core.rsa.layers import view_text as rsa
 from core.runs.tasks import Signal
 from core.weights.clusters import view_text as weights
+from ui.study.results import LONGEST, lead_of
 
 ODD = re.compile(r"(?<![\d.,])0\.\d|\d%")  # 0.47 for .47, 47% for 47 %
 VIEWS: dict[str, tuple[Any, ...]] = {

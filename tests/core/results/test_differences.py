@@ -54,8 +54,8 @@ def test_one_model_each_is_compared_whatever_they_are_called() -> None:
 
 def test_the_sentence_says_how_many_and_where() -> None:
     told = differences_sentence(result_differences(rsa(rows([1.0, 0.9], 0.01)), rsa(rows([1.0, 0.5], 0.01))), "rsa")
-    assert told.startswith("1 of 2 differences are beyond their bands; the largest is \u2212.40 [")
-    assert told.endswith("(parse-0, layer 1).")
+    assert told.startswith("1 of 2 differences are beyond their bands; the value that differs most is .40 [")
+    assert told.endswith("lower in the second (parse-0, layer 1).")
     none = differences_sentence(result_differences(rsa(rows([0.9])), rsa(rows([0.91]))), "rsa")
     assert none.startswith("None of 1 differences is beyond its band")
     apart = pd.concat([rows([1.0]), rows([1.0], model="zoo:pos-0")])

@@ -98,7 +98,7 @@ def test_figures_are_drawn_without_a_browser(chart: Chart) -> None:
 def test_write_result_names_the_main_table_and_figure(result: Result, chart: Chart, tmp_path: Path) -> None:
     written = write_result(result, {"curves": chart, "heatmap": chart}, tmp_path / "deep" / "out")
     names = [path.name for path in written]
-    assert names == ["result.json", "table.csv", "yardsticks.csv", "figure.svg", "heatmap.svg"]
+    assert names == ["result.json", "result.safetensors", "table.csv", "yardsticks.csv", "figure.svg", "heatmap.svg"]
     assert all(path.stat().st_size for path in written)
 
 
@@ -124,11 +124,17 @@ def test_a_new_folder_comes_whole_and_an_old_one_never_tells_of_half_a_result(
         watched = lambda path, *given, _do=original, **named: (_do(path, *given, **named), whole(out))[0]  # noqa: E731
         monkeypatch.setattr(Path, method, watched)
     write_result(result, {}, out)
-    assert set(steps) == {"", "result.json table.csv yardsticks.csv"}
+    assert set(steps) == {"", "result.json result.safetensors table.csv yardsticks.csv"}
     (out / "notes.txt").write_text("mine")
     longer = pd.concat([result.table, result.table])
     write_result(replace(result, tables={"main": longer, "yardsticks": longer}), {}, out)
-    assert sorted(path.name for path in out.iterdir()) == ["notes.txt", "result.json", "table.csv", "yardsticks.csv"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "notes.txt",
+        "result.json",
+        "result.safetensors",
+        "table.csv",
+        "yardsticks.csv",
+    ]
     assert len(pd.read_csv(out / "table.csv")) == 4
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

@@ -43,7 +43,7 @@ def test_ninety_minutes_are_ninety() -> None:
 def test_a_guess_is_judged_by_the_result(guess: float, verdict: str) -> None:
     rows = pd.DataFrame({"layer": [0, 1, 1], "similarity": [1.0, 0.4, 0.6]})
     said = LESSONS["rsa"].guess.judge(guess, Result("rsa", {}, "", {"similarity": rows}))
-    assert said.endswith(f"it is 0.50: {verdict}.")
+    assert said.endswith(f"it is .50: {verdict}.")
 
 
 def test_a_study_without_the_number_says_nothing_of_the_guess() -> None:

@@ -31,7 +31,7 @@ def change_chart(result: Result, column: str) -> Chart:
     ranks, threshold = result.tables["ranks"], float(result.spec["threshold"])
     table = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == threshold)]
     families = list(dict.fromkeys(table["family"]))
-    energy = f"{100 * threshold:.4g} %"
+    energy = text_of(threshold, "setting")
     title, below = {
         "relative_norm": ("Share of its norm", "norm of the change over the matrix's own"),
         "rank": ("Rank", f"directions that hold {energy} of its energy; a matrix that did not move has none"),

@@ -16,7 +16,7 @@ from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
 from core.results.drawing.style import BLUE, GREY, ORANGE, heading
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
-from core.results.numbers import Tip, told
+from core.results.numbers import Tip, text_of, told
 from core.weights.vectors.nulls import null_spectrum
 from core.weights.vectors.ranks import Spectra, rank_at
 from core.weights.vectors.trends import fit_trend
@@ -93,7 +93,7 @@ def depth_chart(
     if measure != "relative_norm":
         table = table[table["rank"] > 0]
     title, null = MEASURES[measure]
-    title = f"Rank, {100 * threshold:.4g} % of energy" if measure == "rank" else title
+    title = f"Rank, {text_of(threshold, 'setting')} of energy" if measure == "rank" else title
     rows = table.assign(name=table["model"].map(short_names(dict.fromkeys(table["model"]))))
     lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)

@@ -46,7 +46,6 @@ def chart(table: pd.DataFrame, high: float = 1.0) -> Chart:
     ("value", "kind", "text"),
     [
         (0.254, "share", ".25"), (1.0, "share", "1.00"), (-0.03, "share", "\u2212.03"), (-0.001, "share", ".00"),
-        (float("nan"), "share", "n/a"), (0.25, "change", "+.25"), (54.21, "points", "54.2"),
         (-3.25, "gain", "\u22123.2"), (0.254, "per cent", "25 %"), (1234.5, "measure", "1,234"),
         (0.00123, "measure", "0.00123"), (7, "whole", "7"),
     ],

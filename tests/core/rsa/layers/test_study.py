@@ -17,9 +17,9 @@ from core.commands.main import main
 from core.errors import CorpusError, ModelError, SpecError
 from core.results.export import Result
 from core.results.names import short_name, short_names
+from core.results.numbers import text_of
 from core.rsa.layers import charts, study
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.text import number
 from core.rsa.layers.view_text import curves_sentence
 from core.rsa.measures.registry import Measure
 from core.runs.runner import run, run_stages
@@ -321,10 +321,10 @@ def test_the_size_of_the_weight_change_stands_beside_each_curve(box: Path) -> No
     sizes = result.table.drop_duplicates("model").set_index("model")["relative_change"]
     assert sizes["zoo:tuned-0"] == pytest.approx(_relative_change(box, "tuned-0"), rel=1e-6)
     assert sizes["zoo:tuned-1"] == pytest.approx(sizes["zoo:tuned-0"] / 3.0, rel=1e-4)
-    assert f"tuned-0 (weight change {number(sizes['zoo:tuned-0'])})" in result.headline
+    assert f"tuned-0 (weight change {text_of(sizes['zoo:tuned-0'])})" in result.headline
     assert any("did not move equally far" in notice for notice in result.notices)
     drawn = json.dumps(charts.similarity_chart(result).to_dict())
-    assert f"tuned-1 ({number(sizes['zoo:tuned-1'])})" in drawn
+    assert f"tuned-1 ({text_of(sizes['zoo:tuned-1'])})" in drawn
     alone = _run(references=False)
     assert not any("equally far" in notice for notice in alone.notices)
 

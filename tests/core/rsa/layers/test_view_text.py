@@ -54,7 +54,7 @@ def test_texts_that_differ_are_said_to_with_a_band() -> None:
 def test_texts_that_may_be_alike_are_not_said_to_differ() -> None:
     said = texts_sentence(result(domains=two_texts(0.5, 0.54, width=0.04)))
     assert said.startswith(
-        "The texts are not shown to differ at any layer: the largest difference, nli-0 at layer 1, is .04 [-"
+        "The texts are not shown to differ at any layer: the largest difference, nli-0 at layer 1, is .040 [−"
     )
 
 

@@ -139,7 +139,7 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     assert nearness(vectors[1:], given, words)[1] == 1.0
     said = nearness_sentence({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
     assert said.startswith(
-        " The question lies nearest to answer and supporting sentence in layer 0 of a (0.25, p = 0.04)"
+        " The question lies nearest to answer and supporting sentence in layer 0 of a (.25, p = .04)"
     )
     assert said.endswith("In b the question lies no nearer to its answer than other runs of words do.")
     assert np.isnan(nearness(vectors, [QUESTION] * 28, words)[1])

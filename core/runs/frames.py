@@ -1,0 +1,64 @@
+"""Tables as stored values and back: every column with its type, exactly.
+
+A column of numbers or truth values is an array; text, and numbers of which some are missing, are JSON.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.runs.encoding import DTYPES, Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS, INDEX = "columns", "index"
+
+
+def packed(table: pd.DataFrame) -> Value:
+    """A table as a value that `core.runs.encoding.encode` takes.
+
+    Args:
+        table: With names of columns, and labels of rows, that are JSON.
+    """
+    import pandas as pd
+
+    names = [[_plain(name), str(kind)] for name, kind in zip(table.columns, table.dtypes, strict=True)]
+    value: Value = {COLUMNS: names}
+    if not table.index.equals(pd.RangeIndex(len(table))):
+        value[INDEX] = [_plain(label) for label in table.index]
+    else:
+        value[INDEX] = len(table)
+    for place, (_, kind) in enumerate(names):
+        column = table.iloc[:, place]
+        value[str(place)] = column.to_numpy(copy=True) if kind in DTYPES else _cells(column, kind)
+    return value
+
+
+def unpacked(value: Value) -> pd.DataFrame:
+    """The table that `packed` made the value from.
+
+    Raises:
+        ValueError, TypeError, KeyError: If the value is no table's.
+    """
+    import pandas as pd
+
+    rows = value[INDEX]
+    index = pd.RangeIndex(rows) if isinstance(rows, int) else pd.Index(rows)
+    columns = [pd.Series(value[str(place)], index, kind) for place, (_, kind) in enumerate(value[COLUMNS])]
+    table = pd.DataFrame(dict(enumerate(columns)), index)
+    table.columns = pd.Index([name for name, _ in value[COLUMNS]])
+    return table
+
+
+def _cells(column: pd.Series, kind: str) -> list[Any]:
+    """The cells as JSON; None where one is missing, but in a column of anything, whose cells stay what they are."""
+    if kind == "object":
+        return [_plain(cell) for cell in column]
+    return [None if gone else _plain(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+
+
+def _plain(cell: Any) -> Any:
+    return cell.item() if isinstance(cell, np.generic) else cell

@@ -1,0 +1,45 @@
+"""Each public function of the mathematics shows itself at work, and what it shows is so."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+
+import pytest
+
+from tests import ROOT
+
+FOLDERS = ("rsa/measures", "probes/structural", "weights/vectors", "alignment/maps")
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in (*(path for folder in FOLDERS for path in (ROOT / "core" / folder).glob("*.py")),
+                 ROOT / "core" / "statistics.py")
+    if path.stem != "__init__"
+)  # fmt: skip
+WITHOUT = {
+    "pair_totals", "product_totals",  # sums over pairs, shown by rsa_draws and cka_draws
+    "predicted_trees", "view_sentence",  # many sentences at once, shown by predicted_tree
+    "train_bank",  # seconds of training
+    "build_spectra", "build_ranks", "rank_at", "build_trends",  # tables of measured models
+    "calc_distances", "calc_factors", "relative_size", "relative_norms",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings_hold(module: str) -> None:
+    outcome = doctest.testmod(importlib.import_module(module))
+    assert outcome.failed == 0
+
+
+def test_every_function_of_the_mathematics_has_an_example() -> None:
+    bare, tried = set(), 0
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for function, value in inspect.getmembers(module, inspect.isfunction):
+            if value.__module__ == name and not function.startswith("_"):
+                tried += 1
+                if ">>>" not in (value.__doc__ or ""):
+                    bare.add(function)
+    assert bare == WITHOUT
+    assert tried > 90
