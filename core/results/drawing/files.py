@@ -19,7 +19,7 @@ PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
 NARROW = 0.5  # mean width of a letter of a title, of its height
 JOINED = ("concat", "vconcat")
 TRIES = 5  # of drawing several panels until they fill the width
-CLOSE = 0.5  # units by which a figure of several panels may miss its width
+CLOSE = 0.008  # share of its width by which a figure of several panels may miss it
 AXIS = 40.0  # units that stand beside a plot
 
 
@@ -199,7 +199,7 @@ def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]
     for _ in range(TRIES):
         drawn = _at_widths(spec, more / across, more, letter)
         off = width - _size(_svg_text(json.dumps(drawn)))[0]
-        if abs(off) < CLOSE:
+        if abs(off) < CLOSE * width:
             break
         more += off
     return drawn
