@@ -58,7 +58,7 @@ BAD_LINKS: tuple[Mapping[str, object], ...] = (
 )
 HUGE: tuple[Mapping[str, object], ...] = (
     {"measure": "cka", "draws": 10_000, "words": 20_000, "sentences": 1_000},
-    {"kernel": "euclidean", "words": 25_000, "sentences": 1_000},
+    {"kernel": "euclidean", "words": 20_000, "sentences": 1_000},
 )
 Act = Callable[["Visitor"], Awaitable[None]]
 
