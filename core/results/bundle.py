@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.results.columns import describe
-from core.results.references import bibtex
+from core.results.papers.reference import bibtex
 
 if TYPE_CHECKING:
     import pandas as pd

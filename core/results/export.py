@@ -25,7 +25,7 @@ from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.drawing.vega import Chart
 from core.results.estimates import Estimate, estimates_of
-from core.results.references import Reference
+from core.results.papers.reference import Reference
 from core.runs.encoding import encode
 from core.runs.frames import packed
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import PalimpsestError
 from core.results.export import NUMBERS, RECORD, Result
-from core.results.references import Reference
+from core.results.papers.reference import Reference
 from core.runs.encoding import decode
 from core.runs.frames import unpacked
 

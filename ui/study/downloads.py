@@ -24,7 +24,7 @@ from core.errors import PalimpsestError
 from core.results.bundle import Say, zip_result
 from core.results.drawing.paper import INCHES, Paper, caption, one_chart, paper_file
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
-from core.results.references import bibtex
+from core.results.papers.reference import bibtex
 from core.results.report import report_html
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once

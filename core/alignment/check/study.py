@@ -28,10 +28,10 @@ from core.alignment.seeds.tasks import fit_method
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks
-from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure

@@ -40,9 +40,9 @@ from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.models.identity import contents, identity_tasks
-from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus

@@ -22,8 +22,8 @@ from core.alignment.seeds.tables import band_tables, error_table, grid_table, po
 from core.alignment.seeds.tasks import align_layers, align_pair
 from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods
 from core.models.identity import contents, identity_tasks
-from core.results.citing import cite
 from core.results.export import Result, provenance
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus

@@ -32,9 +32,9 @@ from core.probes.trees.data import PARTS, Tree, Treebank
 from core.probes.trees.planning import TREEBANK, as_arguments, chosen_layers
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.tables import as_table
-from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.reading import Text

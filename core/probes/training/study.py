@@ -33,9 +33,9 @@ from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, train
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.study import notes_of, score_table
 from core.probes.trees.tables import POSITION, Group, draw_sample, probe_groups
-from core.results.citing import cite
 from core.results.drawing.training import loss_table, with_progress
 from core.results.export import Result, provenance
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.reading import Text

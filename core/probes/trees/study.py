@@ -56,9 +56,9 @@ from core.probes.trees.tables import (
     selectivity_rows,
 )
 from core.probes.trees.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
-from core.results.citing import cite
 from core.results.export import provenance
 from core.results.notices import start_notices
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
 from core.study import Study
 

@@ -18,10 +18,10 @@ from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import draw_sample, probe_groups, summary
 from core.probes.trees.tasks import train_probes
 from core.probes.trees.text import CITATIONS, make_methods
-from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_name
 from core.results.numbers import text_of
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
 from core.study import read_first
 from core.text.reading import Text

@@ -20,10 +20,10 @@ import numpy as np
 from core.errors import SpecError
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, identity_tasks
-from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import corpus_name
 from core.results.notices import start_notices
+from core.results.papers.citing import cite
 from core.rsa.layers import PURPOSE
 from core.rsa.layers.charts import figures
 from core.rsa.layers.notices import measure_notices, size_notices

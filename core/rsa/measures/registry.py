@@ -45,7 +45,7 @@ class Measure:
         label: As on axes and in forms.
         similarity: (x, y) -> similarity, at most 1; x and y are (item, d_model).
         formula: In words and symbols, for "Method and caveats".
-        references: Where it comes from, by key of `core.results.references`; none for common practice.
+        references: Where it comes from, by key of `core.results.papers.reference`; none for common practice.
         null: (x, y, permutations (draw, item)) -> similarities of x with each reordered y, (draw,); by default the
             similarity itself, once per permutation.
         draws: (x, y, sentence, counts (draw, sentence)) -> bootstrap draws, (draw,); None for a jackknife.

@@ -19,8 +19,8 @@ import numpy as np
 from core.errors import TaskError
 from core.models import zoo_models
 from core.models.identity import contents, identity_tasks
-from core.results.citing import cite
 from core.results.export import Result, provenance
+from core.results.papers.citing import cite
 from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
 from core.rsa.swap import PURPOSE

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import as_identified, identities, identity_tasks
-from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.results.notices import start_notices
 from core.results.numbers import text_of
+from core.results.papers.citing import cite
 from core.rsa.measures.preparing import centred
 from core.rsa.prices import tokens_price
 from core.rsa.tokens import PURPOSE

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.models.identity import contents, identity_tasks
-from core.results.citing import cite
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
+from core.results.papers.citing import cite
 from core.rsa.layers.tasks import compare_models
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import training_price

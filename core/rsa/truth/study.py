@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import contents, identity_tasks
-from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.notices import start_notices
+from core.results.papers.citing import cite
 from core.rsa.prices import truth_price
 from core.rsa.truth import PURPOSE
 from core.rsa.truth.charts import figures

@@ -19,8 +19,8 @@ import numpy as np
 
 from core.errors import SpecError, TaskError
 from core.limits import current_limits
-from core.results.citing import cite
 from core.results.export import Result, provenance
+from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
 from core.study import Study
 from core.weights.clusters import PURPOSE, tables

@@ -17,10 +17,10 @@ import numpy as np
 
 from core.errors import TaskError
 from core.models.weights.deltas import Delta
-from core.results.citing import cite
 from core.results.export import Result, provenance
 from core.results.names import short_names
 from core.results.numbers import text_of
+from core.results.papers.citing import cite
 from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value, identified, key_of

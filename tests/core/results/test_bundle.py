@@ -13,8 +13,8 @@ import pytest
 
 from core.results import bundle
 from core.results.bundle import LEFT_OUT, zip_result
-from core.results.citing import cite
 from core.results.export import Result, table_csv
+from core.results.papers.citing import cite
 
 RESULT = Result(
     "rsa",

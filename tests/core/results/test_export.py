@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.results.citing import cite
 from core.results.drawing.vega import Chart
 from core.results.export import (
     ExportError,
@@ -25,6 +24,7 @@ from core.results.export import (
     table_parquet,
     write_result,
 )
+from core.results.papers.citing import cite
 from core.results.report import report_html
 
 

@@ -17,9 +17,9 @@ from core.catalogue import STUDIES
 from core.commands.answers import requests
 from core.errors import NotStoredError, SpecError
 from core.results import load
-from core.results.citing import cite
 from core.results.estimates import Estimate
 from core.results.export import NUMBERS, RECORD, Result, write_result
+from core.results.papers.citing import cite
 from core.results.reading import ReadError
 from core.runs.frames import packed, unpacked
 from core.runs.tasks import Signal

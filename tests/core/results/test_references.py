@@ -9,9 +9,9 @@ import pytest
 
 from core import __version__
 from core.errors import PalimpsestError
-from core.results.bibliography import PAPERS
-from core.results.citing import cite, registry
-from core.results.references import PALIMPSEST, VENUE, Reference, bibtex
+from core.results.papers.bibliography import PAPERS
+from core.results.papers.citing import cite, registry
+from core.results.papers.reference import PALIMPSEST, VENUE, Reference, bibtex
 from tests import ROOT
 
 SOURCES = {

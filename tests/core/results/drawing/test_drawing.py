@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.results.citing import cite
 from core.results.drawing import files as drawn
 from core.results.drawing.axes import Plane, layer_plane
 from core.results.drawing.context import Hand, drawing
@@ -23,6 +22,7 @@ from core.results.drawing.paper import Paper, caption, paper_file
 from core.results.drawing.vega import Chart
 from core.results.export import Result
 from core.results.numbers import Kind, Tip, text_of, told
+from core.results.papers.citing import cite
 from core.results.report import report_html
 
 LAYERS = [0, 1, 2]

@@ -6,7 +6,7 @@ sure is left empty.
 
 from __future__ import annotations
 
-from core.results.references import Reference
+from core.results.papers.reference import Reference
 
 ARTICLE, BOOK, MISC, TALK = "article", "book", "misc", "inproceedings"
 

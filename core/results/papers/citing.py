@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from core.errors import PalimpsestError
-from core.results.bibliography import PAPERS
-from core.results.references import PALIMPSEST, Reference
+from core.results.papers.bibliography import PAPERS
+from core.results.papers.reference import PALIMPSEST, Reference
 
 
 @cache
@@ -25,5 +25,5 @@ def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
     named = tuple(dict.fromkeys(keys))
     absent = [key for key in named if key not in registry()]
     if absent:
-        raise PalimpsestError(f"No reference is called {absent[0]!r}: add it to core/results/bibliography.py.")
+        raise PalimpsestError(f"No reference is called {absent[0]!r}: add it to core/results/papers/bibliography.py.")
     return tuple(registry()[key] for key in named)

@@ -1,0 +1,1 @@
+"""Papers: one record each, and what cites them."""
