@@ -80,10 +80,7 @@ if asked is None:
     st.stop()
 spec = asked
 view = form.view()
-identity = (
-    weights_views.identity_of(texts),
-    contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())),
-)
+identity = (weights_views.identity_of(texts), contents(spec.base, *(str(entry["ref"]) for entry in fine_tunes())))
 if form.experiment is not None:
     show_experiment(form, form.experiment, spec)
     st.stop()

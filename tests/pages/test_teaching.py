@@ -24,7 +24,7 @@ def test_a_lesson_asks_for_a_guess_first_and_judges_it_after_the_figure() -> Non
     settle(app.run())
     assert not app.exception
     assert len(app.get("vega_lite_chart")) == 1
-    assert "You said 0.00" in sentences(app)
+    assert "You said .00" in sentences(app)
     assert "too low" in sentences(app)
 
 

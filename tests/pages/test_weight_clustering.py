@@ -252,7 +252,7 @@ def test_intruders_start_with_their_button() -> None:
     link = {**LINK, "view": "Intruders", "intruder_models": "zoo:nli-0", "leading": "4", "draws": "20"}
     app = open_page(PAGE, **link)
     settle(app)
-    assert any("starts with its button" in info.value for info in app.info)
+    assert any("starts when you press its button" in info.value for info in app.info)
     before = figures(app)
     next(button for button in app.button if button.label.startswith("Run, about")).click().run()
     settle(app)

@@ -163,4 +163,4 @@ def _draw_layer(address: Address, result: Result) -> None:
     view = (layer, *drawn)
     show_charts(maps, key="map", alt_text=result.headline, result=result, view=view)
     called = f"layer {layer} {' '.join(names[model] for model in drawn)}"
-    show_downloads(result, maps, lambda: charts.figures(result), view=view, name=called)
+    show_downloads(result, maps, lambda: STUDY.figures(result), view=view, name=called)

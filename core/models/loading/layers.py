@@ -60,7 +60,7 @@ def layer_list(model: nn.Module) -> nn.ModuleList:
         ModelError: If the architecture's layers cannot be told apart, with the reason.
     """
     body = body_of(model)
-    model_type = str(getattr(body.config, "model_type", ""))
+    model_type = str(getattr(getattr(body, "config", None), "model_type", ""))
     architecture = describe_type(model_type, type(model).__name__)
     if architecture.inseparable:
         raise ModelError(

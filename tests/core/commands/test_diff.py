@@ -11,6 +11,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.commands import main as cli
+from core.commands import pair
 from core.commands.pair import INTRUDERS, PROBES, SIMILARITY, WEIGHTS, check_pair, run_pair, specs_of
 from core.commands.pair_page import draw, make_figures, make_page, make_sentences
 from core.models import zoo_models

@@ -64,7 +64,7 @@ def test_an_unknown_label_names_the_known_ones(models, sentences) -> None:
 
 
 def test_a_model_without_a_list_of_layers_is_refused() -> None:
-    with pytest.raises(ModelError, match="BERT-like"):
+    with pytest.raises(ModelError, match="not described here"):
         layer_list(torch.nn.Linear(2, 2))
 
 
