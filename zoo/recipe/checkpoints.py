@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 
 from core.errors import RecipeError
 from zoo.recipe.pretrain import Pretraining, new_model
+from zoo.recipe.states import read_tensors
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 OTHER_TOKENIZER_FILES = ("special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
@@ -137,13 +138,8 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 def _read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     if not path.is_file():
         raise RecipeError(f"No checkpoint at {path}; train the seed first.")
-    try:
-        with safe_open(path, framework="pt") as handle:
-            note = json.loads((handle.metadata() or {}).get("note", "{}"))
-        state = load_file(path)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise RecipeError(f"{path} is damaged ({error}); delete it to train this seed again.") from error
-    prefix = "model."
-    if any(name.startswith(prefix) for name in state):
-        return note, {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+    note, state = read_tensors(path)
+    for prefix in ("average.", "model."):  # a snapshot's names have neither
+        if any(name.startswith(prefix) for name in state):
+            return note, {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     return note, state
