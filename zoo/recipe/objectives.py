@@ -67,8 +67,7 @@ def draw_words(ids: Tensor, continues: Tensor, count: int, generator: torch.Gene
         ids: Token ids (window, subword).
         continues: bool (vocabulary,), whether a token continues a word.
     """
-    begins = ~continues[ids] | ~scored_places(ids)
-    begins |= functional.pad(~scored_places(ids), (1, -1), value=True)  # the first token after a special one
+    begins = ~continues[ids] | ~scored_places(ids)  # a special token may begin a word, but is none of its tokens
     word = torch.cumsum(begins.flatten(), 0) - 1
     places = torch.nonzero(scored_places(ids.flatten())).flatten()
     sizes = torch.bincount(word[places], minlength=int(word[-1]) + 1)
@@ -129,9 +128,7 @@ class ReplacedTokens(nn.Module):
         return replaced.view_as(ids), logits
 
 
-def masking_loss(
-    model: Any, encoder: Callable[..., Any], ids: Tensor, corrupted: Tensor, positions: Tensor
-) -> Tensor:
+def masking_loss(model: Any, encoder: Callable[..., Any], ids: Tensor, corrupted: Tensor, positions: Tensor) -> Tensor:
     """Mean cross-entropy (nats) of the true tokens at the masked positions."""
     logits = masked_logits(model, encoder, corrupted, positions)
     return functional.cross_entropy(logits.float(), ids.flatten()[positions])

@@ -105,9 +105,7 @@ def measure_gap(ref: str, treebank: Path, plan: ProbingPlan | None = None) -> Sy
         ModelError: If the model cannot be had.
     """
     chosen, began = plan or ProbingPlan(), time.process_time()
-    trees = {
-        part: _trees(treebank, part, count) for part, count in zip(PARTS, chosen.sentences, strict=True)
-    }
+    trees = {part: _trees(treebank, part, count) for part, count in zip(PARTS, chosen.sentences, strict=True)}
     golds = {part: gold_of(trees[part]) for part in PARTS}
     vectors = dict(zip(PARTS, _read(ref, [trees[part] for part in PARTS]), strict=True))
     centres, sizes = measure_vectors(vectors["train"])
