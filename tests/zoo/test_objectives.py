@@ -168,9 +168,8 @@ VARIANTS = {
 def test_a_run_in_three_parts_equals_one_in_a_piece(
     windows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY", 15)
     settings = replace(SETTINGS, layers=1, schedule="constant", steps=60, keep_steps=(30, 60), **variant)
-    options: dict[str, Any] = {"continues": CONTINUES.numpy()}
+    options: dict[str, Any] = {"continues": CONTINUES.numpy(), "save_every": 15}
     pretrain(settings, windows, tmp_path / "whole", **options)
     pretrain(replace(settings, steps=30), windows, tmp_path / "parts", **options)
 

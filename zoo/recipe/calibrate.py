@@ -42,6 +42,7 @@ SETTINGS = {
 """By name: objective, width, and what else differs. All see as many tokens a step."""
 
 MARKS = (2.5, 5.0, 10.0, 25.0, 50.0, 100.0)  # million tokens, special tokens included
+SAVE_EVERY = 50  # steps: a busy machine may take ten minutes for them
 SCORED_LENGTH = 64  # tokens of a held-out window, whatever a setting was trained on
 SCORED_EVERY = 4  # one held-out window in four is scored
 COLUMNS = (
@@ -136,7 +137,10 @@ def train_setting(folder: Path, settings: Pretraining, run: Path, tokenizer: Pat
     """Train one setting up to `settings.steps`; nothing is done where it has come that far."""
     windows = _windows(folder, "train", settings.length)
     continues = continuations(tokenizer, settings.vocabulary) if settings.whole_words else None
-    pretrain(settings, windows, run, report=lambda line: report(f"{run.name}: {line}"), continues=continues)
+    pretrain(
+        settings, windows, run, report=lambda line: report(f"{run.name}: {line}"), continues=continues,
+        save_every=SAVE_EVERY,
+    )  # fmt: skip
 
 
 def continuations(tokenizer: Path, vocabulary: int) -> np.ndarray:

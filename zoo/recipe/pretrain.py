@@ -174,6 +174,7 @@ def pretrain(
     compile_graph: bool = False,
     report: Callable[[str], None] = lambda line: None,
     continues: np.ndarray | None = None,
+    save_every: int = SAVE_EVERY,
 ) -> torch.nn.Module:
     """Train one seed, resuming from `work/checkpoint.safetensors` where there is one.
 
@@ -182,6 +183,7 @@ def pretrain(
         work: Folder of this seed's checkpoint; snapshots at `keep_steps` go to `work/step-N.safetensors`.
         compile_graph: Whether the encoder is compiled (masking alone).
         continues: bool (vocabulary,), whether a token continues a word; needed for whole words.
+        save_every: Steps between checkpoints.
 
     Raises:
         RecipeError: If the checkpoint is of other settings or cannot be written, or `continues` is missing.
@@ -219,7 +221,7 @@ def pretrain(
             note["processor_seconds"] = round(spent + time.process_time() - processor, 1)
         if step in settings.keep_steps:
             save_tensors(work / f"step-{step}.safetensors", average or weights_of(model), note)
-        if step % SAVE_EVERY == 0 or step == settings.steps:
+        if step % save_every == 0 or step == settings.steps:
             save_tensors(work / CHECKPOINT, state_of(model, optimizer, average), note)
     return cast("torch.nn.Module", model.cpu())
 
