@@ -23,6 +23,7 @@ from core.probes.batches import ProbeData
 from core.probes.data import Tree, as_tree, gold_of
 from core.probes.positions import beside_positions, measure_vectors
 from core.probes.predict import predict_distances
+from core.probes.schedule import EPOCHS
 from core.probes.scores import Gold, score_distances
 from core.probes.training import Probe, train_bank
 from zoo.recipe.tasks import find_treebank
@@ -62,13 +63,13 @@ class ProbingPlan:
     Attributes:
         sentences: Of train, dev and test, from the front of each, 4 to 40 words long.
         draws: Probes of each layer, from different initial maps.
-        epochs: At most; the published schedule's number where None.
+        epochs: At most.
     """
 
     sentences: tuple[int, int, int] = (3000, 400, 1000)
     rank: int = 64
     draws: int = 3
-    epochs: int | None = None
+    epochs: int = EPOCHS
 
 
 def static_window(
@@ -160,8 +161,7 @@ def _hits(
     layers = wide["test"].shape[1]
     rank = min(plan.rank, wide["test"].shape[2])
     probes = [Probe(layer, rank, draw) for layer in range(layers) for draw in range(plan.draws)]
-    options = {} if plan.epochs is None else {"epochs": plan.epochs}
-    bank = train_bank(data["train"], data["dev"], probes, **options)
+    bank = train_bank(data["train"], data["dev"], probes, epochs=plan.epochs)
     rows = [probe.layer for probe in probes]
     predicted = predict_distances(bank.maps, wide["test"], golds["test"].lengths, rows)
     found = score_distances(predicted, golds["test"]).hits
