@@ -4,8 +4,8 @@ Two probes of the same kind: one reads each layer, one the static window, which 
 before and of the word after beside each word's. Layers above the window in UUAS hold syntax that no local reading of
 words gives; the difference is the figure by which pretraining settings are compared.
 
-Reference: structural probe of Hewitt & Manning 2019 (rank 64), positions beside the vectors (`core.probes.positions`).
-The static window is ours.
+Reference: structural probe of Hewitt & Manning 2019 (rank 64), with positions beside the vectors
+(`core.probes.structural.positions`). The static window is ours.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from core.probes.batches import ProbeData
-from core.probes.data import Tree, as_tree, gold_of
-from core.probes.positions import beside_positions, measure_vectors
-from core.probes.predict import predict_distances
-from core.probes.schedule import EPOCHS
-from core.probes.scores import Gold, score_distances
-from core.probes.training import Probe, train_bank
+from core.probes.structural.batches import ProbeData
+from core.probes.structural.positions import beside_positions, measure_vectors
+from core.probes.structural.predict import predict_distances
+from core.probes.structural.schedule import EPOCHS
+from core.probes.structural.scores import Gold, score_distances
+from core.probes.structural.training import Probe, train_bank
+from core.probes.trees.data import Tree, as_tree, gold_of
 from zoo.recipe.tasks import find_treebank
 
 SHORTEST, LONGEST = 4, 40  # words of a sentence
@@ -114,10 +114,9 @@ def measure_gap(ref: str, treebank: Path, plan: ProbingPlan | None = None) -> Sy
         part: static_window((vectors[part][:, 0] - centres[0]) / sizes[0], golds[part].lengths)[:, None]
         for part in PARTS
     }
-    hits = _hits(vectors, (centres, sizes), golds, chosen)
-    one = np.zeros((1, windows["train"].shape[2]), dtype=np.float32), np.ones(1, dtype=np.float32)
-    window = _hits(windows, one, golds, chosen)[0]
-    edges = score_distances([tree[None].astype(np.float64) for tree in golds["test"].distances], golds["test"]).edges
+    hits, edges = _hits(vectors, (centres, sizes), golds, chosen)
+    unscaled = np.zeros((1, windows["train"].shape[2]), dtype=np.float32), np.ones(1, dtype=np.float32)
+    window = _hits(windows, unscaled, golds, chosen)[0][0]
     shares = 100 * hits.sum(axis=1) / edges.sum()
     best = 1 + int(shares[1:].argmax())
     low, high = _interval(hits[best] - window, edges)
@@ -151,8 +150,8 @@ def _read(ref: str, parts: Sequence[Sequence[Tree]]) -> Iterator[np.ndarray]:
 
 def _hits(
     vectors: dict[str, np.ndarray], scale: tuple[np.ndarray, np.ndarray], golds: dict[str, Gold], plan: ProbingPlan
-) -> Float[np.ndarray, "layer sentence"]:
-    """Gold edges found in each test sentence, means over draws."""
+) -> tuple[Float[np.ndarray, "layer sentence"], Float[np.ndarray, " sentence"]]:
+    """Gold edges found in each test sentence, means over draws, and gold edges there are."""
     wide = {part: beside_positions(vectors[part], golds[part].lengths, *scale) for part in PARTS}
     data = {
         part: ProbeData(torch.from_numpy(wide[part]), [square[None] for square in golds[part].distances])
@@ -164,9 +163,9 @@ def _hits(
     bank = train_bank(data["train"], data["dev"], probes, epochs=plan.epochs)
     rows = [probe.layer for probe in probes]
     predicted = predict_distances(bank.maps, wide["test"], golds["test"].lengths, rows)
-    found = score_distances(predicted, golds["test"]).hits
-    assert found is not None
-    return np.asarray(found.reshape(layers, plan.draws, -1).mean(axis=1))
+    scores = score_distances(predicted, golds["test"])
+    assert scores.hits is not None  # distances were scored
+    return scores.hits.reshape(layers, plan.draws, -1).mean(axis=1), scores.edges
 
 
 def _interval(difference: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
