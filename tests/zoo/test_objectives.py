@@ -201,6 +201,7 @@ def test_a_detector_learns_and_its_scores_say_so(windows: np.ndarray, tmp_path: 
     assert isinstance(model, ReplacedTokens)
     after = evaluate(model, windows, settings)
     assert after["detection_loss"] < before["detection_loss"]
+    assert after["detection_loss"] < after["detection_chance"] < math.log(2)
     assert after["held_out_loss"] < before["held_out_loss"]
 
 

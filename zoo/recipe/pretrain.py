@@ -34,6 +34,7 @@ from zoo.recipe.objectives import (
     masked_logits,
     masking_loss,
     replacement_loss,
+    scored_places,
 )
 from zoo.recipe.states import add_to_average, resume, save_tensors, state_of, weights_of
 from zoo.recipe.text import PAD
@@ -141,10 +142,10 @@ def evaluate(model: Any, windows: np.ndarray, settings: Pretraining, device: str
     """Held-out masked loss (nats a token) and masked-token accuracy; the same masks for every seed.
 
     Of a model that detects replaced tokens these are its generator's, with the model's own `detection_loss` (nats a
-    token) beside them.
+    token) beside them, and `detection_chance`, the loss of one that knows the share of replaced tokens alone.
     """
     generator = torch.Generator().manual_seed(0)
-    losses, hits, count, detected = 0.0, 0, 0, 0.0
+    losses, hits, count, detected, replacements, tokens = 0.0, 0, 0, 0.0, 0, 0
     detector = model if isinstance(model, ReplacedTokens) else None
     model.eval()
     with torch.inference_mode():
@@ -155,7 +156,9 @@ def evaluate(model: Any, windows: np.ndarray, settings: Pretraining, device: str
             if detector is not None:
                 drawn = torch.Generator().manual_seed(start)
                 replaced, logits = detector.replace_tokens(ids, corrupted, positions, drawn)
-                detected += float(detection_loss(detector.detect(replaced), ids, replaced)) * len(ids)
+                seen = int(scored_places(ids).sum())
+                detected += float(detection_loss(detector.detect(replaced), ids, replaced)) * seen
+                replacements, tokens = replacements + int((replaced != ids).sum()), tokens + seen
             else:
                 logits = masked_logits(model, model.roformer, corrupted, positions)
             logits = logits.cpu()
@@ -164,7 +167,11 @@ def evaluate(model: Any, windows: np.ndarray, settings: Pretraining, device: str
             count += len(truth)
     model.train()
     scores = {"held_out_loss": losses / count, "masked_accuracy": hits / count}
-    return scores if detector is None else scores | {"detection_loss": detected / len(windows)}
+    if detector is None:
+        return scores
+    share = torch.tensor(replacements / tokens)
+    chance = float(functional.binary_cross_entropy(share, share))
+    return scores | {"detection_loss": detected / tokens, "detection_chance": chance}
 
 
 def pretrain(
