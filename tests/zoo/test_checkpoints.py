@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from core.errors import RecipeError
 from tests.zoo.made_up import SETTINGS
-from zoo.recipe import checkpoints, pretrain
+from zoo.recipe import checkpoints, pretrain, states
 from zoo.recipe.checkpoints import finish_seed, read_record, write_json, write_model
 
 
@@ -24,8 +24,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = pretrain.new_model(SETTINGS)
     optimizer = torch.optim.AdamW(model.parameters())
     note = {"step": 300, "settings": json.loads(json.dumps(vars(SETTINGS)))}
-    pretrain._save(folder / "checkpoint.safetensors", pretrain._state(model, optimizer), note)
-    pretrain._save(folder / "step-20.safetensors", pretrain._weights(model), {})
+    states.save_tensors(folder / "checkpoint.safetensors", states.state_of(model, optimizer), note)
+    states.save_tensors(folder / "step-20.safetensors", states.weights_of(model), {})
     return folder / "checkpoint.safetensors"
 
 

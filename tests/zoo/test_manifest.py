@@ -12,7 +12,7 @@ import pytest
 from core.errors import RecipeError
 from core.models.zoo import file_digest, read_manifest
 from tests.zoo.made_up import SETTINGS, write_task
-from zoo.recipe import pretrain
+from zoo.recipe import pretrain, states
 from zoo.recipe.baselines import TextBaselines
 from zoo.recipe.cards import write_cards
 from zoo.recipe.finetune import Finetuning, finetune
@@ -29,9 +29,9 @@ def box(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("work")
     model = pretrain.new_model(SETTINGS)
     note = {"step": 300, "settings": json.loads(json.dumps(vars(SETTINGS)))}
-    state = {f"model.{name}": value for name, value in pretrain._weights(model).items()}
-    pretrain._save(work / "checkpoint.safetensors", state, note)
-    pretrain._save(work / "step-20.safetensors", pretrain._weights(model), {})
+    state = {f"model.{name}": value for name, value in states.weights_of(model).items()}
+    states.save_tensors(work / "checkpoint.safetensors", state, note)
+    states.save_tensors(work / "step-20.safetensors", states.weights_of(model), {})
     held_out = np.full((4, SETTINGS.length), 9, dtype=np.uint16)
     for name, file, settings in (
         ("seed-0", "checkpoint", None),

@@ -14,8 +14,9 @@ from safetensors.torch import load_file
 
 from core.errors import RecipeError
 from tests.zoo.made_up import SETTINGS
-from zoo.recipe import pretrain as module
-from zoo.recipe.pretrain import evaluate, mask_tokens, new_model, pretrain
+from zoo.recipe import states
+from zoo.recipe.objectives import mask_tokens
+from zoo.recipe.pretrain import evaluate, new_model, pretrain
 from zoo.recipe.text import CLS, MASK, SEP
 
 STEPS = replace(SETTINGS, layers=1, steps=300, keep_steps=(20,))
@@ -70,7 +71,7 @@ def test_a_full_disk_is_one_sentence(windows: np.ndarray, tmp_path: Path, monkey
     def full(*arguments: Any, **options: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(module, "save_file", full)
+    monkeypatch.setattr(states, "save_file", full)
     with pytest.raises(RecipeError, match="run again to resume"):
         pretrain(replace(STEPS, steps=1), windows, tmp_path)
 

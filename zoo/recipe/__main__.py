@@ -16,6 +16,7 @@ from core.errors import PalimpsestError, RecipeError
 from zoo.recipe.pipeline import SNAPSHOTS, STAGES, Plan, make_zoo
 
 BOX = Path(__file__).resolve().parents[1]
+NICENESS = 10  # of a calibration, which runs for hours beside other work
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -36,6 +37,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--snapshots", type=int, nargs="*", metavar="STEP", help=f"steps of seed 0 to ship ({shipped})")
     parser.add_argument("--quick", action="store_true", help="a tiny box in about a minute (or QUICK=1)")
     parser.add_argument("--only", nargs="*", choices=STAGES, default=list(STAGES), help="these stages alone")
+    parser.add_argument("--calibrate", type=Path, metavar="FOLDER", help="compare pretraining settings there and stop")
+    parser.add_argument("--settings", nargs="*", metavar="NAME", help="with --calibrate: these settings alone")
+    parser.add_argument(
+        "--marks", type=float, nargs="*", metavar="MILLION", help="with --calibrate: judge at these tokens"
+    )
     parser.add_argument("--base", help="fine-tune this model (hub:NAME, zoo:NAME, path:FOLDER) into --out and stop")
     parser.add_argument("--task", help="with --base: mnli or squad from the hub, or a task of the box from --data")
     parser.add_argument("--limit", type=int, help="with --base: use this many examples of each part")
@@ -46,7 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Make the box; 0 if all went well, 2 with one sentence if not, 130 if stopped."""
     arguments = build_parser().parse_args(argv)
     try:
-        if arguments.base or arguments.task:
+        if arguments.calibrate:
+            compare_settings(arguments)
+        elif arguments.base or arguments.task:
             finetune_one(arguments)
         else:
             make_zoo(plan_of(arguments), say)
@@ -92,6 +100,25 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         runs=runs, jobs=jobs, steps=arguments.steps, snapshots=tuple(snapshots), quick=quick,
         only=tuple(arguments.only),
     )  # fmt: skip
+
+
+def compare_settings(arguments: argparse.Namespace) -> None:
+    """Train pretraining settings by turns up to token marks, and judge each there; on one thread, niced.
+
+    Raises:
+        RecipeError: If the text, a setting or a mark makes no sense, or something cannot be read or written.
+    """
+    import torch
+
+    from zoo.recipe.calibrate import MARKS, SETTINGS, calibrate, syntax_judge
+
+    if arguments.text is None:
+        raise RecipeError("Give the calibration its text with --text FILE.")
+    os.nice(max(0, NICENESS - os.nice(0)))
+    torch.set_num_threads(1)
+    judges = {} if arguments.treebank is None else {"syntax": syntax_judge(arguments.treebank)}
+    box, names, marks = arguments.out or BOX, arguments.settings or tuple(SETTINGS), arguments.marks or MARKS
+    calibrate(arguments.calibrate, arguments.text, box / "tokenizer", names, marks, judges, say)
 
 
 def finetune_one(arguments: argparse.Namespace) -> None:

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 
 from core.errors import RecipeError
+from zoo.recipe.objectives import ReplacedTokens
 from zoo.recipe.pretrain import Pretraining, new_model
+from zoo.recipe.states import read_tensors
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 OTHER_TOKENIZER_FILES = ("special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
@@ -25,10 +27,12 @@ RECORD = "training.json"
 
 
 def finish_seed(checkpoint: Path, tokenizer: Path, out: Path, settings: Pretraining | None = None) -> dict[str, Any]:
-    """Turn a training checkpoint (or a snapshot of one) into a standard masked-LM folder at `out`.
+    """Turn a training checkpoint (or a snapshot of one) into a standard model folder at `out`.
+
+    A masked language model is written whole, a model that detects replaced tokens as its encoder alone.
 
     Args:
-        checkpoint: `checkpoint.safetensors`, or a `step-N.safetensors` snapshot, which needs `settings`.
+        checkpoint: `checkpoint.safetensors`, or a `step-N.safetensors` snapshot, which may need `settings`.
         tokenizer: Folder with the tokenizer files.
         settings: How the seed was trained; read from the checkpoint where it is noted there.
 
@@ -37,6 +41,17 @@ def finish_seed(checkpoint: Path, tokenizer: Path, out: Path, settings: Pretrain
 
     Raises:
         RecipeError: If the checkpoint is missing or damaged, holds numbers that fp16 cannot, or the disk is full.
+    """
+    note, model = read_model(checkpoint, settings)
+    write_model(model.roformer if isinstance(model, ReplacedTokens) else model, tokenizer, out)
+    return note
+
+
+def read_model(checkpoint: Path, settings: Pretraining | None = None) -> tuple[dict[str, Any], Any]:
+    """(note, model as `new_model` makes it) of a checkpoint or snapshot; averaged weights where there are some.
+
+    Raises:
+        RecipeError: If the checkpoint is missing, damaged, or does not say how it was trained.
     """
     note, state = _read_checkpoint(checkpoint)
     if settings is None:
@@ -50,8 +65,7 @@ def finish_seed(checkpoint: Path, tokenizer: Path, out: Path, settings: Pretrain
             if name not in state:
                 raise RecipeError(f"{checkpoint} holds no {name}; delete it to train this seed again.")
             parameter.copy_(state[name])
-    write_model(model, tokenizer, out)
-    return note
+    return note, model
 
 
 def write_model(
@@ -137,13 +151,8 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 def _read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     if not path.is_file():
         raise RecipeError(f"No checkpoint at {path}; train the seed first.")
-    try:
-        with safe_open(path, framework="pt") as handle:
-            note = json.loads((handle.metadata() or {}).get("note", "{}"))
-        state = load_file(path)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise RecipeError(f"{path} is damaged ({error}); delete it to train this seed again.") from error
-    prefix = "model."
-    if any(name.startswith(prefix) for name in state):
-        return note, {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+    note, state = read_tensors(path)
+    for prefix in ("average.", "model."):  # a snapshot's names have neither
+        if any(name.startswith(prefix) for name in state):
+            return note, {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     return note, state

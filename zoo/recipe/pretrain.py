@@ -1,9 +1,12 @@
-"""Masked-language-model pretraining of one seed: a small BERT with rotary positions.
+"""Pretraining of one seed: a small BERT with rotary positions, on masked or on replaced tokens.
 
 The recipe: rotary positions (`RoFormerForMaskedLM`, BERT's six matrices a layer) because absolute
 positions leave a model of this size on a plateau; windows of 64 tokens, AdamW with linear decay,
 no dropout, loss on the masked positions alone. Every random choice is a function of (seed, step),
 so that a run that was interrupted and resumed equals one that was not.
+
+With a constant rate any step can be the last: what is kept then is the running average of the weights over about the
+last tenth of the steps, which stands in for the decay (Shamir & Zhang 2013, polynomial-decay averaging).
 
 Reference: Devlin et al. 2019 (masking 80/10/10), Su et al. 2021 (rotary positions).
 Deviations: 25 % of the tokens are predicted, not 15; no next-sentence task; one position in four of a
@@ -12,7 +15,6 @@ batch, not of each window, so that shapes are constant.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,19 +23,42 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
 from torch.nn import functional
 
 from core.errors import RecipeError
-from zoo.recipe.text import CLS, MASK, PAD, SEP, SPECIALS
+from zoo.recipe.objectives import (
+    GENERATOR_SHARE,
+    ReplacedTokens,
+    detection_loss,
+    mask_tokens,
+    masked_logits,
+    masking_loss,
+    replacement_loss,
+    scored_places,
+)
+from zoo.recipe.states import add_to_average, resume, save_tensors, state_of, weights_of
+from zoo.recipe.text import PAD
 
 CHECKPOINT = "checkpoint.safetensors"
 SAVE_EVERY = 250  # steps between checkpoints: about a minute on one thread
+AVERAGE_EVERY = 10  # steps between two additions to the running average
+OBJECTIVES = ("mask", "replaced")
+SCHEDULES = ("linear", "constant")
 
 
 @dataclass(frozen=True)
 class Pretraining:
-    """What a seed is trained with; the same for all seeds but for `seed`."""
+    """What a seed is trained with; the same for all seeds but for `seed`.
+
+    Attributes:
+        masked: Share of all positions that are predicted.
+        objective: "mask", or "replaced" (a generator replaces the masked tokens, the model detects which).
+        whole_words: Whether all tokens of a word are masked together.
+        precision: "float32", or "bfloat16" (autocast; the weights stay float32).
+        schedule: "linear" decay to 0 at the last step, or "constant" after the warm-up, whose result is the running
+            average of the weights; `steps` may then be raised to train on.
+        keep_steps: Steps whose weights (averaged, where there is an average) are kept.
+    """
 
     seed: int
     vocabulary: int = 5000
@@ -49,6 +74,19 @@ class Pretraining:
     weight_decay: float = 0.01
     masked: float = 0.25
     keep_steps: tuple[int, ...] = ()
+    objective: str = "mask"
+    whole_words: bool = False
+    precision: str = "float32"
+    schedule: str = "linear"
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES or self.schedule not in SCHEDULES:
+            raise RecipeError(
+                f"There is no objective {self.objective!r} with a {self.schedule!r} schedule; "
+                f"choose of {', '.join(OBJECTIVES)} and of {', '.join(SCHEDULES)}."
+            )
+        if self.precision not in ("float32", "bfloat16"):
+            raise RecipeError(f"There is no precision {self.precision!r}; choose float32 or bfloat16.")
 
     @property
     def tokens(self) -> int:
@@ -62,66 +100,78 @@ class Pretraining:
 
 
 def new_model(settings: Pretraining) -> Any:
-    """A freshly initialised model, a function of the seed alone."""
-    from transformers import RoFormerConfig, RoFormerForMaskedLM
+    """A freshly initialised model, a function of the settings alone.
+
+    Returns:
+        `RoFormerForMaskedLM`; for the objective "replaced" a `ReplacedTokens`.
+    """
+    from transformers import RoFormerForMaskedLM, RoFormerModel
 
     torch.manual_seed(settings.seed)
-    return RoFormerForMaskedLM(
-        RoFormerConfig(
-            vocab_size=settings.vocabulary,
-            embedding_size=settings.d_model,
-            hidden_size=settings.d_model,
-            num_hidden_layers=settings.layers,
-            num_attention_heads=settings.heads,
-            intermediate_size=settings.feed_forward,
-            max_position_embeddings=512,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            initializer_range=0.05,
-            pad_token_id=PAD,
-        )
+    if settings.objective == "mask":
+        return RoFormerForMaskedLM(_configuration(settings))
+    encoder = RoFormerModel(_configuration(settings))
+    return ReplacedTokens(encoder, RoFormerForMaskedLM(_configuration(settings, GENERATOR_SHARE)))
+
+
+def _configuration(settings: Pretraining, share: int = 1) -> Any:
+    """The model's configuration, or that of one with 1 / `share` of its width and the same embeddings."""
+    from transformers import RoFormerConfig
+
+    return RoFormerConfig(
+        vocab_size=settings.vocabulary,
+        embedding_size=settings.d_model,
+        hidden_size=settings.d_model // share,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=max(1, settings.heads // share),
+        intermediate_size=settings.feed_forward // share,
+        max_position_embeddings=512,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        initializer_range=0.05,
+        pad_token_id=PAD,
     )
 
 
-def mask_tokens(
-    ids: torch.Tensor, share: float, vocabulary: int, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """BERT's corruption of `ids` (window, subword): (corrupted ids, flat positions, true ids there)."""
-    flat = ids.flatten()
-    eligible = torch.nonzero((flat != CLS) & (flat != SEP) & (flat != PAD)).flatten()
-    count = int(share * len(flat))  # constant for a batch shape: a compiled graph is compiled once
-    positions = eligible[torch.randperm(len(eligible), generator=generator)[:count]]
-    truth = flat[positions]
-    kind = torch.rand(len(positions), generator=generator)
-    drawn = torch.randint(len(SPECIALS), vocabulary, (len(positions),), generator=generator)
-    corrupted = flat.clone()
-    corrupted[positions] = torch.where(kind < 0.8, torch.full_like(truth, MASK), torch.where(kind < 0.9, drawn, truth))
-    return corrupted.view_as(ids), positions, truth
-
-
-def masked_logits(
-    model: Any, encoder: Callable[..., Any], corrupted: torch.Tensor, positions: torch.Tensor
-) -> torch.Tensor:
-    """Logits at the masked positions only: a quarter of the vocabulary projections."""
-    hidden = encoder(corrupted)[0].flatten(0, 1)[positions]
-    return cast("torch.Tensor", model.cls(hidden))
+def autocast(settings: Pretraining, device: str) -> torch.autocast:
+    """The context of a forward pass in the settings' precision."""
+    return torch.autocast(device, torch.bfloat16, enabled=settings.precision == "bfloat16")
 
 
 def evaluate(model: Any, windows: np.ndarray, settings: Pretraining, device: str = "cpu") -> dict[str, float]:
-    """Held-out masked loss (nats a token) and masked-token accuracy; the same masks for every seed."""
+    """Held-out masked loss (nats a token) and masked-token accuracy; the same masks for every seed.
+
+    Of a model that detects replaced tokens these are its generator's, with the model's own `detection_loss` (nats a
+    token) beside them, and `detection_chance`, the loss of one that knows the share of replaced tokens alone.
+    """
     generator = torch.Generator().manual_seed(0)
-    losses, hits, count = 0.0, 0, 0
+    losses, hits, count, detected, replacements, tokens = 0.0, 0, 0, 0.0, 0, 0
+    detector = model if isinstance(model, ReplacedTokens) else None
     model.eval()
     with torch.inference_mode():
         for start in range(0, len(windows), 128):
             ids = torch.from_numpy(windows[start : start + 128].astype(np.int64))
             corrupted, positions, truth = mask_tokens(ids, settings.masked, settings.vocabulary, generator)
-            logits = masked_logits(model, model.roformer, corrupted.to(device), positions.to(device)).cpu()
+            ids, corrupted, positions = (tensor.to(device) for tensor in (ids, corrupted, positions))
+            if detector is not None:
+                drawn = torch.Generator().manual_seed(start)
+                replaced, logits = detector.replace_tokens(ids, corrupted, positions, drawn)
+                seen = int(scored_places(ids).sum())
+                detected += float(detection_loss(detector.detect(replaced), ids, replaced)) * seen
+                replacements, tokens = replacements + int((replaced != ids).sum()), tokens + seen
+            else:
+                logits = masked_logits(model, model.roformer, corrupted, positions)
+            logits = logits.cpu()
             losses += float(functional.cross_entropy(logits, truth, reduction="sum"))
             hits += int((logits.argmax(1) == truth).sum())
             count += len(truth)
     model.train()
-    return {"held_out_loss": losses / count, "masked_accuracy": hits / count}
+    scores = {"held_out_loss": losses / count, "masked_accuracy": hits / count}
+    if detector is None:
+        return scores
+    share = torch.tensor(replacements / tokens)
+    chance = float(functional.binary_cross_entropy(share, share))
+    return scores | {"detection_loss": detected / tokens, "detection_chance": chance}
 
 
 def pretrain(
@@ -130,53 +180,83 @@ def pretrain(
     work: Path,
     compile_graph: bool = False,
     report: Callable[[str], None] = lambda line: None,
+    continues: np.ndarray | None = None,
+    save_every: int = SAVE_EVERY,
 ) -> torch.nn.Module:
     """Train one seed, resuming from `work/checkpoint.safetensors` where there is one.
 
     Args:
         windows: uint16 token ids, shape (window, subword).
         work: Folder of this seed's checkpoint; snapshots at `keep_steps` go to `work/step-N.safetensors`.
+        compile_graph: Whether the encoder is compiled (masking alone).
+        continues: bool (vocabulary,), whether a token continues a word; needed for whole words.
+        save_every: Steps between checkpoints.
 
     Raises:
-        RecipeError: If the checkpoint is of other settings or cannot be written.
+        RecipeError: If the checkpoint is of other settings or cannot be written, or `continues` is missing.
     """
+    if settings.whole_words and continues is None:
+        raise RecipeError("Whole words cannot be masked without knowing which tokens continue a word.")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = new_model(settings).to(device)
-    decayed = [p for p in model.parameters() if p.ndim > 1]
-    kept = [p for p in model.parameters() if p.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": kept, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
-    step = _resume(work, model, optimizer, settings)
-    encoder = torch.compile(model.roformer) if compile_graph else model.roformer
-    began, first = time.monotonic(), step
+    optimizer = _optimizer(model, settings)
+    average: dict[str, torch.Tensor] = {}
+    step, spent = resume(work / CHECKPOINT, model, optimizer, settings, average)
+    loss_of = _loss_function(model, settings, compile_graph, continues, device)
+    began, first, processor = time.monotonic(), step, time.process_time()
     if step == 0 and 0 in settings.keep_steps:
-        _save(work / "step-0.safetensors", _weights(model), {})
+        save_tensors(work / "step-0.safetensors", weights_of(model), {})
     model.train()
     while step < settings.steps:
-        ids = torch.from_numpy(_batch(windows, settings, step).astype(np.int64))
-        generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + step)
-        corrupted, positions, truth = mask_tokens(ids, settings.masked, settings.vocabulary, generator)
-        rate = _learning_rate(settings, step)
         for group in optimizer.param_groups:
-            group["lr"] = rate
-        logits = masked_logits(model, encoder, corrupted.to(device), positions.to(device))
-        loss = functional.cross_entropy(logits.float(), truth.to(device))
+            group["lr"] = _learning_rate(settings, step)
+        loss = loss_of(torch.from_numpy(_batch(windows, settings, step).astype(np.int64)), step)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         step += 1
+        if settings.schedule == "constant" and step % AVERAGE_EVERY == 0:
+            add_to_average(average, model, step // AVERAGE_EVERY)
         if step % 100 == 0 or step == settings.steps:
             pace = (time.monotonic() - began) / (step - first)
-            tokens, minutes = settings.batch * settings.length / pace, pace * (settings.steps - step) / 60
+            tokens, minutes = settings.tokens_per_step / pace, pace * (settings.steps - step) / 60
             where = f"seed {settings.seed} step {step}/{settings.steps}"
             report(f"{where} loss {loss.item():.3f}, {tokens:.0f} tokens/s, {minutes:.0f} min left")
+        note: dict[str, Any] = {"step": step, "settings": asdict(settings)}
+        if settings.schedule == "constant":  # runs that are compared at equal cost; the box's files stay the same
+            note["processor_seconds"] = round(spent + time.process_time() - processor, 1)
         if step in settings.keep_steps:
-            _save(work / f"step-{step}.safetensors", _weights(model), {})
-        if step % SAVE_EVERY == 0 or step == settings.steps:
-            note = {"step": step, "settings": asdict(settings)}
-            _save(work / CHECKPOINT, _state(model, optimizer), note)
+            save_tensors(work / f"step-{step}.safetensors", average or weights_of(model), note)
+        if step % save_every == 0 or step == settings.steps:
+            save_tensors(work / CHECKPOINT, state_of(model, optimizer, average), note)
     return cast("torch.nn.Module", model.cpu())
+
+
+def _optimizer(model: Any, settings: Pretraining) -> torch.optim.Optimizer:
+    decayed = [p for p in model.parameters() if p.ndim > 1]
+    kept = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": kept, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
+
+
+def _loss_function(
+    model: Any, settings: Pretraining, compile_graph: bool, continues: np.ndarray | None, device: str
+) -> Callable[[torch.Tensor, int], torch.Tensor]:
+    """(ids, step) -> the objective's loss; what is drawn is a function of (seed, step)."""
+    encoder = torch.compile(model.roformer) if compile_graph and settings.objective == "mask" else model.roformer
+    words = torch.from_numpy(continues) if settings.whole_words and continues is not None else None
+
+    def loss(ids: torch.Tensor, step: int) -> torch.Tensor:
+        generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + step)
+        corrupted, positions, _ = mask_tokens(ids, settings.masked, settings.vocabulary, generator, words)
+        ids, corrupted, positions = (tensor.to(device) for tensor in (ids, corrupted, positions))
+        with autocast(settings, device):
+            if settings.objective == "replaced":
+                return replacement_loss(model, ids, corrupted, positions, generator)
+            return masking_loss(model, encoder, ids, corrupted, positions)
+
+    return loss
 
 
 def _batch(windows: np.ndarray, settings: Pretraining, step: int) -> np.ndarray:
@@ -189,52 +269,4 @@ def _batch(windows: np.ndarray, settings: Pretraining, step: int) -> np.ndarray:
 
 def _learning_rate(settings: Pretraining, step: int) -> float:
     warm = min(1.0, (step + 1) / max(1, settings.warmup))
-    return settings.learning_rate * warm * (1 - step / settings.steps)
-
-
-def _weights(model: Any) -> dict[str, torch.Tensor]:
-    return {name: value.detach().cpu().contiguous() for name, value in model.named_parameters()}
-
-
-def _state(model: Any, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    state = {f"model.{name}": value for name, value in _weights(model).items()}
-    for name, parameter in model.named_parameters():
-        for key, value in optimizer.state[parameter].items():  # empty where there is no gradient: the rotary table
-            state[f"{key}.{name}"] = value.detach().cpu().contiguous()
-    return state
-
-
-def _save(path: Path, tensors: dict[str, torch.Tensor], note: dict[str, Any]) -> None:
-    """Whole or not at all: written beside, then moved into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    try:
-        save_file(tensors, partial, metadata={"note": json.dumps(note)})
-        partial.replace(path)
-    except OSError as error:
-        raise RecipeError(f"{path} could not be written ({error}); free some space and run again to resume.") from error
-
-
-def _resume(work: Path, model: Any, optimizer: torch.optim.Optimizer, settings: Pretraining) -> int:
-    path = work / CHECKPOINT
-    if not path.is_file():
-        return 0
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as handle:
-            note = json.loads(handle.metadata()["note"])
-        state = load_file(path)
-    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
-        raise RecipeError(f"{path} is damaged ({error}); delete it to start this seed again.") from error
-    wanted = json.loads(json.dumps(asdict(settings)))
-    if {**note["settings"], "keep_steps": None} != {**wanted, "keep_steps": None}:
-        raise RecipeError(f"{path} was made with other settings; delete it or use another work folder.")
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(state[f"model.{name}"])
-            if f"step.{name}" in state:
-                optimizer.state[parameter] = {
-                    key: state[f"{key}.{name}"].to(parameter.device) for key in ("step", "exp_avg", "exp_avg_sq")
-                }
-    return int(note["step"])
+    return settings.learning_rate * warm * (1 - step / settings.steps if settings.schedule == "linear" else 1.0)
