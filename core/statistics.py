@@ -291,6 +291,10 @@ def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) 
 
     Returns:
         As many numbers, shares of the base's norm.
+
+    Example:
+        >>> relative_change([9.0, 0.0], [900.0, 4.0]).tolist()
+        [0.1, 0.0]
     """
     changes, sizes = np.asarray(moved, dtype=np.float64), np.asarray(base, dtype=np.float64)
     relative: FloatArray = np.where(changes > 0, of_nothing, 0.0)

@@ -6,16 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from core.errors import RecipeError
-
-if TYPE_CHECKING:
-    from zoo.recipe.pretrain import Pretraining
 
 AVERAGE_DECAY = 8  # the average covers about 1 / (1 + this) of the additions so far
 
@@ -81,7 +78,7 @@ def resume(
     path: Path,
     model: Any,
     optimizer: torch.optim.Optimizer,
-    settings: Pretraining,
+    settings: Any,
     average: dict[str, torch.Tensor],
 ) -> tuple[int, float]:
     """Fill model, optimizer and average from the checkpoint at `path`, where there is one.
@@ -109,7 +106,7 @@ def resume(
     return int(note["step"]), float(note.get("processor_seconds", 0.0))
 
 
-def _comparable(noted: Mapping[str, Any], settings: Pretraining) -> dict[str, Any]:
+def _comparable(noted: Mapping[str, Any], settings: Any) -> dict[str, Any]:
     """Settings without what may change between two halves of a run; older checkpoints lack the newer ones."""
     defaults = {field.name: field.default for field in fields(settings) if field.name != "seed"}
     free = {"keep_steps": None} | ({"steps": None} if settings.schedule == "constant" else {})

@@ -7,12 +7,12 @@ import json
 import zipfile
 from collections.abc import Mapping
 
-import altair as alt
 import pandas as pd
 import pytest
 
 from core.results import bundle
 from core.results.bundle import LEFT_OUT, zip_result
+from core.results.drawing.vega import Chart
 from core.results.export import Result, table_csv
 from core.results.papers.citing import cite
 
@@ -28,8 +28,8 @@ RESULT = Result(
 )
 
 
-def figures() -> Mapping[str, alt.TopLevelMixin]:
-    chart = alt.Chart(pd.DataFrame({"x": [1, 2], "y": [1, 2]})).mark_point().encode(x="x:Q", y="y:Q")
+def figures() -> Mapping[str, Chart]:
+    chart = Chart(pd.DataFrame({"x": [1, 2], "y": [1, 2]})).mark_point().encode(x="x:Q", y="y:Q")
     return {"one": chart, "two": chart}
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from core.models.changes import RELATED
+from core.results.numbers import text_of
 from core.rsa.layers.notices import FEW_SENTENCES, MOSTLY_NULL, UNEQUAL, measure_notices, moved_sizes, size_notices
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.measures.registry import MEASURES
@@ -49,7 +50,7 @@ def test_only_canonical_measures_need_more_items_than_dimensions(measure: str, i
 def test_a_null_of_more_than_half_is_said_with_its_height(high: float, count: int) -> None:
     said = notices("rsa", value(null_high=np.array([0.1, high])))
     assert len(said) == count
-    assert all(f"{high:.2f}" in text for text in said)
+    assert all(text_of(high) in text for text in said)
 
 
 @pytest.mark.parametrize(("sentences", "numbers"), [(1, []), (2, ["2"]), (FEW_SENTENCES - 1, ["29"])])
@@ -98,7 +99,7 @@ def test_unequal_sizes_are_said_with_both_ends(sizes: tuple[float, ...], count: 
     said = size_notices(RsaSpec(), moved(*sizes) if sizes else moved(0.1).iloc[:0])
     assert len(said) == count
     for text in said:
-        assert re.findall(r"\d?\.\d\d", text) == [f"{min(sizes):.2f}", f"{max(sizes):.2f}"]
+        assert re.findall(r"\d?\.\d\d", text) == [text_of(min(sizes)), text_of(max(sizes))]
 
 
 def test_matched_sizes_are_said_to_be_made_and_no_others_are_compared() -> None:
