@@ -119,7 +119,7 @@ def test_a_study_has_a_command_a_form_a_price_and_an_export(
     assert capsys.readouterr().out.startswith(record["headline"])
     assert set(record["columns"]["lengths"]) == {"model", "layer", "length", "low", "high"}
     assert all(row["low"] <= row["length"] <= row["high"] for row in record["tables"]["lengths"])
-    assert {path.name for path in out.iterdir()} == {"result.json", "table.csv", "figure.svg"}
+    assert {path.name for path in out.iterdir()} == {"result.json", "result.safetensors", "table.csv", "figure.svg"}
 
     result = study.run(study.Spec(sentences=30, model="zoo:seed-1"))
     assert command_of(result) == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"

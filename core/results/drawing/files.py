@@ -35,15 +35,16 @@ def sheet(
     """The chart's specification as a file needs it.
 
     Args:
-        chart: One that stretches is as wide as asked for; panels are widened or narrowed until they fill the width;
-            a drawing with a width of its own (arcs of a sentence) keeps it.
+        chart: Ours, or an altair chart of somebody's own study. One that stretches is as wide as asked for; panels are
+            widened or narrowed until they fill the width; a drawing with a width of its own (arcs of a sentence) keeps
+            it.
         width: Of the whole picture, in its units.
         letter: Size of letters in axes, legends and subtitles.
         titled: Whether titles stand above; panels keep theirs, without a subtitle.
         thin: What the thickness of lines and the diameter of points are multiplied by.
         padding: Round the picture.
     """
-    spec: dict[str, Any] = chart.to_dict(open_widths=True)
+    spec: dict[str, Any] = chart.to_dict(open_widths=True) if isinstance(chart, Chart) else chart.to_dict()
     if spec.get("width") == "container":
         spec["width"], spec["autosize"] = width - 2 * padding, {"type": "fit-x", "contains": "content"}
     spec |= {"background": "white", "padding": padding}

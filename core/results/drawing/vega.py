@@ -1,8 +1,7 @@
 """Vega-Lite as plain dictionaries, in its grammar's own words: marks, encodings, layers, panels.
 
 A chart is put together once and not checked on the way: altair copies and checks a chart of many layers for seconds.
-The tests hold every figure to Vega-Lite's schema, and `altair.Chart.from_dict(chart.to_dict())` is the same chart as
-an altair object.
+The tests hold every figure to Vega-Lite's schema, and `chart.to_altair()` is the same chart as an altair object.
 
     Chart(table).mark_line(clip=True).encode(x=channel("layer:Q", title="Layer"), y=channel("score:Q"))
 """
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
@@ -148,6 +148,16 @@ class Chart:
             else:
                 spec[name] = _plain(part)
         return spec
+
+    def to_altair(self) -> alt.TopLevelMixin:
+        """The chart as an altair object, to go on with it there."""
+        import altair as alt
+
+        spec = self.to_dict()
+        classes: dict[str, Any] = {"layer": alt.LayerChart, "concat": alt.ConcatChart, "vconcat": alt.VConcatChart}
+        kind: Any = next((made for name, made in classes.items() if name in spec), alt.Chart)
+        chart: alt.TopLevelMixin = kind.from_dict(spec)
+        return chart
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """What a notebook shows."""

@@ -56,7 +56,10 @@ def test_what_a_chart_says_is_vega_lite() -> None:
     chart = Chart(TABLE, title="Any").mark_line(clip=True).encode(x="x:Q", y="y:Q")
     chart = chart.filtered(equals("name", "it's")).calculated(z="datum.x + 1")
     chart = layered(chart, Chart(TABLE).mark_rule().encode(x="x:Q", x2="y:Q", color=ink)).scales(color="independent")
-    alt.LayerChart.from_dict(chart.to_dict())
+    drawn = chart.to_altair()
+    assert isinstance(drawn, alt.LayerChart)
+    assert drawn.to_dict()["layer"]
+    assert sheet(drawn)["layer"]  # an altair chart is drawn as ours are
     assert chart.to_dict()["layer"][1]["encoding"]["x2"] == {"field": "y"}
 
 
