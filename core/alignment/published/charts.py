@@ -50,16 +50,16 @@ def protocol_chart(result: Result) -> Chart:
     scale = {"type": "log", "domain": ends, "nice": False}
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
-    base = Chart(rows).encode(
-        y=y, color=channel("map:N", title=None, scale=colours, legend=legend(columns_for(names), 170))
-    )
+    # Two columns end on a page's first screen; one column of a paper may have room for one.
+    below = legend(columns_for(names) if hand().across == 1 else 2, 170)
+    base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
         mean.encode(x=channel("one:Q", scale=scale, axis=axis)),
         base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q").calculated(nmse="datum.low"),
         base.mark_point(filled=True, size=70, opacity=0.9).encode(
             x=x,
-            shape=channel("map:N", title=None, scale=shapes, legend=legend(columns_for(names), 170)),
+            shape=channel("map:N", title=None, scale=shapes, legend=below),
             tooltip=tooltip,
         ),
     ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-HEIGHT = 300
+HEIGHT = 294  # the toggle stands above it, and the figure ends on the first screen
 ITSELF, CHANCE = "by itself", "commonest answer"
 LOOKS = {  # colour, dash
     "below": (BLUE, [1, 0]),
