@@ -225,7 +225,7 @@ def pretrain(
             report(f"{where} loss {loss.item():.3f}, {tokens:.0f} tokens/s, {minutes:.0f} min left")
         note: dict[str, Any] = {"step": step, "settings": asdict(settings)}
         if settings.schedule == "constant":  # runs that are compared at equal cost; the box's files stay the same
-            note["processor_seconds"] = round(spent + time.process_time() - processor, 1)
+            note["processor_seconds"] = round(spent + time.process_time() - processor, 3)
         if step in settings.keep_steps:
             save_tensors(work / f"step-{step}.safetensors", average or weights_of(model), note)
         if step % save_every == 0 or step == settings.steps:
