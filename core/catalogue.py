@@ -15,10 +15,10 @@ from core.alignment import attention, check, published, seeds, stitching
 from core.probes import edges, trees
 from core.probes import training as probe_training
 from core.rsa import layers, swap, tokens, training, truth
+from core.weights import clusters, intruders
 
 if TYPE_CHECKING:
     from core.study import Study
-from core.weights import clusters, intruders
 
 
 class Catalogue(MutableMapping[str, "Study"]):

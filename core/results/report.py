@@ -5,9 +5,7 @@ The page is `templates/report.html`: texts are escaped there, figures are embedd
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ from core.results.bundle import Say, silent
 from core.results.columns import describe
 from core.results.drawing import files as drawn
 from core.results.numbers import text_of
-from core.results.templates import SHARED, fill
+from core.results.templates import SHARED, fill, marked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +48,6 @@ def report_html(
         caveats, formulas: Of the study, as `core.study.Study` has them.
         say: Told what is being made, and how far it is.
     """
-    from markupsafe import Markup
-
     records = {"Spec": result.spec, "Provenance": result.provenance}
     drawings = []
     for number, (name, chart) in enumerate(figures.items(), start=1):
@@ -64,7 +60,7 @@ def report_html(
         figures=drawings,
         tables=[_table(name, table) for name, table in result.tables.items()],
         records={title: json.dumps(each, indent=2, ensure_ascii=False, default=str) for title, each in records.items()},
-        caveats={Markup(_marked(point)): Markup(_marked(text)) for point, text in (caveats or {}).items()},
+        caveats={marked(point): marked(text) for point, text in (caveats or {}).items()},
         formulas=formulas or {},
         misleading=MISLEADING,
         link=link,
@@ -73,12 +69,6 @@ def report_html(
         most_notices=NOTICES,
         most_rows=MOST_ROWS,
     )
-
-
-def _marked(text: str) -> str:
-    """A caveat's text with its *emphasis* and `code` as HTML."""
-    text = re.sub(r"\*([^*]+)\*", r"<em>\1</em>", html.escape(text))
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
 
 
 def _figure(number: int, name: str, chart: Chart) -> dict[str, Any]:

@@ -6,12 +6,14 @@ A template lies beside the module that fills it, or here; `page.html` is the fra
 from __future__ import annotations
 
 import base64
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 SHARED = Path(__file__).parent
 
@@ -27,6 +29,15 @@ def fill(template: Path, **values: Any) -> bytes:
         jinja2.UndefinedError: If the template names a value that is not there.
     """
     return _environment(template.parent).get_template(template.name).render(values).encode("utf8")
+
+
+def marked(text: str) -> Markup:
+    """A text of ours whose only markup is **bold**, *emphasis* and `code`, as HTML; everything else is escaped."""
+    from markupsafe import Markup, escape
+
+    html = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", str(escape(text)))
+    html = re.sub(r"\*([^*]+)\*", r"<em>\1</em>", html)
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", html))
 
 
 @lru_cache
