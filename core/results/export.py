@@ -26,6 +26,7 @@ from core.results.drawing import files as drawn
 from core.results.drawing.vega import Chart
 from core.results.estimates import Estimate, estimates_of
 from core.results.papers.reference import Reference
+from core.results.statements import Statement
 from core.runs.encoding import encode
 from core.runs.frames import packed
 
@@ -50,6 +51,7 @@ class Result:
         arrays: Arrays that charts need and tables do not hold.
         notices: Sentences that a reader of the numbers must see.
         caution: What is said before any headline, with which `headline` then begins; mostly empty.
+        statements: What the headline states, as facts.
         failures: Sentence by task, for what could not be computed.
         provenance: Versions and fingerprints.
         methods: A methods paragraph, ready to paste.
@@ -67,6 +69,7 @@ class Result:
     methods: str = ""
     citations: tuple[Reference, ...] = ()
     caution: str = ""
+    statements: tuple[Statement, ...] = ()
 
     @property
     def table(self) -> pd.DataFrame:
@@ -199,6 +202,7 @@ def result_json(result: Result) -> bytes:
         "spec": result.spec,
         "headline": result.headline,
         "caution": result.caution,
+        "statements": [statement.as_record() for statement in result.statements],
         "notices": list(result.notices),
         "failures": result.failures,
         "provenance": result.provenance,

@@ -9,6 +9,7 @@ from typing import Any
 from core.errors import PalimpsestError
 from core.results.export import NUMBERS, RECORD, Result
 from core.results.papers.reference import Reference
+from core.results.statements import Statement
 from core.runs.encoding import decode
 from core.runs.frames import unpacked
 
@@ -75,4 +76,5 @@ def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
         arrays={name: numbers[f"array {number}"] for number, name in enumerate(numbers["arrays"])},
         notices=tuple(record["notices"]),
         citations=tuple(references),
+        statements=tuple(Statement.from_record(statement) for statement in record.get("statements", [])),
     )
