@@ -59,6 +59,9 @@ class Study:
         files: Result -> files beside tables and figures, by name.
         caveats: What would mislead a reader: the point -> its explanation, with *emphasis* and `code` as in Markdown.
         formulas: What is computed: the words before a formula -> LaTeX.
+        reason: Why one would run it, in one sentence.
+        how_to_read: What a figure's axes are, what its ends mean and what is grey, in one line each: the name of a
+            figure -> the line.
     """
 
     name: str
@@ -75,6 +78,8 @@ class Study:
     files: Callable[[Any], dict[str, bytes]] = no_files
     caveats: Mapping[str, str] = field(default_factory=dict, hash=False)
     formulas: Mapping[str, str] = field(default_factory=dict, hash=False)
+    reason: str = ""
+    how_to_read: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def run(self, spec: Any, texts: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Prepare, plan, run and collect.

@@ -36,7 +36,9 @@ def test_a_sentence_names_the_number_with_or_without_its_sign(sentence, named):
     assert RISES.named_in(sentence) == named
 
 
-@pytest.mark.parametrize("record", [{}, {"subject": "a"}, {"subject": "a", "verdict": "b", "estimate": 3, "layers": []}])
+@pytest.mark.parametrize(
+    "record", [{}, {"subject": "a"}, {"subject": "a", "verdict": "b", "estimate": 3, "layers": []}]
+)
 def test_what_is_no_statement_is_refused(record):
     with pytest.raises((TypeError, KeyError, AttributeError)):
         Statement.from_record(record)
