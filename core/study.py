@@ -87,7 +87,7 @@ class Study:
         Args:
             spec: What is asked for.
             texts: What came with the request (uploads), by the name that the spec has for it.
-            options: For `core.runs.runner.run`: store, executor, progress, cancel.
+            options: For `core.runs.runner.run`: store, executor, progress, signal.
 
         Returns:
             A `Result`.

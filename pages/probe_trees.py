@@ -79,7 +79,7 @@ result = priced_panel(
     form,
     "probe",
     spec,
-    lambda progress, cancel: STUDY.run(spec, texts, progress=progress, cancel=cancel),
+    lambda progress, signal: STUDY.run(spec, texts, progress=progress, signal=signal),
     STUDY.price,
     identity=identity,
     again=form.pressed,

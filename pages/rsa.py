@@ -89,7 +89,7 @@ outcome = priced_panel(
     form,
     "RSA",
     study,
-    lambda progress, cancel: STUDY.run(study, texts, progress=progress, cancel=cancel),
+    lambda progress, signal: STUDY.run(study, texts, progress=progress, signal=signal),
     STUDY.price,
     identity=(form.identity, contents(study.base, *study.compare)),
     again=form.pressed,

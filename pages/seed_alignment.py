@@ -71,7 +71,7 @@ outcome = priced_panel(
     form,
     "alignment",
     study,
-    lambda progress, cancel: STUDY.run(study, texts, progress=progress, cancel=cancel),
+    lambda progress, signal: STUDY.run(study, texts, progress=progress, signal=signal),
     STUDY.price,
     identity=identity,
     again=form.pressed,

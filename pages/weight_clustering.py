@@ -88,7 +88,7 @@ outcome = priced_panel(
     form,
     "weights",
     spec,
-    lambda progress, cancel: STUDY.run(spec, texts, progress=progress, cancel=cancel),
+    lambda progress, signal: STUDY.run(spec, texts, progress=progress, signal=signal),
     STUDY.price,
     identity=identity,
     again=form.pressed,
@@ -113,7 +113,7 @@ else:
         lambda drawing: run_panel(
             "weights map",
             replace(spec, map=drawing),
-            lambda progress, cancel: redraw(result, drawing, progress=progress, cancel=cancel),
+            lambda progress, signal: redraw(result, drawing, progress=progress, signal=signal),
             identity=identity,
             quiet=True,
         ),

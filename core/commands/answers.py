@@ -145,7 +145,7 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
         for request in requests():
             try:
                 with using(store):
-                    results[request.name] = request.run(store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+                    results[request.name] = request.run(store=store, signal=Signal(look_only=True, patience=PATIENCE))
             except NotStoredError:
                 unanswered.append(request.name)
     return Walk(recorder.values, recorder.missing, tuple(unanswered), results)

@@ -140,7 +140,7 @@ def _prices(check: Check) -> Iterator[Price]:
 def is_stored(check: Check, store: Store) -> bool:
     """Whether every number of the pair's report is there already; nothing is computed to find out."""
     try:
-        run_pair(check, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+        run_pair(check, store=store, signal=Signal(look_only=True, patience=PATIENCE))
     except NotStoredError:
         return False
     return True

@@ -38,7 +38,7 @@ def look_at(spec: PairSpec, **more: Any) -> Result:
 
     Args:
         spec: The pair.
-        more: For `core.runs.runner.run`: store, progress, cancel.
+        more: For `core.runs.runner.run`: store, progress, signal.
 
     Raises:
         ModelError: If a model cannot be read.
@@ -53,7 +53,7 @@ def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = N
     Args:
         spec: The pair.
         progress: Told how far all of them are together.
-        more: For the studies' `run_study`: store, cancel.
+        more: For the studies' `run_study`: store, signal.
 
     Raises:
         ModelError: If a model cannot be read.

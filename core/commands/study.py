@@ -68,7 +68,7 @@ def is_stored(study: Study, spec: Spec, store: Store) -> bool:
     if any("hub:" in ref for ref in refs_of(spec)):
         return False
     try:
-        study.run(spec, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+        study.run(spec, store=store, signal=Signal(look_only=True, patience=PATIENCE))
     except PalimpsestError:
         return False  # what is wrong with it is said by the study itself
     return True

@@ -78,7 +78,7 @@ def identity_tasks(refs: Iterable[str]) -> list[Task]:
 
 
 def identities(ready: Outputs) -> dict[str, Identity]:
-    """Identity by reference, of those that could be found; the others are among `ready.failures`."""
+    """Identity by reference, of those that could be found; the others are among its failures."""
     return {role[1]: value for role, value in ready.values.items() if isinstance(value, Identity)}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -24,7 +23,7 @@ from core.runs.process.memory import give_back_free_memory, give_back_large_bloc
 from core.runs.store import Store, current_store, decode
 from core.runs.tasks import Ledger, Outcome, Signal, Task, checkpoint, opened_ledger, perform, span, tick
 
-__all__ = ["Outputs", "Progress", "Task", "checkpoint", "open_executor", "run", "span", "tick"]
+__all__ = ["Failure", "Outputs", "Progress", "Task", "checkpoint", "open_executor", "run", "span", "tick"]
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
@@ -51,14 +50,33 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """Why a task brought no value.
+
+    Attributes:
+        name: What a reader knows the task by.
+        sentence: What a reader is told; it begins with a name.
+        error: To be raised where a study cannot go on without the task.
+    """
+
+    name: str
+    sentence: str
+    error: PalimpsestError
+
+
+@dataclass(frozen=True)
 class Outputs:
-    """Values by role, in the tasks' order; a sentence for each task that failed, by name; how many were stored."""
+    """Values by role, in the tasks' order; failures by role; how many values were stored."""
 
     values: dict[Any, Any]
-    failures: dict[str, str]
+    failures: dict[Any, Failure]
     stored: int
     seconds: float
-    reasons: dict[Any, PalimpsestError] = field(default_factory=dict)
+
+    @property
+    def sentences(self) -> dict[str, str]:
+        """What a reader is told of the tasks that failed, by their names."""
+        return {failure.name: failure.sentence for failure in self.failures.values()}
 
     def need(self, role: Hashable) -> Any:
         """The value of this role.
@@ -66,8 +84,8 @@ class Outputs:
         Raises:
             PalimpsestError: The one that its task failed with: the study cannot go on without it.
         """
-        if role in self.reasons:
-            raise self.reasons[role]
+        if role in self.failures:
+            raise self.failures[role].error
         return self.values[role]
 
     def with_more(self, more: Outputs) -> Outputs:
@@ -77,7 +95,6 @@ class Outputs:
             self.failures | more.failures,
             self.stored + more.stored,
             self.seconds + more.seconds,
-            self.reasons | more.reasons,
         )
 
 
@@ -89,8 +106,8 @@ class _Work:
     by_key: dict[str, list[Task]]
     began: float = field(default_factory=time.monotonic)
     values: dict[str, Any] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, PalimpsestError] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)  # the sentences, by key
+    errors: dict[str, PalimpsestError] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
     shipped: set[str] = field(default_factory=set)
     bugs: list[BaseException] = field(default_factory=list)
@@ -119,7 +136,7 @@ class _Work:
         else:
             self.failures[key] = outcome.failure or f"{name} failed: it was cancelled. {AGAIN}"
             if outcome.error is not None:
-                self.reasons[key] = outcome.error
+                self.errors[key] = outcome.error
         if outcome.stored:
             self.stored.add(key)
 
@@ -147,15 +164,14 @@ class _Work:
         tasks = [task for together in self.by_key.values() for task in together]
         return Outputs(
             {task.role: self.values[task.key] for task in tasks if task.key in self.values},
-            {task.name: self.failures[task.key] for task in tasks if task.key in self.failures},
+            {task.role: self._failure(task) for task in tasks if task.key in self.failures},
             sum(task.key in self.stored for task in tasks),
             time.monotonic() - self.began,
-            {
-                task.role: self.reasons.get(task.key) or TaskError(self.failures[task.key])
-                for task in tasks
-                if task.key in self.failures
-            },
         )
+
+    def _failure(self, task: Task) -> Failure:
+        sentence = self.failures[task.key]
+        return Failure(task.name, sentence, self.errors.get(task.key) or TaskError(sentence))
 
 
 def run(
@@ -164,7 +180,7 @@ def run(
     store: Store | None = None,
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
+    signal: Signal | None = None,
 ) -> Outputs:
     """Bring every task's value: from the store, or by running it and storing it.
 
@@ -173,14 +189,14 @@ def run(
         store: Where to look and to keep; the current store (`store.using`), else the default store without it.
         executor: Where to run; `open_executor()` without it.
         progress: Called in this thread at the start, a few times a second and at the end.
-        cancel: Set it, from any thread, to end the run at the next tick of its tasks. A `Signal` can also ask it to
+        signal: Set it, from any thread, to end the run at the next tick of its tasks; it can also ask the run to
             give way, or to bring only what is stored.
 
     Returns:
         Values by role. A task that raised a PalimpsestError, or whose worker died, is in `failures` instead.
 
     Raises:
-        CancelledError: If `cancel` was set before the end. What was finished is in the store.
+        CancelledError: If `signal` was set before the end. What was finished is in the store.
         GaveWayError: If it was asked to give way before the end; the same.
         NotStoredError: If only what is stored was wanted and something is not.
         StoreError: If there is no store.
@@ -192,14 +208,14 @@ def run(
     by_key: dict[str, list[Task]] = {}
     for task in tasks:
         by_key.setdefault(task.key, []).append(task)
-    ledger = Ledger(uuid.uuid4().hex, store or current_store(), cancel)
+    signal = signal or Signal()
+    ledger = Ledger(uuid.uuid4().hex, store or current_store(), signal)
     work = _Work(ledger, by_key)
     work.values, work.shipped = ledger.store.find(key for key, together in by_key.items() if not together[0].fleeting)
     work.stored = set(work.values)
     report = progress or (lambda _: None)
     report(work.progress())
     missing = [together[0] for key, together in by_key.items() if key not in work.values]
-    signal = cancel if isinstance(cancel, Signal) else Signal()
     if signal.look_only and not all(task.fleeting for task in missing):
         raise NotStoredError("Not everything is stored.")
     if missing:
@@ -215,20 +231,12 @@ def run(
     return work.outputs()
 
 
-def run_here(
-    tasks: Sequence[Task],
-    *,
-    store: Store | None = None,
-    executor: Executor | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-) -> Outputs:
+def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
     """Run a study's first tasks in threads of this process: what reads, parses, downloads and asks.
 
     Args:
         tasks: With distinct roles.
-        store, progress, cancel: As for `run`.
-        executor: Of the study's other tasks; not used here.
+        options: As for `run`; the executor is that of the study's other tasks, and not used here.
 
     Raises:
         CancelledError, StoreError: As `run`.
@@ -236,28 +244,7 @@ def run_here(
     if not tasks:
         return Outputs({}, {}, 0, 0.0)
     with _threads() as pool:
-        return run(tasks, store=store, executor=pool, progress=progress, cancel=cancel)
-
-
-def run_stages(
-    first: Sequence[Task], then: Callable[[Outputs], Sequence[Task]], **options: Any
-) -> tuple[Outputs, Outputs]:
-    """Run first tasks in threads of this process, then what is planned from them, where `executor` says.
-
-    Args:
-        first: What reads, parses, downloads and asks: nothing that takes time happens while a study is planned.
-        then: From the first stage's outputs to further tasks; cheap.
-        options: As for `run`.
-
-    Returns:
-        Outputs of both stages.
-
-    Raises:
-        CancelledError, StoreError: As `run`. And what `then` raises, such as the failure of what nothing can go
-            on without (see `Outputs.need`).
-    """
-    ready = run_here(first, **options)
-    return ready, run(then(ready), **options)
+        return run(tasks, **(options | {"executor": pool}))
 
 
 def _run_missing(

@@ -171,7 +171,7 @@ class Ledger:
 
     identifier: str
     store: Store
-    cancel: threading.Event | None
+    signal: Signal
     stop: threading.Event = field(default_factory=threading.Event)
     pid: int = field(default_factory=os.getpid)
     fractions: dict[str, float] = field(default_factory=dict)  # by task key
@@ -179,7 +179,7 @@ class Ledger:
 
     def stopped(self) -> bool:
         """Whether the user cancelled, or the run ended without waiting for this task."""
-        return self.stop.is_set() or (self.cancel is not None and self.cancel.is_set())
+        return self.stop.is_set() or self.signal.is_set()
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def _show(spec: PairSpec, pressed: bool) -> None:
     looked = run_panel(
         "pair check",
         spec,
-        lambda progress, cancel: look_at(spec, progress=progress, cancel=cancel),
+        lambda progress, signal: look_at(spec, progress=progress, signal=signal),
         identity=("look", identity),
         again=pressed,
         quiet=True,
@@ -73,7 +73,7 @@ def _show(spec: PairSpec, pressed: bool) -> None:
     result = run_panel(
         "pair report",
         spec,
-        lambda progress, cancel: run_study(spec, progress=progress, cancel=cancel),
+        lambda progress, signal: run_study(spec, progress=progress, signal=signal),
         identity=("report", identity),
         quiet=True,
     )

@@ -81,8 +81,8 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
     """
     study, texts = experiment.study, form.texts
 
-    def run(progress: Any, cancel: Any) -> Any:
-        return study.run(asked, texts, progress=progress, cancel=cancel)
+    def run(progress: Any, signal: Any) -> Any:
+        return study.run(asked, texts, progress=progress, signal=signal)
 
     if asked is None:
         _controls(form, experiment, None, None, lambda: False)

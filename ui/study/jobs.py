@@ -57,7 +57,7 @@ class Job:
         owner: Who asked first.
         looking: Whether it is being seen to by the quick lane: everything may be in the store.
         only_stored: Whether it ends there, NOT_STORED, where not everything is.
-        cancel: Set to ask the worker to stop.
+        signal: Set to ask the worker to stop.
         ended: Set when the state is final.
     """
 
@@ -73,7 +73,7 @@ class Job:
     owner: str = ""
     looking: bool = False
     only_stored: bool = False
-    cancel: Signal = field(default_factory=Signal, repr=False)
+    signal: Signal = field(default_factory=Signal, repr=False)
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
     watchers: dict[str, float] = field(default_factory=dict, repr=False)
 
@@ -135,10 +135,10 @@ class Jobs:
         Args:
             key: The study's hash.
             title: A few words for people.
-            work: Called in a worker as work(progress, cancel); its return value becomes the result.
+            work: Called in a worker as work(progress, signal); its return value becomes the result.
             watcher: Who asks; see `leave`.
             again: Run anew if the job of this key failed, was cancelled, or has tasks that failed.
-            look: Look first whether everything is stored (`cancel.look_only`), without queueing.
+            look: Look first whether everything is stored (`signal.look_only`), without queueing.
             only_stored: Look, and compute nothing; whoever asks for the job without this has it computed.
             most: How many jobs may wait or run at once; one watcher may have a quarter of them.
 
@@ -150,7 +150,7 @@ class Jobs:
             if job is not None and not only_stored:
                 job.only_stored = False
                 job = None if job.state is State.NOT_STORED else job
-            stopping = job is not None and job.cancel.is_set()
+            stopping = job is not None and job.signal.is_set()
             if job is not None and (not again or job.complete or not (job.over or stopping)):
                 job.watchers[watcher] = self._clock()
                 self._jobs.move_to_end(key)
@@ -206,7 +206,7 @@ class Jobs:
             return True
 
     def _stop(self, job: Job) -> None:
-        job.cancel.set()
+        job.signal.set()
         for waiting in (self._queue, self._looks):
             if job in waiting:
                 waiting.remove(job)
@@ -268,7 +268,7 @@ class Jobs:
                 while not self._looks:
                     self._change.wait()
                 job = self._looks.pop(0)
-                job.state, job.started, job.cancel = State.RUNNING, self._clock(), Signal(look_only=True)
+                job.state, job.started, job.signal = State.RUNNING, self._clock(), Signal(look_only=True)
             self._run(job)
             freeze_heavy_imports()
             del job
@@ -282,7 +282,7 @@ class Jobs:
                 self._queue.remove(job)
                 self._runs += 1
                 self._turns[job.owner] = self._runs
-                job.state, job.started, job.cancel = State.RUNNING, self._clock(), Signal()
+                job.state, job.started, job.signal = State.RUNNING, self._clock(), Signal()
             self._run(job)
             freeze_heavy_imports()
             del job  # an idle worker must not keep the last result alive
@@ -291,11 +291,11 @@ class Jobs:
         def report(progress: Progress) -> None:
             job.progress = progress
             if not job.looking and self._should_give_way(job):
-                job.cancel.give_way.set()
+                job.signal.give_way.set()
 
         state = State.FAILED
         try:
-            job.result = job.work(report, job.cancel)
+            job.result = job.work(report, job.signal)
             state = State.DONE
         except (NotStoredError, GaveWayError):
             self._queue_again(job)
@@ -317,7 +317,7 @@ class Jobs:
 
     def _queue_again(self, job: Job) -> None:
         with self._change:
-            if job.cancel.is_set():
+            if job.signal.is_set():
                 self._end(job, State.CANCELLED)
                 return
             if job.only_stored:
@@ -342,5 +342,5 @@ class Jobs:
             del self._jobs[key]
 
 
-def _nothing(progress: Callable[[Progress], None], cancel: Signal) -> None:
+def _nothing(progress: Callable[[Progress], None], signal: Signal) -> None:
     """What a finished job would do if it ran again."""

@@ -60,7 +60,7 @@ def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | N
         except PalimpsestError:
             return Said(False, 0.0, "")  # the study itself says what is wrong with it
     looked = run_panel(
-        "price", spec, lambda progress, cancel: _look(pricing, spec), identity=name, again=again, quiet=True
+        "price", spec, lambda progress, signal: _look(pricing, spec), identity=name, again=again, quiet=True
     )
     return Said(**looked.provenance) if looked is not None else None
 

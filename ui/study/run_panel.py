@@ -1,6 +1,6 @@
 """The run panel: asks for a study, shows how far it is, and hands the result to the page when it is there.
 
-    result = run_panel("rsa", spec, lambda progress, cancel: STUDY.run(spec, progress=progress, cancel=cancel))
+    result = run_panel("rsa", spec, lambda progress, signal: STUDY.run(spec, progress=progress, signal=signal))
     if result is None:
         st.stop()
 
@@ -65,7 +65,7 @@ def run_panel(
     Args:
         study_name: What the panel calls it, such as "RSA".
         spec: The study's frozen dataclass; the same spec is the same study.
-        run: Called in the worker as run(progress, cancel); returns the Result and never calls streamlit.
+        run: Called in the worker as run(progress, signal); returns the Result and never calls streamlit.
         identity: What makes the study another one although the spec is the same (fingerprints, an uploaded text).
         again: The user pressed the button: a study that failed is tried again.
         quiet: Leave out the line that says how long it took (for what is not a study of the page).
@@ -155,9 +155,9 @@ def _key(study_name: str, spec: Any, identity: Hashable) -> str:
 def without_answers(run: Work) -> Work:
     """The same work without what came with the box: what the store has not kept is computed."""
 
-    def work(report: Callable[[Progress], None], cancel: Signal) -> Any:
+    def work(report: Callable[[Progress], None], signal: Signal) -> Any:
         with using(default_store().without_answers()):
-            return run(report, cancel)
+            return run(report, signal)
 
     return work
 

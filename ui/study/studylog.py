@@ -57,10 +57,10 @@ def logged(study: str, spec: Any, run: Work) -> Work:
     Args:
         study: Its name.
         spec: What was asked.
-        run: Called as run(progress, cancel).
+        run: Called as run(progress, signal).
     """
 
-    def work(report: Callable[[Progress], None], cancel: Signal) -> Any:
+    def work(report: Callable[[Progress], None], signal: Signal) -> Any:
         stages: list[Progress] = []
 
         def note(progress: Progress) -> None:
@@ -71,7 +71,7 @@ def logged(study: str, spec: Any, run: Work) -> Work:
 
         began, outcome = time.monotonic(), "failed"
         try:
-            result = run(note, cancel)
+            result = run(note, signal)
             outcome = "done"
             return result
         except (GaveWayError, NotStoredError):

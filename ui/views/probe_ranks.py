@@ -52,8 +52,8 @@ def ranks_view(
         st.info("Choose a model, and a layer that it has.", icon=":material/info:")
         return
 
-    def run(progress: Any, cancel: Any) -> Result:
-        return run_sweep(spec, layers, texts, progress=progress, cancel=cancel)
+    def run(progress: Any, signal: Any) -> Result:
+        return run_sweep(spec, layers, texts, progress=progress, signal=signal)
 
     asked_for = (tuple(layers.items()), identity)
     started: set[Hashable] = st.session_state.setdefault(form.address.key("rank sweeps"), set())

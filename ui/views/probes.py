@@ -229,7 +229,7 @@ def _read(spec: SentenceSpec) -> SentencesRead | None:
     sentences = run_panel(
         "sentence",
         spec,
-        lambda progress, cancel: run_sentences(spec, progress=progress, cancel=cancel),
+        lambda progress, signal: run_sentences(spec, progress=progress, signal=signal),
         identity=contents(spec.model),
         quiet=True,
     )

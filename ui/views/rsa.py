@@ -84,7 +84,7 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
         form,
         "token map",
         tokens,
-        lambda progress, cancel: STUDY.run(tokens, progress=progress, cancel=cancel),
+        lambda progress, signal: STUDY.run(tokens, progress=progress, signal=signal),
         STUDY.price,
         identity=contents(*tokens.models),
         again=again,

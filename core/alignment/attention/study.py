@@ -216,7 +216,7 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(head_table, output_table, matrix),
         tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus),
         methods=(
             f"On {len(corpus.sentences):,} sentences of {spec.corpus}, each source head was matched with one target "

@@ -163,7 +163,7 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(table),
         tables={"check": table},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.model,), corpus),
         methods=(
             f"States of {spec.model} at layer {spec.layer} were centred, scaled, rotated and sent through random "

@@ -132,7 +132,7 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(errors, findings),
         tables={"findings": findings, "claims": claims, "errors": errors},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(refs, corpus),
         methods=(
             f"{len(corpus.sentences):,} sentences of {spec.corpus} were padded to {spec.length} subwords and averaged "

@@ -106,7 +106,7 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables=tables,
         arrays=points_of(spec, values),
         notices=tuple(dict.fromkeys([*corpus.notices, *_notices(spec, values)])),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(refs, corpus),
         methods=f"{make_methods(spec, len(corpus.sentences))} {spec.settings()}",
         citations=cite(CITATIONS),

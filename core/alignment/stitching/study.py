@@ -188,7 +188,7 @@ def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(table, mine),
         tables={"stitching": table, "own": mine},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(unstitched), corpus),
         methods=(
             f"Maps between subword states were fitted on {len(corpus.sentences):,} unlabelled sentences of "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from core.errors import ModelError
@@ -19,14 +20,7 @@ from core.models.hub import client as hub
 from core.models.hub import listing as hub_listing
 from core.models.hub.ranges import RangeFile
 from core.models.weights.adapters import Adapter
-from core.models.weights.tensors import (
-    INDEX,
-    Checkpoint,
-    open_checkpoint,
-    open_folder,
-    read_index,
-    weight_files,
-)
+from core.models.weights.tensors import Checkpoint, open_checkpoint, open_folder, safetensors_files
 from core.runs.runner import tick
 from core.runs.store import identified
 
@@ -147,11 +141,5 @@ def _open_remote(ref: str, name: str, commit: str) -> Checkpoint:
         raise ModelError(f"{name} has a damaged {checkpoints.CONFIG}: choose another model.") from error
     config = checkpoints.with_type(config if isinstance(config, dict) else {}, [], name)
     checkpoints.check_config(config, name)
-    index = None
-    if INDEX in on_hub.files:
-        index = read_index(ref, hub_listing.read_small(name, on_hub.commit, INDEX))
-    files = weight_files(ref, list(on_hub.files), index)
-    missing = [file for file in files if file not in on_hub.files]
-    if missing:
-        raise ModelError(f"{ref} is incomplete on the hub: {missing[0]} is missing; choose another model.")
+    files = safetensors_files(ref, on_hub.files, partial(hub_listing.read_small, name, on_hub.commit))
     return open_checkpoint(ref, config, [RangeFile(name, on_hub.commit, file) for file in files])

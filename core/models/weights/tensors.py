@@ -5,8 +5,7 @@ No model is instantiated and nothing but the tensor asked for is in memory.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.errors import ModelError
+from core.models.files.checkpoints import SAFETENSORS, parse_json, shard_names
+from core.models.files.checkpoints import SAFETENSORS_INDEX as INDEX
 from core.models.files.safetensors import NUMBERS, ByteFile, Entry, LocalFile, fills_its_place, read_header
 
-WEIGHTS = "model.safetensors"
-INDEX = "model.safetensors.index.json"
 # Relative size of the rounding error of a number stored in this type, root mean square.
 ROUNDING = {"F64": 1e-16, "F32": 3e-8, "F16": 2.1e-4, "BF16": 1.7e-3}
 
@@ -86,52 +85,30 @@ def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint
     Raises:
         ModelError: If a file is missing, damaged or truncated.
     """
-    present = sorted(path.name for path in folder.iterdir())
-    index = read_index(ref, (folder / INDEX).read_bytes()) if INDEX in present else None
-    names = weight_files(ref, present, index)
-    for name in names:
-        if name not in present:
-            raise ModelError(f"{ref} is incomplete: {name} is missing; fetch it again.")
+    present = [path.name for path in folder.iterdir()]
+    names = safetensors_files(ref, present, lambda name: (folder / name).read_bytes())
     return open_checkpoint(ref, config, [LocalFile(folder / name) for name in names])
 
 
-def read_index(ref: str, content: bytes) -> dict[str, Any]:
-    """Content of an index of shards.
-
-    Raises:
-        ModelError: If it is not a JSON object.
-    """
-    try:
-        index = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{ref} has a damaged {INDEX}; fetch it again.") from error
-    if not isinstance(index, dict):
-        raise ModelError(f"{ref} has a damaged {INDEX}; fetch it again.")
-    return index
-
-
-def weight_files(ref: str, present: Sequence[str], index: Mapping[str, Any] | None) -> list[str]:
+def safetensors_files(ref: str, present: Collection[str], read: Callable[[str], bytes]) -> list[str]:
     """Which of the files present hold the weights.
 
     Args:
         ref: What messages call the model.
         present: Names of the files beside `config.json`.
-        index: Content of `model.safetensors.index.json` if there is one: it names the shards.
+        read: Content of one of them, by name; asked for the index of shards.
 
     Raises:
         ModelError: If there is none in safetensors, with the reason when it is plain.
     """
-    if index is not None:
-        shards = index.get("weight_map")
-        if not isinstance(shards, dict) or not shards or not all(isinstance(name, str) for name in shards.values()):
-            raise ModelError(f"{ref} has an {INDEX} that names no files; it is damaged.")
-        names = sorted(set(shards.values()))
+    if INDEX in present:
+        names = shard_names(parse_json(read(INDEX), f"{ref}/{INDEX}"), f"{ref}/{INDEX}")
         for name in names:
-            if Path(name).name != name or not name.endswith(".safetensors"):
-                raise ModelError(f"{ref} has an {INDEX} that points outside the model: {name!r}.")
+            if name not in present or name.endswith(".bin"):
+                raise ModelError(f"{ref} is incomplete: {name} is missing or not in safetensors; choose another model.")
         return names
-    if WEIGHTS in present:
-        return [WEIGHTS]
+    if SAFETENSORS in present:
+        return [SAFETENSORS]
     tensors = [name for name in present if name.endswith(".safetensors") and not name.startswith("adapter")]
     if len(tensors) == 1:
         return tensors

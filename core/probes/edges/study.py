@@ -108,7 +108,7 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(tables_by_name, spec),
         tables=tables_by_name,
         notices=tuple(dict.fromkeys((*starts, *make_notices(tables_by_name, spec), *said))),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models), treebank.corpus),
         methods=f"{make_methods(spec, treebank)} {spec.settings()}",
         citations=cite(CITATIONS),

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.probes.structural.scores import ratio
-from core.probes.trees.tables import Group, Sample, draw_sample, spread, summary
+from core.probes.trees.tables import Group, Sample, draw_sample, metric_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,36 +70,26 @@ def score_rows(
     model: str, probe: str, labels: str, groups: Groups, sample: Mapping[str, Sample], layered: bool = True
 ) -> list[pd.DataFrame]:
     """Rows of SCORES for one model, or for a rival, whose rows have no layer."""
-    import pandas as pd
-
-    frames = []
-    for metric, group in groups.items():
-        columns = {
-            "model": model, "layer": group.layers if layered else None, "probe": probe, "labels": labels,
-            "metric": metric, **summary(sample[metric], (1, group)),
-            "dev": group.dev if metric == ACCURACY else np.nan, **spread(group),
-        }  # fmt: skip
-        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
-    return frames
+    return [
+        metric_rows(
+            sample[metric], (1, group), model=model, layer=group.layers if layered else None, probe=probe,
+            labels=labels, metric=metric, dev=group.dev if metric == ACCURACY else np.nan,
+        )
+        for metric, group in groups.items()
+    ]  # fmt: skip
 
 
 def selectivity_rows(
     model: str, probe: str, real: Groups, control: Groups, sample: Mapping[str, Sample]
 ) -> list[pd.DataFrame]:
     """Real accuracy less that on control labels; bits of the control code less those of the real one."""
-    import pandas as pd
-
-    frames = []
-    for metric in (ACCURACY, BITS):
-        sign = -1 if metric == BITS else 1
-        control_group = control[metric]
-        columns = {
-            "model": model, "layer": real[metric].layers, "probe": probe, "labels": SELECTIVITY, "metric": metric,
-            **summary(sample[metric], (sign, real[metric]), (-sign, control_group)), "dev": np.nan,
-            **spread(control_group),
-        }  # fmt: skip
-        frames.append(pd.DataFrame(columns, index=range(len(control_group.points))))
-    return frames
+    return [
+        metric_rows(
+            sample[metric], (sign, real[metric]), (-sign, control[metric]), model=model, layer=real[metric].layers,
+            probe=probe, labels=SELECTIVITY, metric=metric, dev=np.nan,
+        )
+        for metric, sign in ((ACCURACY, 1), (BITS, -1))
+    ]  # fmt: skip
 
 
 def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> list[pd.DataFrame]:

@@ -97,7 +97,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         headline=make_headline(tables),
         tables=tables,
         notices=tuple(dict.fromkeys((*make_notices(tables), *treebank.notices, *notes_of(values.values())))),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(there), treebank.corpus),
         methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
         citations=cite(CITATIONS),

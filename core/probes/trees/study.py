@@ -53,7 +53,6 @@ from core.probes.trees.tables import (
     draw_sample,
     probe_groups,
     score_rows,
-    selectivity_rows,
 )
 from core.probes.trees.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
 from core.results.export import provenance
@@ -113,7 +112,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         headline=make_headline(tables, spec, parsed=treebank.parsed, coded=coded),
         tables=tables,
         notices=tuple(dict.fromkeys(said)),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(real), treebank.corpus),
         methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
         citations=cite(CITATIONS),
@@ -140,7 +139,8 @@ def score_table(
         frames.append(score_rows(ref, "", of_model, sample))
         if ("control", ref) in values:
             control = probe_groups(values["control", ref], sample)
-            frames += [score_rows(ref, CONTROL, control, sample), selectivity_rows(ref, of_model, control, sample)]
+            frames.append(score_rows(ref, CONTROL, control, sample))
+            frames.append(score_rows(ref, "", of_model, sample, control=control))
     if POSITION in values:
         frames.append(score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False))
     if BASELINES in values:
@@ -193,7 +193,7 @@ def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any)
     layers = {ref: result.best_layer(ref) for ref in result.probes}
     swept = run(plan_sweep(spec, layers, ready), **options)
     table = collect_sweep(spec, ready, swept)
-    return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.failures)
+    return replace(result, tables=result.tables | {"sweep": table}, failures=result.failures | swept.sentences)
 
 
 STUDY = Study(

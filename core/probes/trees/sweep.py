@@ -111,7 +111,7 @@ def run_sweep(
         headline=sweep_headline(table),
         tables={"sweep": table},
         notices=treebank.notices,
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(layers), treebank.corpus),
         methods=make_methods(spec, treebank, coded) + f" Ranks were swept at one layer. {spec.settings()}",
         citations=cite(CITATIONS),

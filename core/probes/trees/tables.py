@@ -162,46 +162,35 @@ def spread(group: Group) -> dict[str, Any]:
     return {"probes": draws, "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan}
 
 
+def metric_rows(sample: Sample, *terms: tuple[int, Group], **columns: Any) -> pd.DataFrame:
+    """Rows of one metric, a layer each: a signed sum of scores with its band, and the spread of its last term."""
+    import pandas as pd
+
+    group = terms[-1][1]
+    return pd.DataFrame({**columns, **summary(sample, *terms), **spread(group)}, index=range(len(group.points)))
+
+
 def score_rows(
-    model: str, probe: str, groups: Mapping[str, Group], sample: Sample, *, layered: bool = True
+    model: str,
+    probe: str,
+    groups: Mapping[str, Group],
+    sample: Sample,
+    *,
+    layered: bool = True,
+    control: Mapping[str, Group] | None = None,
 ) -> pd.DataFrame:
-    """Rows of the table of scores for one model (or baseline, whose rows have no layer)."""
-    import pandas as pd
+    """Rows of the table of scores for one model (or baseline, whose rows have no layer).
 
-    frames = []
-    for metric, group in groups.items():
-        columns = {
-            "model": model,
-            "layer": group.layers if layered else None,
-            "probe": PROBE_OF[metric] + probe,
-            "metric": metric,
-            **summary(sample, (1, group)),
-            "dev": group.dev,
-            **spread(group),
-        }
-        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
-    return as_table(frames, COLUMNS)
-
-
-def selectivity_rows(
-    model: str, real: Mapping[str, Group], control: Mapping[str, Group], sample: Sample
-) -> pd.DataFrame:
-    """Real scores less those on control trees; `sd` is that of the control's draws."""
-    import pandas as pd
-
-    frames = []
-    for metric, group in real.items():
-        control_group = control[metric]
-        columns = {
-            "model": model,
-            "layer": group.layers,
-            "probe": PROBE_OF[metric],
-            "metric": metric + SELECTIVITY,
-            **summary(sample, (1, group), (-1, control_group)),
-            "dev": np.nan,
-            **spread(control_group),
-        }
-        frames.append(pd.DataFrame(columns, index=range(len(group.points))))
+    With `control` the rows are selectivity: scores less those on control trees; `sd` is that of the control's draws.
+    """
+    frames = [
+        metric_rows(
+            sample, (1, group), *([(-1, control[metric])] if control else []),
+            model=model, layer=group.layers if layered else None, probe=PROBE_OF[metric] + probe,
+            metric=metric + (SELECTIVITY if control else ""), dev=np.nan if control else group.dev,
+        )
+        for metric, group in groups.items()
+    ]  # fmt: skip
     return as_table(frames, COLUMNS)
 
 

@@ -158,7 +158,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(tables["similarity"], tables.get("references", _rows({})), spec.measure, spec.base),
         tables=tables,
         notices=tuple(notices),
-        failures={**_without_size(compared.refs, shares, sizes), **ready.failures, **outputs.failures},
+        failures={**_without_size(compared.refs, shares, sizes), **ready.sentences, **outputs.sentences},
         provenance=provenance(tuple(dict.fromkeys((spec.base, *models, *references))), corpus),
         methods=make_methods(spec, tuple(models), items, len(corpus.sentences)) + f" {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),

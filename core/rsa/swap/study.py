@@ -112,7 +112,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     examples: Examples = ready.values["examples"]
     swapped = {role[1]: value for role, value in outputs.values.items() if role[0] == "swap"}
     if not swapped:
-        reasons = (*examples.refused.values(), *ready.failures.values(), *outputs.failures.values())
+        reasons = (*examples.refused.values(), *ready.sentences.values(), *outputs.sentences.values())
         raise TaskError(" ".join(["No layer could be swapped.", *reasons]))
     rows, unmodified, sizes, frozen = [], [], [], []
     for ref, value in swapped.items():
@@ -158,7 +158,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
             *examples.refused.values(),
             *make_notices(tables, spec.base),
         ),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus),
         methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",
         citations=cite(CITATIONS),

@@ -248,7 +248,7 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
                 )
             )
         ),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models)),
         methods=f"{_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
         citations=cite(CITATIONS),

@@ -107,7 +107,7 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(tables, spec.measure, spec.end),
         tables=tables,
         notices=(*corpus.notices, *progress_notices(training)),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.end, *used), corpus),
         methods=f"{_methods(spec)} {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),

@@ -145,7 +145,7 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(table),
         tables={"truth": table},
         notices=(*corpus.notices, *start_notices(spec.base, changes_of(ready)), *_notices(table)),
-        failures={**ready.failures, **outputs.failures},
+        failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.base, *used), corpus),
         methods=f"{_methods(spec)} {spec.settings()}",
         citations=cite(CITATIONS),

@@ -7,6 +7,7 @@ stored, or came with the box, asks for none of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def run_condensed(
     values = condense(outputs, rank)
     if not outputs.failures:
         kept.put_many({key: values[role] for role, key in keys.items() if role[0] != "weights"})
-    return Outputs(values, outputs.failures, outputs.stored, outputs.seconds, outputs.reasons)
+    return replace(outputs, values=values)
 
 
 def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:

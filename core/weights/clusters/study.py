@@ -125,7 +125,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
     selection: Selection = ready.values["models"]
     present = [member for member in selection.members if ("delta", member.ref) in outputs.values]
     if not outputs.values:
-        raise TaskError(f"No model could be compared. {next(iter(outputs.failures.values()), '')}".strip())
+        raise TaskError(f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip())
     features, notices = _comparable(present, outputs, list(selection.notices))
     present = [member for member in present if member.ref in features]
     notices += [text for member in present for text in outputs.values["delta", member.ref]["notices"]]
@@ -164,7 +164,7 @@ def collect(spec: WeightsSpec, ready: Outputs, outputs: Outputs) -> Result:
             "spectra": spectra.values,
         },
         notices=tuple(dict.fromkeys(filter(None, notices))),
-        failures={**ready.failures, **selection.failures, **outputs.failures},
+        failures={**ready.sentences, **selection.failures, **outputs.sentences},
         provenance=_provenance(selection, present),
         methods=f"{headline.make_methods(spec, present, scored, spectra)} {spec.settings()}",
         citations=cite(headline.CITATIONS),

@@ -149,7 +149,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
 
     selection: Selection = ready.values["models"]
     if not outputs.values:
-        raise TaskError(f"No model could be compared. {next(iter(outputs.failures.values()), '')}".strip())
+        raise TaskError(f"No model could be compared. {next(iter(outputs.sentences.values()), '')}".strip())
     matrices: list[dict[str, Any]] = []
     directions: list[dict[str, Any]] = []
     families: list[dict[str, Any]] = []
@@ -178,7 +178,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         headline=make_headline(spec, tables["families"]),
         tables=tables,
         notices=tuple(dict.fromkeys(notices)),
-        failures={**ready.failures, **selection.failures, **outputs.failures},
+        failures={**ready.sentences, **selection.failures, **outputs.sentences},
         provenance=provenance() | {"fingerprints": {ref: selection.identities[ref] for ref in refs}},
         methods=f"{make_methods(spec)} {spec.settings()}",
         citations=cite(CITATIONS),

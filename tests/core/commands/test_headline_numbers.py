@@ -104,7 +104,7 @@ def test_every_number_of_a_headline_is_in_the_tables() -> None:
     seen, wrong = 0, []
     for request in requests():
         try:
-            result = request.run(cancel=Signal(look_only=True, patience=60.0))
+            result = request.run(signal=Signal(look_only=True, patience=60.0))
         except NotStoredError:  # which test_answers tells of
             continue
         tables = tables_of(result)

@@ -48,7 +48,7 @@ def test_headlines_in_the_box_are_short_and_their_numbers_are_written_alike() ->
     said: list[str] = []
     for request in requests():
         try:
-            result = request.run(cancel=Signal(look_only=True, patience=60.0))
+            result = request.run(signal=Signal(look_only=True, patience=60.0))
         except NotStoredError:  # which test_answers tells of
             continue
         said += filter(None, shown(request, result))

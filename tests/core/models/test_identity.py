@@ -51,7 +51,7 @@ def test_nothing_is_kept_of_a_model_that_has_changed_since_it_was_identified(ser
     store, task = Store(tmp_path / "store"), read(content_of(REF))
     change(server, tmp_path)
     outputs = run([task], store=store)
-    assert "has changed" in outputs.failures[REF]
+    assert "has changed" in outputs.sentences[REF]
     assert task.key not in store
     again = read(content_of(REF))
     assert again.key != task.key

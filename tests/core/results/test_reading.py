@@ -65,7 +65,7 @@ def test_every_study_in_the_box_comes_back_as_it_was_written(tmp_path: Path) -> 
     seen = set()
     for number, request in enumerate(requests()):
         try:
-            written = request.run(cancel=Signal(look_only=True, patience=60.0))
+            written = request.run(signal=Signal(look_only=True, patience=60.0))
         except NotStoredError:  # which test_answers tells of
             continue
         if written.study in STUDIES:

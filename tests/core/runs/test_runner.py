@@ -30,7 +30,7 @@ from core.errors import (
     StoreError,
 )
 from core.runs.cluster import ClusterExecutor
-from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_stages, span, tick
+from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here, span, tick
 from core.runs.store import Store
 from core.runs.tasks import Signal, pure
 from tests import ROOT
@@ -174,21 +174,18 @@ def look(path: str) -> object:
 
 def test_a_first_stage_is_never_stored_and_says_why_it_failed(store: Store, tmp_path: Path) -> None:
     first = [Task.of("look", look, role="seen", fleeting=True, path=str(tmp_path / "file"))]
-
-    def then(ready: Outputs) -> list[Task]:
-        assert ready.need("seen")
-        return [Task.of("a", square, number=2)]
-
     with pytest.raises(CorpusError, match="nothing yet"):
-        run_stages(first, then, store=store)
+        run_here(first, store=store).need("seen")
     (tmp_path / "file").touch()
-    ready, outputs = run_stages(first, then, store=store)
-    assert type(ready.values["seen"]) is object
-    assert outputs.values["a"]["square"] == 4
-    assert store.info().entries == 1
+    ready = run_here(first, store=store)
+    assert type(ready.need("seen")) is object
+    assert store.info().entries == 0
     (tmp_path / "file").unlink()
+    failed = run_here(first, store=store)
+    assert failed.sentences == {"look": "look failed: There is nothing yet."}
+    assert set(failed.failures) == {"seen"}, "by what the output is for, not by what the task is called"
     with pytest.raises(CorpusError, match="nothing yet"):
-        run_stages(first, then, store=store)
+        failed.need("seen")
 
 
 def test_a_run_gives_way_at_the_border_of_a_task_and_goes_on_later(store: Store, tmp_path: Path) -> None:
@@ -204,7 +201,7 @@ def test_a_run_gives_way_at_the_border_of_a_task_and_goes_on_later(store: Store,
     asking = threading.Thread(target=ask)
     asking.start()
     with pytest.raises(GaveWayError):
-        run(tasks, store=store, cancel=signal)
+        run(tasks, store=store, signal=signal)
     asking.join()
     assert len(lines(log)) == 2, "what had begun was finished, nothing else was begun"
     assert run(tasks, store=store).stored == 2
@@ -214,25 +211,25 @@ def test_a_run_that_only_looks_computes_nothing(store: Store, tmp_path: Path) ->
     log = tmp_path / "log"
     tasks = [Task.of("a", square, number=1, log=str(log))]
     with pytest.raises(NotStoredError):
-        run(tasks, store=store, cancel=Signal(look_only=True))
+        run(tasks, store=store, signal=Signal(look_only=True))
     assert lines(log) == []
     run(tasks, store=store)
-    assert run(tasks, store=store, cancel=Signal(look_only=True)).stored == 1
+    assert run(tasks, store=store, signal=Signal(look_only=True)).stored == 1
 
 
 def test_a_look_does_not_wait_for_a_slow_first_stage(store: Store, tmp_path: Path) -> None:
     slow = [Task.of("slow", blocked, fleeting=True, number=1, gate=str(tmp_path / "never"))]
     with pytest.raises(NotStoredError):
-        run_stages(slow, lambda ready: [], store=store, cancel=Signal(look_only=True, patience=0.2))
+        run_here(slow, store=store, signal=Signal(look_only=True, patience=0.2))
 
 
 def test_a_first_stage_that_never_ticks_is_left_behind(store: Store, tmp_path: Path) -> None:
     """The run ends although its task goes on, which nobody ends before the run has."""
-    cancel, gate = threading.Event(), tmp_path / "gate"
-    threading.Timer(0.2, cancel.set).start()
+    signal, gate = Signal(), tmp_path / "gate"
+    threading.Timer(0.2, signal.set).start()
     tasks = [Task.of("deaf", deaf, fleeting=True, number=1, gate=str(gate))]
     with pytest.raises(CancelledError):
-        run_stages(tasks, lambda ready: [], store=store, cancel=cancel)
+        run_here(tasks, store=store, signal=signal)
     gate.touch()
 
 
@@ -341,13 +338,13 @@ def test_a_failing_task_is_named_and_the_others_stay(store: Store) -> None:
     tasks += [Task.of(str(n), square, number=n) for n in range(3)]
     outputs = run(tasks, store=store)
     assert list(outputs.values) == ["0", "1", "2"]
-    assert outputs.failures["model"] == "model failed: No such model; name another."
-    assert outputs.failures["corpus"] == "corpus failed: Nothing to read."
-    assert "memory is not enough" in outputs.failures["memory"]
-    assert outputs.failures["cancelled"].startswith("cancelled failed: it was cancelled.")
+    assert outputs.sentences["model"] == "model failed: No such model; name another."
+    assert outputs.sentences["corpus"] == "corpus failed: Nothing to read."
+    assert "memory is not enough" in outputs.sentences["memory"]
+    assert outputs.sentences["cancelled"].startswith("cancelled failed: it was cancelled.")
     again = run(tasks, store=store)
     assert again.stored == 3
-    assert again.failures == outputs.failures
+    assert again.sentences == outputs.sentences
 
 
 def test_a_bug_is_raised_after_the_others_ended(store: Store) -> None:
@@ -401,31 +398,31 @@ def test_the_next_run_resumes_after_a_crash(store: Store, tmp_path: Path) -> Non
 
 
 def test_cancelling_keeps_the_finished_tasks_and_drops_the_waiting(store: Store, tmp_path: Path) -> None:
-    log, cancel = tmp_path / "log", threading.Event()
+    log, signal = tmp_path / "log", Signal()
     quick = [Task.of(f"quick {n}", square, number=n, log=str(log)) for n in range(2)]
     slow = [Task.of(f"slow {n}", blocked, number=n, gate=str(tmp_path / "never"), log=str(log)) for n in range(6)]
 
     def callback(progress: Progress) -> None:
         if progress.done == 2 and len(lines(log)) == 4:
-            cancel.set()
+            signal.set()
 
     with pytest.raises(CancelledError, match="is kept"):
-        run([*quick, *slow], store=store, progress=callback, cancel=cancel)
+        run([*quick, *slow], store=store, progress=callback, signal=signal)
     assert [task.key in store for task in quick] == [True, True]
     assert len(lines(log)) == 4, "two ran at a time; the others never began"
     with pytest.raises(CancelledError):
-        run(slow, store=store, cancel=cancel)
-    assert run(quick, store=store, cancel=cancel).stored == 2
+        run(slow, store=store, signal=signal)
+    assert run(quick, store=store, signal=signal).stored == 2
 
 
 def test_a_task_that_never_ticks_does_not_hold_up_the_cancelled_run(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("core.runs.runner.GRACE_SECONDS", 0.2)
-    cancel, gate = threading.Event(), tmp_path / "gate"
-    threading.Timer(0.2, cancel.set).start()
+    signal, gate = Signal(), tmp_path / "gate"
+    threading.Timer(0.2, signal.set).start()
     with pytest.raises(CancelledError):
-        run([Task.of("deaf", deaf, number=1, gate=str(gate))], store=store, cancel=cancel)
+        run([Task.of("deaf", deaf, number=1, gate=str(gate))], store=store, signal=signal)
     gate.touch()
 
 
@@ -447,23 +444,23 @@ def test_two_sessions_share_a_run(store: Store, tmp_path: Path) -> None:
 
 
 def test_when_the_one_who_computes_cancels_the_one_who_waits_takes_over(store: Store, tmp_path: Path) -> None:
-    gate, log, cancel = tmp_path / "gate", tmp_path / "log", threading.Event()
+    gate, log, signal = tmp_path / "gate", tmp_path / "log", Signal()
     task = Task.of("shared", blocked, number=1, gate=str(gate), log=str(log))
     results: list[object] = []
 
-    def session(event: threading.Event | None) -> None:
+    def session(event: Signal | None) -> None:
         try:
-            results.append(run([task], store=store, cancel=event).values["shared"])
+            results.append(run([task], store=store, signal=event).values["shared"])
         except CancelledError:
             results.append("cancelled")
 
-    first = threading.Thread(target=session, args=(cancel,))
+    first = threading.Thread(target=session, args=(signal,))
     first.start()
     until(lambda: len(lines(log)) == 1)
     second = threading.Thread(target=session, args=(None,))
     second.start()
     time.sleep(0.3)
-    cancel.set()
+    signal.set()
     until(lambda: len(lines(log)) == 2)
     gate.touch()
     first.join()
@@ -472,15 +469,15 @@ def test_when_the_one_who_computes_cancels_the_one_who_waits_takes_over(store: S
 
 
 def test_one_who_waits_for_another_session_can_cancel(store: Store, tmp_path: Path) -> None:
-    gate, log, cancel = tmp_path / "gate", tmp_path / "log", threading.Event()
+    gate, log, signal = tmp_path / "gate", tmp_path / "log", Signal()
     task = Task.of("shared", blocked, number=1, gate=str(gate), log=str(log))
     outputs: list[Outputs] = []
     first = threading.Thread(target=lambda: outputs.append(run([task], store=store)))
     first.start()
     until(lambda: len(lines(log)) == 1)
-    threading.Timer(0.3, cancel.set).start()
+    threading.Timer(0.3, signal.set).start()
     with pytest.raises(CancelledError):
-        run([task], store=store, cancel=cancel)
+        run([task], store=store, signal=signal)
     gate.touch()
     first.join()
     assert outputs[0].values["shared"] == {"number": 1}
@@ -501,7 +498,7 @@ def test_a_pool_of_processes_brings_values_home(store: Store, private_store: Pat
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         outputs = run([*tasks, Task.of("bad", fail, kind="model")], store=store, executor=pool)
     assert [int(value["square"]) for value in outputs.values.values()] == [0, 1, 4]
-    assert outputs.failures == {"bad": "bad failed: No such model; name another."}
+    assert outputs.sentences == {"bad": "bad failed: No such model; name another."}
     assert {line.split()[1] for line in lines(log)}.isdisjoint({str(os.getpid())})
     assert all(task.key in store and task.key in Store(private_store) for task in tasks)
 
@@ -518,10 +515,10 @@ def test_a_killed_worker_of_a_pool_is_a_named_failure(store: Store) -> None:
     tasks = [Task.of("deadly", die, number=1), *(Task.of(str(n), nap, number=n) for n in range(3))]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         outputs = run(tasks, store=store, executor=pool)
-        assert "deadly failed: its worker was lost (BrokenProcessPool)" in outputs.failures["deadly"]
+        assert "deadly failed: its worker was lost (BrokenProcessPool)" in outputs.sentences["deadly"]
         assert len(outputs.failures) + len(outputs.values) == 4
         gone = run(tasks, store=store, executor=pool)
-        assert "the workers are gone" in gone.failures["deadly"]
+        assert "the workers are gone" in gone.sentences["deadly"]
 
 
 def test_a_lost_future_is_a_named_failure(store: Store) -> None:
@@ -542,9 +539,9 @@ def test_a_lost_future_is_a_named_failure(store: Store) -> None:
         store=store,
         executor=Forgetful(),
     )
-    assert outputs.failures["lost"].startswith("lost failed: its worker was lost (CancelledError)")
-    assert "every worker that tried it died" in outputs.failures["killed"]
-    assert "its worker was lost (BrokenProcessPool)" in outputs.failures["broken"]
+    assert outputs.sentences["lost"].startswith("lost failed: its worker was lost (CancelledError)")
+    assert "every worker that tried it died" in outputs.sentences["killed"]
+    assert "its worker was lost (BrokenProcessPool)" in outputs.sentences["broken"]
 
 
 # A Dask cluster
@@ -581,7 +578,7 @@ def test_a_cluster_runs_the_same_tasks_each_worker_with_its_own_store(
     monkeypatch.setenv("PALIMPSEST_SCHEDULER", cluster.scheduler_address)
     outputs = run(tasks, store=store)
     assert len(outputs.values) == 8
-    assert outputs.failures == {"bad": "bad failed: No such model; name another."}
+    assert outputs.sentences == {"bad": "bad failed: No such model; name another."}
     places = {g: {tuple(line.split()[1:]) for line in lines(Path(f"{log}-{g}"))} for g in "ab"}
     assert all(str(os.getpid()) != pid for where in places.values() for pid, _ in where)
     used = {folder for where in places.values() for _, folder in where}
@@ -648,17 +645,17 @@ def test_a_worker_killed_in_the_middle_costs_nothing_but_time(cluster: Any, stor
 
 @pytest.mark.slow
 def test_cancelling_reaches_the_tasks_on_the_cluster(cluster: Any, store: Store, tmp_path: Path) -> None:
-    log, cancel = tmp_path / "log", threading.Event()
+    log, signal = tmp_path / "log", Signal()
     tasks = [Task.of(str(n), nap, number=n, log=str(log), steps=2000) for n in range(4)]
 
     def callback(progress: Progress) -> None:
         if lines(log):
-            cancel.set()
+            signal.set()
 
     began = time.monotonic()
     with open_executor(cluster.scheduler_address) as executor:
         with pytest.raises(CancelledError):
-            run(tasks, store=store, executor=executor, progress=callback, cancel=cancel)
+            run(tasks, store=store, executor=executor, progress=callback, signal=signal)
         assert time.monotonic() - began < 30
         # The workers are free again: they heard of it, and do not nap for the hundred seconds that were asked for.
         outputs = run([Task.of("next", square, number=2)], store=store, executor=executor)

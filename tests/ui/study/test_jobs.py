@@ -27,11 +27,11 @@ class Gate:
     begun: threading.Event = field(default_factory=threading.Event)
     runs: int = 0
 
-    def __call__(self, progress: object, cancel: threading.Event) -> int:
+    def __call__(self, progress: object, signal: Signal) -> int:
         self.runs += 1
         self.begun.set()
         while not self.opened.wait(0.005):
-            if cancel.is_set():
+            if signal.is_set():
                 raise CancelledError("The run was cancelled.")
         return self.runs
 
@@ -56,9 +56,9 @@ def finish(job: Job) -> Job:
 
 def test_a_job_runs_and_its_result_stays() -> None:
     jobs = Jobs()
-    job = finish(jobs.ask("a", "A", lambda progress, cancel: 7))
+    job = finish(jobs.ask("a", "A", lambda progress, signal: 7))
     assert (job.state, job.result) == (State.DONE, 7)
-    assert jobs.ask("a", "A", lambda progress, cancel: 8) is job
+    assert jobs.ask("a", "A", lambda progress, signal: 8) is job
 
 
 def test_two_sessions_share_one_run() -> None:
@@ -79,8 +79,8 @@ def test_a_job_that_somebody_looks_at_runs_before_one_that_was_left() -> None:
     jobs, gate, order = Jobs(clock=clock), Gate(), []
     running = jobs.ask("running", "", gate)
     assert gate.begun.wait(LONG)
-    left = jobs.ask("left", "", lambda progress, cancel: order.append("left"), watcher="one")
-    seen = jobs.ask("seen", "", lambda progress, cancel: order.append("seen"), watcher="two")
+    left = jobs.ask("left", "", lambda progress, signal: order.append("left"), watcher="one")
+    seen = jobs.ask("seen", "", lambda progress, signal: order.append("seen"), watcher="two")
     assert (jobs.ahead(left), jobs.ahead(seen)) == (1, 2)
     clock.now += WATCHING + 1
     jobs.watch(seen, "two")
@@ -94,7 +94,7 @@ def test_a_job_that_somebody_looks_at_runs_before_one_that_was_left() -> None:
 def test_jobs_run_in_order_one_at_a_time_and_know_their_place() -> None:
     jobs, gates, order = Jobs(), [Gate() for _ in range(3)], []
     asked = [
-        jobs.ask(str(n), "", lambda progress, cancel, n=n, gate=gate: order.append(n) or gate(progress, cancel))
+        jobs.ask(str(n), "", lambda progress, signal, n=n, gate=gate: order.append(n) or gate(progress, signal))
         for n, gate in enumerate(gates)
     ]
     assert gates[0].begun.wait(LONG)
@@ -125,7 +125,7 @@ def test_a_job_goes_on_for_the_others_until_they_are_gone() -> None:
     job = jobs.ask("a", "A", gate, watcher="one")
     jobs.ask("a", "A", gate, watcher="two")
     assert not jobs.leave(job, "one")
-    assert not job.cancel.is_set()
+    assert not job.signal.is_set()
     jobs.watch(job, "one")
     clock.now += WATCHING / 2
     jobs.watch(job, "two")
@@ -140,14 +140,14 @@ def test_a_job_goes_on_for_the_others_until_they_are_gone() -> None:
 def test_asking_again_after_cancelling_starts_anew_even_while_the_old_run_is_stopping() -> None:
     jobs, slow = Jobs(), threading.Event()
 
-    def stubborn(progress: object, cancel: threading.Event) -> int:
+    def stubborn(progress: object, signal: Signal) -> int:
         assert slow.wait(LONG)
         raise CancelledError("The run was cancelled.")
 
     old = jobs.ask("a", "A", stubborn, watcher="one")
     jobs.leave(old, "one")
     assert jobs.ask("a", "A", stubborn, watcher="one") is old
-    new = jobs.ask("a", "A", lambda progress, cancel: 1, watcher="one", again=True)
+    new = jobs.ask("a", "A", lambda progress, signal: 1, watcher="one", again=True)
     assert new is not old
     slow.set()
     assert finish(old).state is State.CANCELLED
@@ -157,26 +157,26 @@ def test_asking_again_after_cancelling_starts_anew_even_while_the_old_run_is_sto
 def test_an_expected_error_and_a_bug_end_the_job_but_not_the_worker(caplog: pytest.LogCaptureFixture) -> None:
     jobs = Jobs()
 
-    def unknown(progress: object, cancel: object) -> None:
+    def unknown(progress: object, signal: object) -> None:
         raise ModelError("There is no such model.")
 
-    def broken(progress: object, cancel: object) -> None:
+    def broken(progress: object, signal: object) -> None:
         raise ZeroDivisionError("a bug")
 
     expected, bug = finish(jobs.ask("a", "A", unknown)), finish(jobs.ask("b", "B", broken))
     assert (expected.state, str(expected.error)) == (State.FAILED, "There is no such model.")
     assert isinstance(bug.error, ZeroDivisionError)
     assert "the study B failed" in caplog.text
-    assert finish(jobs.ask("c", "C", lambda progress, cancel: 1)).result == 1
+    assert finish(jobs.ask("c", "C", lambda progress, signal: 1)).result == 1
     assert jobs.ask("a", "A", unknown) is expected
     assert jobs.ask("a", "A", unknown, again=True) is not expected
 
 
 def test_a_study_with_failed_tasks_is_tried_again_only_when_asked() -> None:
     jobs = Jobs()
-    job = finish(jobs.ask("a", "A", lambda progress, cancel: Outcome({"nli": "It is not there."})))
-    assert jobs.ask("a", "A", lambda progress, cancel: Outcome({})) is job
-    again = finish(jobs.ask("a", "A", lambda progress, cancel: Outcome({}), again=True))
+    job = finish(jobs.ask("a", "A", lambda progress, signal: Outcome({"nli": "It is not there."})))
+    assert jobs.ask("a", "A", lambda progress, signal: Outcome({})) is job
+    again = finish(jobs.ask("a", "A", lambda progress, signal: Outcome({}), again=True))
     assert again is not job
     assert again.complete
 
@@ -196,8 +196,8 @@ def test_the_queue_has_a_cap_and_says_so() -> None:
 def test_finished_jobs_are_bounded_and_the_oldest_goes_first() -> None:
     jobs = Jobs(kept=2)
     for n in range(4):
-        finish(jobs.ask(str(n), "", lambda progress, cancel: 1))
-    jobs.ask("last", "", lambda progress, cancel: 1)
+        finish(jobs.ask(str(n), "", lambda progress, signal: 1))
+    jobs.ask("last", "", lambda progress, signal: 1)
     assert list(jobs._jobs) == ["2", "3", "last"]
 
 
@@ -205,9 +205,9 @@ def test_progress_is_read_while_the_study_runs_and_tells_whether_it_was_stored()
     jobs, gate = Jobs(), Gate()
     reports = [Progress(1, 4, 1, 0.25, "sentence 1 of 4", 1.0, 3.0), Progress(4, 4, 4, 1.0, "", 1.0, 0.0)]
 
-    def study(progress, cancel):
+    def study(progress, signal):
         progress(reports[0])
-        gate(progress, cancel)
+        gate(progress, signal)
         progress(reports[1])
 
     job = jobs.ask("a", "A", study)
@@ -223,8 +223,8 @@ def test_what_is_stored_does_not_queue() -> None:
     running = jobs.ask("long", "", gate)
     assert gate.begun.wait(LONG)
 
-    def stored(progress: object, cancel: Signal) -> str:
-        if not cancel.look_only:
+    def stored(progress: object, signal: Signal) -> str:
+        if not signal.look_only:
             raise AssertionError("it was computed")
         return "found"
 
@@ -232,9 +232,9 @@ def test_what_is_stored_does_not_queue() -> None:
     assert finish(jobs.ask("wrong", "", unknown, look=True)).state is State.FAILED
     looked = []
 
-    def missing(progress: object, cancel: Signal) -> str:
-        looked.append(cancel.look_only)
-        if cancel.look_only:
+    def missing(progress: object, signal: Signal) -> str:
+        looked.append(signal.look_only)
+        if signal.look_only:
             raise NotStoredError("Not everything is stored.")
         return "computed"
 
@@ -246,20 +246,20 @@ def test_what_is_stored_does_not_queue() -> None:
     assert finish(running).result == 1
 
 
-def unknown(progress: object, cancel: object) -> None:
+def unknown(progress: object, signal: object) -> None:
     raise ModelError("There is no such model.")
 
 
 def test_a_look_computes_nothing_and_is_no_answer_to_who_asks_for_the_study() -> None:
     jobs, ran = Jobs(), []
 
-    def missing(progress: object, cancel: Signal) -> str:
-        ran.append(cancel.look_only)
-        if cancel.look_only:
+    def missing(progress: object, signal: Signal) -> str:
+        ran.append(signal.look_only)
+        if signal.look_only:
             raise NotStoredError("not there")
         return "computed"
 
-    assert finish(jobs.ask("a", "", lambda progress, cancel: "found", only_stored=True)).result == "found"
+    assert finish(jobs.ask("a", "", lambda progress, signal: "found", only_stored=True)).result == "found"
     looked = finish(jobs.ask("b", "", missing, only_stored=True))
     assert looked.state is State.NOT_STORED
     assert jobs.ask("b", "", missing, only_stored=True) is looked
@@ -271,10 +271,10 @@ def test_a_look_computes_nothing_and_is_no_answer_to_who_asks_for_the_study() ->
 def test_who_asks_for_a_study_that_is_being_looked_for_gets_it_computed() -> None:
     jobs, begun, asked = Jobs(), threading.Event(), threading.Event()
 
-    def missing(progress: object, cancel: Signal) -> str:
+    def missing(progress: object, signal: Signal) -> str:
         begun.set()
         assert asked.wait(LONG)
-        if cancel.look_only:
+        if signal.look_only:
             raise NotStoredError("not there")
         return "computed"
 
@@ -289,20 +289,20 @@ def test_a_study_that_nobody_looks_at_gives_way_and_goes_on_later() -> None:
     clock, steps = Clock(), []
     jobs, begun, go_on = Jobs(clock=clock), threading.Event(), threading.Event()
 
-    def long(progress: Callable[[Progress], None], cancel: Signal) -> str:
+    def long(progress: Callable[[Progress], None], signal: Signal) -> str:
         while len(steps) < 3:
             steps.append("long")
             begun.set()
             assert go_on.wait(LONG)
             progress(Progress(len(steps), 3, 0, 0.0, "", 1.0, 5.0))
-            if cancel.give_way.is_set():
+            if signal.give_way.is_set():
                 raise GaveWayError("The run gave way.")
         return "whole"
 
     abandoned = jobs.ask("long", "", long, watcher="gone")
     assert begun.wait(LONG)
     clock.now += WATCHING + 1
-    seen = jobs.ask("seen", "", lambda progress, cancel: steps.append("seen"), watcher="here")
+    seen = jobs.ask("seen", "", lambda progress, signal: steps.append("seen"), watcher="here")
     go_on.set()
     finish(seen)
     assert finish(abandoned).result == "whole"
@@ -315,7 +315,7 @@ def test_turns_go_round_those_who_ask() -> None:
     assert gate.begun.wait(LONG)
     asked = [first]
     for n, watcher in enumerate(("greedy", "greedy", "modest")):
-        asked.append(jobs.ask(str(n), "", lambda progress, cancel, n=n: order.append(n), watcher=watcher))
+        asked.append(jobs.ask(str(n), "", lambda progress, signal, n=n: order.append(n), watcher=watcher))
     gate.opened.set()
     for job in asked:
         finish(job)
@@ -362,13 +362,13 @@ def test_closed_tabs_do_not_block_the_queue_for_others() -> None:
 def test_how_long_until_it_runs() -> None:
     jobs, gate = Jobs(), Gate()
 
-    def study(progress: Callable[[Progress], None], cancel: Signal) -> int:
+    def study(progress: Callable[[Progress], None], signal: Signal) -> int:
         progress(Progress(1, 4, 0, 0.25, "", 1.0, 12.0))
-        return gate(progress, cancel)
+        return gate(progress, signal)
 
     running = jobs.ask("a", "", study)
     assert gate.begun.wait(LONG)
-    one, two = (jobs.ask(key, "", lambda progress, cancel: 1) for key in "bc")
+    one, two = (jobs.ask(key, "", lambda progress, signal: 1) for key in "bc")
     assert jobs.wait_seconds(running) is None
     assert jobs.wait_seconds(one) == 12.0
     assert jobs.wait_seconds(two) is None, "nothing has ended yet, so nobody knows how long one takes"

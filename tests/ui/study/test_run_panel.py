@@ -42,13 +42,13 @@ class Study:
     result: Outcome | BaseException = field(default_factory=Outcome)
     runs: int = 0
 
-    def __call__(self, progress, cancel: Signal) -> Outcome:
-        if cancel.look_only:
+    def __call__(self, progress, signal: Signal) -> Outcome:
+        if signal.look_only:
             raise NotStoredError("Not everything is stored.")
         self.runs += 1
         progress(Progress(0, 2, 0, 0.25, "sentence 320 of 1,200", 3.0, 9.2))
         while not self.gate.wait(0.005):
-            if cancel.is_set():
+            if signal.is_set():
                 raise CancelledError("The run was cancelled.")
         if isinstance(self.result, BaseException):
             raise self.result
@@ -59,11 +59,11 @@ class Study:
 class Shipped(Study):
     """A study whose numbers came with the box, where the store has what came."""
 
-    def __call__(self, progress, cancel: Signal) -> Outcome:
+    def __call__(self, progress, signal: Signal) -> Outcome:
         if current_store().answers is not None:
             progress(Progress(2, 2, 2, 1.0, "", 0.1, 0.0, shipped=2))
             return Outcome("From the box.")
-        if cancel.look_only:
+        if signal.look_only:
             raise NotStoredError("Not everything is stored.")
         self.runs += 1
         progress(Progress(2, 2, 0, 1.0, "", 0.1, 0.0))
@@ -265,7 +265,7 @@ def test_progress_in_words(progress: Progress | None, expected: str) -> None:
 
 
 def test_a_finished_job_in_words() -> None:
-    job = Job("a", "A", lambda progress, cancel: None, seconds=0.12)
+    job = Job("a", "A", lambda progress, signal: None, seconds=0.12)
     job.progress = Progress(3, 3, 3, 1.0, "", 0.1, 0.0)
     assert describe_done(job).endswith("Computed earlier, read from the store")
     job.progress = Progress(3, 3, 1, 1.0, "", 0.1, 0.0)

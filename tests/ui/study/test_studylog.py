@@ -97,7 +97,7 @@ def test_logged_work_leaves_one_line_however_it_ends(
 ) -> None:
     reported: list[Progress] = []
 
-    def run(report: Callable[[Progress], None], cancel: Signal) -> str:
+    def run(report: Callable[[Progress], None], signal: Signal) -> str:
         for done, stored, seconds in ((1, 0, 1.0), (1, 0, 5.0), (1, 1, 0.0), (3, 1, 2.0)):  # two stages
             report(Progress(done, 3, stored, done / 3, note=SECRET, seconds=seconds, remaining=None))
         if error is not None:
@@ -119,7 +119,7 @@ def test_logged_work_leaves_one_line_however_it_ends(
 
 @pytest.mark.parametrize("error", [NotStoredError("look"), GaveWayError("later")])
 def test_work_that_goes_on_later_has_no_line_yet(lines: pytest.LogCaptureFixture, error: Exception) -> None:
-    def run(report: Callable[[Progress], None], cancel: Signal) -> None:
+    def run(report: Callable[[Progress], None], signal: Signal) -> None:
         raise error
 
     with pytest.raises(type(error)):

@@ -18,8 +18,9 @@ from core.alignment.published.training import DECAY, LEARNING_RATE, apply, draw,
 from core.errors import SpecError
 from core.models import load_model
 from core.models.loading.memory import borrow_model
-from core.runs.runner import run_stages
+from core.runs.runner import run
 from core.runs.store import Store, using
+from core.study import read_first
 from tests.core.alignment.conftest import WORDS, hurry
 from tests.core.tiny_models import plain_tokenizer
 
@@ -226,11 +227,11 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(rng.choice(WORDS, size=6)) for _ in range(320)))
     spec = ProtocolSpec(models, tuned=(), length=16, steps=4, corpus=str(text), sentences=320)
-    ready = run_stages(published.prepare(spec), lambda ready: [], store=Store(tmp_path / "a"))[0]
+    ready = read_first(published.prepare(spec), store=Store(tmp_path / "a"))
     roles = [task.role for task in published.plan(spec, ready)]
     assert [role[1] for role in roles[: len(FITTED)]] == list(FITTED)
     theirs = [task for task in published.plan(spec, ready) if task.role[1] != OURS]
-    outputs = run_stages(published.prepare(spec), lambda ready: theirs, store=Store(tmp_path / "a"))[1]
+    outputs = run(theirs, store=Store(tmp_path / "a"))
     assert not outputs.failures
     result = published.collect(spec, ready, outputs)
     claims, table = result.tables["claims"], result.tables["errors"]

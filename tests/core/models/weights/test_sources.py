@@ -17,8 +17,9 @@ from core.models.hub.listing import choose_listed, list_fine_tunes, look_up
 from core.models.hub.ranges import RangeFile
 from core.models.weights.sources import identify, is_remote, open_model
 from core.models.weights.tensors import INDEX
-from core.runs.runner import Outputs, run_stages
+from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
+from core.study import read_first
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, collect, plan, prepare
 from core.weights.clusters.tasks import measure_delta
@@ -40,8 +41,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TreeServ
 
 def measured(spec: WeightsSpec) -> Outputs:
     """What the study's tasks brought, and the models that were left out before there were any."""
-    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready))
-    return replace(outputs, failures={**ready.values["models"].failures, **outputs.failures})
+    ready = read_first(prepare(spec))
+    outputs = run(plan(spec, ready))
+    return replace(outputs, failures={**ready.values["models"].failures, **outputs.sentences})
 
 
 def add_tree(server: TreeServer) -> None:
@@ -310,7 +312,8 @@ def test_the_command_line_takes_the_tree(
 def test_collect_needs_no_hub_again(server: TreeServer) -> None:
     add_tree(server)
     spec = replace(SPEC, models=("hub:org/mnli-0", "hub:org/mnli-1", "hub:org/quad-0"))
-    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready))
+    ready = read_first(prepare(spec))
+    outputs = run(plan(spec, ready))
     server.requests.clear()
     assert len(collect(spec, ready, outputs).table) == 3
     assert server.requests == []

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from core.errors import ModelError
 from core.models.files.safetensors import LocalFile
-from core.models.weights.tensors import INDEX, open_checkpoint, open_folder, read_index, weight_files
+from core.models.weights.tensors import INDEX, open_checkpoint, open_folder, safetensors_files
 from tests.core.small_zoo import CONFIG, base_tensors, write_model
 
 
@@ -113,29 +113,35 @@ def test_quantized_tensors_are_refused(tmp_path: Path) -> None:
 )
 def test_weights_that_cannot_be_read_lazily_are_refused(present: list[str], reason: str) -> None:
     with pytest.raises(ModelError, match=reason):
-        weight_files("here", present, None)
+        safetensors_files("here", present, bytes)
 
 
 def test_a_file_of_another_name_is_taken_when_it_is_the_only_one() -> None:
-    assert weight_files("here", ["tuned.safetensors", "config.json"], None) == ["tuned.safetensors"]
+    assert safetensors_files("here", ["tuned.safetensors", "config.json"], bytes) == ["tuned.safetensors"]
 
 
 @pytest.mark.parametrize("index", [{}, {"weight_map": {}}, {"weight_map": {"w": 3}}])
 def test_an_index_that_names_no_files_is_refused(index: dict) -> None:
-    with pytest.raises(ModelError, match="names no files"):
-        weight_files("here", [], index)
+    with pytest.raises(ModelError, match="does not list plain file names"):
+        safetensors_files("here", [INDEX], lambda name: json.dumps(index).encode())
 
 
 @pytest.mark.parametrize("shard", ["../other.safetensors", "code.py"])
 def test_an_index_must_stay_in_its_folder(shard: str) -> None:
-    with pytest.raises(ModelError, match="points outside"):
-        weight_files("here", [], {"weight_map": {"w": shard}})
+    with pytest.raises(ModelError, match="does not list plain file names"):
+        safetensors_files("here", [INDEX, shard], lambda name: json.dumps({"weight_map": {"w": shard}}).encode())
+
+
+@pytest.mark.parametrize(("shard", "present"), [("gone.safetensors", []), ("pickled.bin", ["pickled.bin"])])
+def test_every_shard_must_be_there_in_safetensors(shard: str, present: list[str]) -> None:
+    with pytest.raises(ModelError, match=f"incomplete: {shard}"):
+        safetensors_files("here", [INDEX, *present], lambda name: json.dumps({"weight_map": {"w": shard}}).encode())
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]"])
 def test_a_damaged_index_is_said_to_be_so(content: bytes) -> None:
     with pytest.raises(ModelError, match="damaged"):
-        read_index("here", content)
+        safetensors_files("here", [INDEX], lambda name: content)
 
 
 def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:

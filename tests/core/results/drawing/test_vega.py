@@ -84,7 +84,7 @@ def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     asked = next(each for each in requests() if each.name == request.param or each.name.startswith(request.param + " "))
     store = Store(tmp_path_factory.mktemp("store"), answers=shipped)
     with using(store):
-        yield asked.run(store=store, cancel=Signal(look_only=True, patience=60.0))
+        yield asked.run(store=store, signal=Signal(look_only=True, patience=60.0))
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,8 @@ from core.rsa.layers import charts, study
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.view_text import curves_sentence
 from core.rsa.measures.registry import Measure
-from core.runs.runner import run, run_stages
+from core.runs.runner import run
+from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text
 from core.vectors.pairs import sample_words
@@ -119,8 +119,8 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
 
 def test_a_second_run_computes_nothing_and_says_the_same() -> None:
     spec = RsaSpec("zoo:seed-0", ("zoo:tuned-0",), words=100, draws=20)
-    ready, first = run_stages(study.prepare(spec, CORPORA), partial(study.plan, spec))
-    again, second = run_stages(study.prepare(spec, CORPORA), partial(study.plan, spec))
+    ready, again = (read_first(study.prepare(spec, CORPORA)) for _ in range(2))
+    first, second = run(study.plan(spec, ready)), run(study.plan(spec, again))
     assert (first.stored, second.stored) == (0, 3)
     one, two = study.collect(spec, ready, first), study.collect(spec, again, second)
     assert one.table.equals(two.table)

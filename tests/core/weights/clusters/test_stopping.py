@@ -67,11 +67,11 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, then: Calla
 def test_a_stopped_run_computes_only_what_is_missing(
     zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: Any, module: Any, name: str
 ) -> None:
-    store, cancel = Store(tmp_path / "store"), threading.Event()
+    store, signal = Store(tmp_path / "store"), Signal()
     whole = run([task()], store=Store(tmp_path / "other")).values
-    calls = counted(monkeypatch, module, name, lambda count: cancel.set() if count == 7 else None)
+    calls = counted(monkeypatch, module, name, lambda count: signal.set() if count == 7 else None)
     with pytest.raises(CancelledError):
-        run([task()], store=store, cancel=cancel)
+        run([task()], store=store, signal=signal)
     assert calls == [7]
     calls[0] = 0
     again = run([task()], store=store).values

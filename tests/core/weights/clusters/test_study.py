@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +11,9 @@ import pytest
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
 from core.models.weights import sources as opening
 from core.results.columns import meaning
-from core.runs.runner import Outputs, Progress, run, run_stages
+from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store
+from core.study import read_first
 from core.weights.clusters import study
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, plan, prepare, redraw
@@ -27,7 +27,7 @@ SPEC = WeightsSpec(rank=3, permutations=200)
 
 def measured(spec: WeightsSpec) -> Outputs:
     """What the study's tasks brought."""
-    return run_stages(prepare(spec), lambda ready: plan(spec, ready))[1]
+    return run(plan(spec, read_first(prepare(spec))))
 
 
 @pytest.fixture(scope="module")
@@ -338,22 +338,21 @@ def test_a_shared_instance_reads_no_file_of_its_own(zoo: Path, monkeypatch: pyte
 
 def test_finding_the_models_can_be_cancelled(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first stage hashes folders and asks the hub: a cancelled study stops between two models."""
-    cancel, asked = threading.Event(), []
+    signal, asked = Signal(), []
 
     def identify(ref: str) -> str:
         asked.append(ref)
-        cancel.set()
+        signal.set()
         return "a content"
 
     monkeypatch.setattr(opening, "identify", identify)
     with pytest.raises(CancelledError):
-        STUDY.run(SPEC, cancel=cancel)
+        STUDY.run(SPEC, signal=signal)
     assert len(asked) == 1
 
 
 def test_one_store_takes_everything(zoo: Path, tmp_path: Path) -> None:
     mine = Store(tmp_path / "mine")
     STUDY.run(replace(SPEC, map="tsne"), store=mine)
-    again = run_stages(prepare(SPEC), lambda ready: plan(SPEC, ready))[1]
-    assert again.stored == 0
+    assert measured(SPEC).stored == 0
     assert run(plan(SPEC, run(prepare(SPEC))), store=mine).stored == 9

@@ -10,7 +10,8 @@ import pytest
 
 from core.errors import ShapeError
 from core.results.columns import meaning
-from core.runs.runner import run_stages
+from core.runs.runner import run
+from core.study import read_first
 from core.weights.intruders.spec import IntruderSpec
 from core.weights.intruders.study import STUDY, collect, figures, plan, prepare
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
@@ -152,7 +153,8 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
 
 
 def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
-    ready, outputs = run_stages(prepare(spec), lambda ready: plan(spec, ready))
+    ready = read_first(prepare(spec))
+    outputs = run(plan(spec, ready))
     other = replace(spec, threshold=0.99)
     assert [task.key for task in plan(other, ready)] == [task.key for task in plan(spec, ready)]
     more = collect(other, ready, outputs).table["intruders"].sum()
