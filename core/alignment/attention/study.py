@@ -25,7 +25,7 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.prices import attention_price
 from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.seeds.study import CITATIONS
-from core.alignment.seeds.tasks import fit_method
+from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
@@ -96,16 +96,9 @@ def align_attention(
     parts = parts_from(where[owner], subwords, owner)
     train, test = parts.train, parts.test
     spread = ((y[:, test] - y[:, train].mean(1, keepdims=True)) ** 2).sum((-1, -2))
-    for number, name in enumerate(methods):
-        with span(0.6 + 0.4 * number / len(methods), 0.6 + 0.4 * (number + 1) / len(methods)):
-            tick(0.0, METHODS[name].label)
-            try:
-                aligner = fit_method(name, seed, x, y, parts)
-            except ShapeError as error:
-                value[f"{name}/refused"] = str(error)
-                continue
-            mapped = aligner.transform(rows_for(aligner, x, parts.types)[:, test])
-            value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(spread, TINY)
+    for name, aligner in fit_each(methods, seed, x, y, parts, value, low=0.6):
+        mapped = aligner.transform(rows_for(aligner, x, parts.types)[:, test])
+        value[f"{name}/nmse"] = ((mapped - y[:, test]) ** 2).sum((-1, -2)) / np.maximum(spread, TINY)
     return value
 
 

@@ -24,7 +24,7 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.prices import check_price
 from core.alignment.seeds.protocol import TINY, rows_for, split_rows
 from core.alignment.seeds.study import CITATIONS
-from core.alignment.seeds.tasks import fit_method
+from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks
@@ -32,7 +32,7 @@ from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
 from core.results.papers.citing import cite
-from core.runs.runner import Outputs, Task, span, tick
+from core.runs.runner import Outputs, Task, span
 from core.runs.store import Value
 from core.runs.tasks import pure
 from core.study import Study
@@ -86,20 +86,13 @@ def check_bijections(
     spread = max(float(((truth[test] - truth[train].mean(0)) ** 2).sum()), TINY)
     bent_spread = ((bent[:, test] - bent[:, train].mean(1, keepdims=True)) ** 2).sum((1, 2))
     shape = (len(truths), len(blocks))
-    for number, name in enumerate(methods):
-        with span(0.2 + 0.8 * number / len(methods), 0.2 + 0.8 * (number + 1) / len(methods)):
-            tick(0.0, METHODS[name].label)
-            try:
-                aligner = fit_method(name, seed, bent, target, parts)
-            except ShapeError as error:
-                value[f"{name}/refused"] = str(error)
-                continue
-            undone = aligner.transform(rows_for(aligner, bent, parts.types)[:, test])
-            value[f"{name}/nmse"] = (((undone - truth[test]) ** 2).sum((1, 2)) / spread).reshape(shape)
-            value[f"{name}/inverse"] = np.full(shape, np.nan)
-            if aligner.invertible:
-                back = ((aligner.inverse_transform(undone) - bent[:, test]) ** 2).sum((1, 2))
-                value[f"{name}/inverse"] = (back / np.maximum(bent_spread, TINY)).reshape(shape)
+    for name, aligner in fit_each(methods, seed, bent, target, parts, value, low=0.2):
+        undone = aligner.transform(rows_for(aligner, bent, parts.types)[:, test])
+        value[f"{name}/nmse"] = (((undone - truth[test]) ** 2).sum((1, 2)) / spread).reshape(shape)
+        value[f"{name}/inverse"] = np.full(shape, np.nan)
+        if aligner.invertible:
+            back = ((aligner.inverse_transform(undone) - bent[:, test]) ** 2).sum((1, 2))
+            value[f"{name}/inverse"] = (back / np.maximum(bent_spread, TINY)).reshape(shape)
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -112,29 +113,45 @@ def align_layers(
     return {"nmse": nmse, "notices": notices}
 
 
-def fit_method(
-    name: str,
+def fit_each(
+    methods: tuple[str, ...],
     seed: int,
     x: np.ndarray,
     y: np.ndarray,
     parts: Parts,
-    moments: Moments | None = None,
-) -> Any:
-    """The fitted aligner of a name, from paired rows (layer, row, d) and their split.
+    value: Value,
+    *,
+    sums: Moments | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Iterator[tuple[str, Any]]:
+    """Fit each method to paired rows (layer, row, d), one after another, and give its name and aligner.
 
     Args:
-        moments: Of the training rows, where they are known: linear maps need no other pass over the rows.
-
-    Raises:
-        ShapeError: If the method does not fit the shapes.
+        methods: Names in the registry.
+        seed: Of the networks.
+        x, y: Rows of the source and of the target.
+        parts: Their split.
+        value: Where "m/refused" is set, with the reason, for a method m that does not fit the shapes.
+        sums: Moments of the training rows, where they are known: linear maps need no other pass over the rows.
+        low, high: Between which fractions of the task the methods are fitted.
     """
-    aligner = make_aligner(name, seed)
-    given = rows_for(aligner, x, parts.types)
-    train, held = parts.train, parts.validation
-    validation = (given[:, held], y[:, held])
-    if moments is not None and isinstance(aligner, LinearAligner) and METHODS[name].kind == "linear":
-        return aligner.fit_moments(moments, validation)
-    return aligner.fit(given[:, train], y[:, train], validation)
+    step, train, held = (high - low) / len(methods), parts.train, parts.validation
+    for number, name in enumerate(methods):
+        with span(low + step * number, low + step * (number + 1)):
+            tick(0.0, METHODS[name].label)
+            aligner = make_aligner(name, seed)
+            given = rows_for(aligner, x, parts.types)
+            validation = (given[:, held], y[:, held])
+            try:
+                if sums is not None and isinstance(aligner, LinearAligner) and METHODS[name].kind == "linear":
+                    aligner.fit_moments(sums, validation)
+                else:
+                    aligner.fit(given[:, train], y[:, train], validation)
+            except ShapeError as error:
+                value[f"{name}/refused"] = str(error)
+                continue
+        yield name, aligner
 
 
 def _read(
@@ -166,15 +183,7 @@ def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...
     value: Value = {"target_points": _points(y[:, shown], mean, axes)}
     if x.shape[-1] == y.shape[-1]:
         value["source_points"] = _points(x[:, shown], mean, axes)
-    for number, name in enumerate(methods):
-        low, high = number / len(methods), (number + 1) / len(methods)
-        tick(low, METHODS[name].label)
-        try:
-            with span(low, high):
-                aligner = fit_method(name, seed, x, y, parts, sums)
-        except ShapeError as error:
-            value[f"{name}/refused"] = str(error)
-            continue
+    for name, aligner in fit_each(methods, seed, x, y, parts, value, sums=sums):
         given = rows_for(aligner, x, parts.types)
         scores = [
             score(aligner, given[:, rows], y[:, rows], parts.unit[rows], parts.seen(rows), mean)

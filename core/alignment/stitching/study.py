@@ -23,7 +23,7 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.prices import stitching_price
 from core.alignment.seeds.protocol import part_of, parts_from
 from core.alignment.seeds.study import CITATIONS
-from core.alignment.seeds.tasks import fit_method
+from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
@@ -103,14 +103,7 @@ def stitch_pair(
     value: Value = {"rows": len(parts.train)}
     value["own_target"] = predict_labels(upper, tokenizer, [text for text, _ in labelled]) == truth
     value["own_source"] = predict_labels(lower, tokenizer, [text for text, _ in labelled]) == truth
-    aligners: dict[str, Aligner] = {}
-    for number, name in enumerate(methods):
-        with span(0.2 + 0.5 * number / len(methods), 0.2 + 0.5 * (number + 1) / len(methods)):
-            try:
-                tick(0.0, METHODS[name].label)
-                aligners[name] = fit_method(name, seed, x, y, parts)
-            except ShapeError as error:
-                value[f"{name}/refused"] = str(error)
+    aligners: dict[str, Aligner] = dict(fit_each(methods, seed, x, y, parts, value, low=0.2, high=0.7))
     with span(0.7, 1.0):
         labels_by_method = stitched_labels(lower, upper, tokenizer, labelled, aligners)
     return value | {f"{name}/correct": labels == truth for name, labels in labels_by_method.items()}
