@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -62,7 +62,8 @@ class Task:
     Attributes:
         name: What a reader sees ("seed-0: rsa").
         function: Declared with `@pure`.
-        arguments: Pairs of name and plain value (str, bytes, int, float, bool, None and tuples of them).
+        arguments: Pairs of name and plain value (str, bytes, int, float, bool, None and tuples of them), or a frozen
+            dataclass of such values: a settings object.
         role: What its output is for the study, such as ("model", "zoo:parse-0"); the name where none is given.
         group: Says which tasks share a model and should stay together.
         fleeting: Whether the output is not stored. Reading a file is: what it holds is known only when it was read, so
@@ -97,8 +98,13 @@ class Task:
         return cls(name, function, _plain(arguments), role, group, fleeting)
 
     @cached_property
+    def values(self) -> dict[str, Any]:
+        """Plain values by name: a settings object stands for its fields, whatever the argument is called."""
+        return _unfolded(dict(self.arguments))
+
+    @cached_property
     def key(self) -> str:
-        """sha256 of the function's identity and version and of the arguments; what a task is called changes nothing.
+        """sha256 of the function's identity and version and of the values; what a task is called changes nothing.
 
         A fleeting task is known by its role alone: its arguments may be any object.
 
@@ -108,17 +114,16 @@ class Task:
         """
         if self.fleeting:
             return key_of("fleeting", repr(self.role))
-        for name, value in self.arguments:
+        for name, value in self.values.items():
             if name.endswith(IDENTITY):
-                identified(value)  # type: ignore[arg-type]  # which looks at what it is given
-        return key_of("task", *getattr(self.function, _MARK), self.arguments)
+                identified(value)
+        return key_of("task", *getattr(self.function, _MARK), _plain(self.values))
 
     def compute(self) -> Any:
         """Call the function, under its guard."""
-        arguments = dict(self.arguments)
         guard: Guard | None = getattr(self.function, _GUARD)
-        with guard(arguments) if guard else contextlib.nullcontext():
-            return self.function(**arguments)
+        with guard(self.values) if guard else contextlib.nullcontext():
+            return self.function(**dict(self.arguments))
 
 
 @pure("given")
@@ -133,7 +138,7 @@ def given_task(role: Hashable, value: Any) -> Task:
 
 def key_for(function: Callable[..., Any], **arguments: Any) -> str:
     """The key of a function's output for arguments given by name, whether or not a task asks for it."""
-    return key_of("task", *getattr(function, _MARK), _plain(arguments))
+    return key_of("task", *getattr(function, _MARK), _plain(_unfolded(arguments)))
 
 
 @dataclass(frozen=True)
@@ -309,6 +314,17 @@ def opened_ledger(ledger: Ledger) -> Iterator[Ledger]:
 def stop_here(identifier: str) -> None:
     """In a worker process: let every task of that run end at its next tick."""
     _STOPPED.append(identifier)
+
+
+def _unfolded(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in arguments.items():
+        values |= {part.name: getattr(value, part.name) for part in fields(value)} if _folds(value) else {name: value}
+    return values
+
+
+def _folds(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
 
 
 def _plain(arguments: Mapping[str, Any]) -> tuple[tuple[str, Hashable], ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,21 @@ from core.vectors.activations import Activations, extract
 LEAST_ITEMS = 10
 Words = tuple[tuple[str, ...], ...]
 Kept = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Items:
+    """Whose vectors are read; plain values.
+
+    Attributes:
+        sentences: Words of each sentence.
+        kept: Positions of the sampled words of each sentence; empty for all words, or where items are sentences.
+        items: "words", "cls" or "mean".
+    """
+
+    sentences: Words
+    kept: Kept
+    items: str
 
 
 @dataclass(frozen=True)
@@ -64,25 +80,12 @@ def sample_words(
     return used, tuple(tuple(int(word) for word in position[sentence == number]) for number in used)
 
 
-def extract_pair(
-    base: str,
-    other: str,
-    base_identity: str,
-    other_identity: str,
-    sentences: Words,
-    kept: Kept,
-    items: str,
-    match_layers: bool = True,
-    share: float = 1.0,
-) -> Paired:
+def extract_pair(base: str, other: str, items: Items, match_layers: bool = True, share: float = 1.0) -> Paired:
     """Vectors of the items that both models have, in one order.
 
     Args:
         base, other: References.
-        base_identity, other_identity: See `models.identity`; for the key.
-        sentences: Words of each sentence.
-        kept: Positions of the sampled words of each sentence; empty for all words, or where items are sentences.
-        items: "words", "cls" or "mean".
+        items: Which.
         match_layers: Match the other's layers to the base's by relative depth where they differ in number.
         share: Below 1, the other's weights lie at this share of the way from the base's to its own.
 
@@ -90,11 +93,12 @@ def extract_pair(
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than `LEAST_ITEMS` items are left.
     """
-    keep = kept if items == "words" and kept else None
+    keep = items.kept if items.items == "words" and items.kept else None
+    asked: dict[str, Any] = {"items": items.items, "keep": keep}
     with span(0.0, 0.35):
-        first = extract(base, sentences, items=items, keep=keep)
+        first = extract(base, items.sentences, **asked)
     with span(0.35, 0.7):
-        second = extract(other, sentences, items=items, keep=keep, between=(base, share) if share < 1.0 else None)
+        second = extract(other, items.sentences, **asked, between=(base, share) if share < 1.0 else None)
     notices = [*first.notices, *(notice for notice in second.notices if notice not in first.notices)]
     first, second = in_common([first, second])
     if len(first.sentence) < LEAST_ITEMS:

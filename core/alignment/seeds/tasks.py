@@ -15,7 +15,7 @@ from core.models.identity import as_identified
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.pairs import Words, extract_pair
+from core.vectors.pairs import Items, Words, extract_pair
 
 if TYPE_CHECKING:
     from core.alignment.maps.fitting import Curve
@@ -56,7 +56,7 @@ def align_pair(
         ShapeError: If the split leaves too few rows.
     """
     with span(0.0, 0.2):
-        x, y, parts, notices = _read(one, other, one_identity, other_identity, sentences, items, split, seed)
+        x, y, parts, notices = _read(one, other, sentences, items, split, seed)
     chosen = _chosen_layers(layers, len(x))
     x, y = x[chosen], y[chosen]  # in single precision: whoever computes with them takes what they need in double
     value: Value = {
@@ -97,9 +97,7 @@ def align_layers(
         `nmse` (source layer, target layer) on test rows. Not symmetric: a map has a direction.
     """
     with span(0.0, 0.4):
-        x, y, parts, notices = _read(
-            one, other, one_identity, other_identity, sentences, items, split, seed, match_layers=False
-        )
+        x, y, parts, notices = _read(one, other, sentences, items, split, seed, match_layers=False)
     train, held, test = parts.train, parts.validation, parts.test
     nmse = np.zeros((len(x), len(y)))
     for row, source in enumerate(x):
@@ -155,18 +153,10 @@ def fit_each(
 
 
 def _read(
-    one: str,
-    other: str,
-    one_identity: str,
-    other_identity: str,
-    sentences: Words,
-    items: str,
-    split: str,
-    seed: int,
-    match_layers: bool = True,
+    one: str, other: str, sentences: Words, items: str, split: str, seed: int, match_layers: bool = True
 ) -> tuple[np.ndarray, np.ndarray, Parts, list[str]]:
     """Rows of both models, their split, and what to tell the reader."""
-    paired = extract_pair(one, other, one_identity, other_identity, sentences, (), items, match_layers)
+    paired = extract_pair(one, other, Items(sentences, (), items), match_layers)
     parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
     return paired.base, paired.other, parts, list(paired.notices)
 

@@ -28,8 +28,8 @@ from core.probes.edges.tasks import probe_edges, score_rivals
 from core.probes.edges.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
 from core.probes.prices import edges_price
 from core.probes.trees.comparisons import differences, margins
-from core.probes.trees.data import PARTS, Tree, Treebank
-from core.probes.trees.planning import TREEBANK, as_arguments, chosen_layers
+from core.probes.trees.data import PARTS, Tree, Treebank, Trees
+from core.probes.trees.planning import TREEBANK, chosen_layers
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.tables import as_table
 from core.results.export import Result, provenance
@@ -172,7 +172,7 @@ def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any
     every = [tree for rows in trees.values() for tree in rows]
     sizes = tuple(len(rows) for rows in trees.values())
     return {
-        **as_arguments(every), "target": target, "sizes": sizes,
+        "trees": Trees.of(every), "target": target, "sizes": sizes,
         "tags": tuple(tags[tree.words, tree.heads] for tree in every),
     }  # fmt: skip
 

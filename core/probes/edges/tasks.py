@@ -12,6 +12,7 @@ from core.models.identity import as_identified
 from core.probes.edges.codelength import block_ends, online_code
 from core.probes.edges.items import Items, Tags, Words, control_labels, edge_items, numbered, unseen
 from core.probes.edges.rivals import Contexts, Counts, place_features, word_contexts
+from core.probes.trees.data import Trees
 from core.probes.trees.tasks import read_vectors
 from core.runs.runner import span, tick
 from core.runs.store import Value
@@ -24,8 +25,6 @@ LARGEST = 2**25  # bytes of features that are held at once; more layers come in 
 PLACE_PENALTY = 1.0  # of the classifier of places, whose features are 0 or 1
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
-Heads = tuple[tuple[int, ...], ...]
-Keep = tuple[tuple[bool, ...], ...]
 Sizes = tuple[int, int, int]
 
 
@@ -34,9 +33,7 @@ def probe_edges(
     model: str,
     model_identity: str,
     target: str,
-    words: Words,
-    heads: Heads,
-    keep: Keep,
+    trees: Trees,
     tags: Tags,
     sizes: Sizes,
     layers: tuple[int, ...],
@@ -50,9 +47,7 @@ def probe_edges(
         model: Reference.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
         target: What is predicted, see `edge_items.TARGETS`.
-        words: Sentences: training, in the order in which their labels are coded, then development, then test.
-        heads: Their trees.
-        keep: Which words are not punctuation.
+        trees: Those of training, in the order in which their labels are coded, then development, then test.
         tags: Tags that the target is made of.
         sizes: How many of the sentences are for training, development and test.
         layers: Layers to probe.
@@ -72,7 +67,8 @@ def probe_edges(
 
     from core.probes.edges.classifier import standardised
 
-    items = edge_items(target, heads, keep, tags)
+    words = trees.words
+    items = edge_items(target, trees.heads, trees.keep, tags)
     frame = _Frame(items, words, sizes)
     read = load_tokenizer(model).forms(words)
     types = [read[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
@@ -102,7 +98,7 @@ def probe_edges(
 
 
 @pure("probes.edge_rivals")
-def score_rivals(target: str, words: Words, heads: Heads, keep: Keep, tags: Tags, sizes: Sizes) -> Value:
+def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     """Majority, lookup by word, and places alone, coded and scored like a model's classifiers.
 
     Args: as in `probe_edges`.
@@ -112,13 +108,13 @@ def score_rivals(target: str, words: Words, heads: Heads, keep: Keep, tags: Tags
     """
     import torch
 
-    items = edge_items(target, heads, keep, tags)
-    frame = _Frame(items, words, sizes)
-    contexts = word_contexts(items, words)
+    items = edge_items(target, trees.heads, trees.keep, tags)
+    frame = _Frame(items, trees.words, sizes)
+    contexts = word_contexts(items, trees.words)
     nothing: Contexts = [()] * len(items)
     tables = [_counted(table, frame) for table in (nothing, contexts)]
     tick(0.3, "places")
-    features = place_features(items, np.array([len(sentence) for sentence in words]))
+    features = place_features(items, np.array([len(sentence) for sentence in trees.words]))
     constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
     wide = torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
     with span(0.3, 1.0):

@@ -57,7 +57,7 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
     """
     treebank: Treebank = ready.need(TREEBANK)
     identified, probes = identities(ready), spec.as_probes
-    common = training_arguments(probes, treebank)
+    common = training_arguments(treebank)
     tasks = rival_tasks(probes, treebank, common)
     for model in (*spec.checkpoints, spec.end):
         if model in identified:

@@ -42,6 +42,25 @@ class Tree:
 
 
 @dataclass(frozen=True)
+class Trees:
+    """Sentences with their trees as tasks take them: plain values, see `Tree`."""
+
+    words: tuple[tuple[str, ...], ...]
+    heads: tuple[tuple[int, ...], ...]
+    keep: tuple[tuple[bool, ...], ...]
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> Trees:
+        """These trees."""
+        return cls(*(tuple(getattr(tree, name) for tree in trees) for name in ("words", "heads", "keep")))
+
+    @property
+    def rows(self) -> list[Tree]:
+        """The trees, one by one."""
+        return [Tree(*row) for row in zip(self.words, self.heads, self.keep, strict=True)]
+
+
+@dataclass(frozen=True)
 class Treebank:
     """What a study trains and scores on.
 

@@ -5,18 +5,19 @@ A model gets position codes beside its vectors where it adds no positions to the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from core.errors import SpecError
 from core.models.changes import change_tasks
 from core.models.files import checkpoints
 from core.models.identity import Identity, identity_tasks
-from core.probes.trees.data import Tree, Treebank, read_treebank
+from core.probes.trees.data import Treebank, Trees, read_treebank
 from core.probes.trees.rival_tasks import score_baselines, score_parser, score_positions
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import PARSED, POSITION
-from core.probes.trees.tasks import score_probes, train_probes
+from core.probes.trees.tasks import Regime, score_probes, train_probes
 from core.runs.runner import Task
 from core.runs.store import Value
 from core.text.reading import Text
@@ -39,13 +40,10 @@ def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
     ]
 
 
-def training_arguments(spec: ProbeSpec, treebank: Treebank) -> dict[str, Any]:
+def training_arguments(treebank: Treebank) -> dict[str, Any]:
     """What all training tasks of a study share."""
     trees = [tree for part in treebank.parts.values() for tree in part]
-    sizes = tuple(len(part) for part in treebank.parts.values())
-    return {
-        "sizes": sizes, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs, **as_arguments(trees)
-    }  # fmt: skip
+    return {"trees": Trees.of(trees), "sizes": tuple(len(part) for part in treebank.parts.values())}
 
 
 def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
@@ -70,33 +68,30 @@ def model_tasks(
         SpecError: If the model has no layer of a number that was asked for.
     """
     arguments = {**model_arguments(spec, model), **common, "layers": chosen_layers(spec, model)}
-    arguments["ranks"] = (min(spec.rank, model.d_model),)
+    how = Regime(spec.probes, (min(spec.rank, model.d_model),), spec.seeds, spec.seed, spec.epochs)
     ref = model.ref
     real: Callable[..., Value] = train_probes if maps else score_probes
-    tasks = [Task.of(ref, real, role=("model", ref), group=ref, control=False, draws=spec.seeds, **arguments)]
+    tasks = [Task.of(ref, real, role=("model", ref), group=ref, how=how, **arguments)]
     if controls:
-        tasks.append(
-            Task.of(
-                f"control trees: {ref}", train_probes, role=("control", ref), group=ref, control=True, draws=controls,
-                **arguments,
-            )
-        )  # fmt: skip
+        arguments["how"] = replace(how, draws=controls, control=True)
+        tasks.append(Task.of(f"control trees: {ref}", train_probes, role=("control", ref), group=ref, **arguments))
     return tasks
 
 
 def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:
     """What scores are held against: chain and random trees, positions alone, the parser where heads are gold."""
     tasks = [
-        Task.of("baselines", score_baselines, role=BASELINES, seed=spec.seed, **as_arguments(treebank.parts["test"])),
-        Task.of("positions", score_positions, role=POSITION, rank=spec.rank, draws=spec.seeds, **common),
-    ]
+        Task.of(
+            "baselines", score_baselines, role=BASELINES, seed=spec.seed, trees=Trees.of(treebank.parts["test"])
+        ),
+        Task.of(
+            "positions", score_positions, role=POSITION, rank=spec.rank, draws=spec.seeds, probes=spec.probes,
+            seed=spec.seed, epochs=spec.epochs, **common,
+        ),
+    ]  # fmt: skip
     if treebank.judged is not None:
-        judged = as_arguments(treebank.judged)
-        tasks.append(
-            Task.of(
-                "parser", score_parser, role=PARSED, pipeline=spec.pipeline, pipeline_identity=treebank.parser, **judged
-            )
-        )
+        parser: dict[str, Any] = {"pipeline": spec.pipeline, "pipeline_identity": treebank.parser}
+        tasks.append(Task.of("parser", score_parser, role=PARSED, trees=Trees.of(treebank.judged), **parser))
     return tasks
 
 
@@ -111,12 +106,3 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
         named = f"layer {missing[0]} is" if len(missing) == 1 else f"layers {', '.join(map(str, missing))} are"
         raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not there.")
     return spec.layers or tuple(range(model.layers + 1))
-
-
-def as_arguments(trees: Sequence[Tree]) -> dict[str, Any]:
-    """Sentences as a task's arguments."""
-    return {
-        "words": tuple(tree.words for tree in trees),
-        "heads": tuple(tree.heads for tree in trees),
-        "keep": tuple(tree.keep for tree in trees),
-    }

@@ -76,7 +76,7 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     """
     treebank: Treebank = ready.need(TREEBANK)
     identified = identities(ready)
-    common = training_arguments(spec, treebank)
+    common = training_arguments(treebank)
     tasks = rival_tasks(spec, treebank, common)
     for model in spec.probed:
         if model in identified:

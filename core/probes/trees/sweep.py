@@ -16,7 +16,7 @@ from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK, chosen_layers, model_arguments, prepare, training_arguments
 from core.probes.trees.spec import ProbeSpec
 from core.probes.trees.tables import draw_sample, probe_groups, summary
-from core.probes.trees.tasks import train_probes
+from core.probes.trees.tasks import Regime, train_probes
 from core.probes.trees.text import CITATIONS, make_methods
 from core.results.export import Result, provenance
 from core.results.names import short_name
@@ -51,7 +51,7 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
         SpecError: If a model has no such layer.
     """
     identified = identities(ready)
-    common = training_arguments(spec, ready.need(TREEBANK)) | {"probes": ("distance",)}
+    common = training_arguments(ready.need(TREEBANK))
     tasks = []
     for model, layer in layers.items():
         if model not in identified:
@@ -59,12 +59,10 @@ def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> li
         asked = chosen_layers(replace(spec, layers=(layer,)), identified[model])
         arguments = {**model_arguments(spec, identified[model]), **common, "layers": asked}
         ranks = sweep_ranks(identified[model].d_model, spec.rank)
+        how = Regime(("distance",), ranks, spec.seeds, spec.seed, spec.epochs)
         tasks.append(
-            Task.of(
-                f"rank sweep: {model}", train_probes, role=("sweep", model), group=model, ranks=ranks, control=False,
-                draws=spec.seeds, **arguments,
-            )
-        )  # fmt: skip
+            Task.of(f"rank sweep: {model}", train_probes, role=("sweep", model), group=model, how=how, **arguments)
+        )
     return tasks
 
 

@@ -22,7 +22,7 @@ from core.probes.structural.control import control_heads
 from core.probes.structural.positions import beside_positions, measure_vectors
 from core.probes.structural.predict import predict_depths, predict_distances, predicted_trees
 from core.probes.structural.scores import Gold, SentenceScores, score, score_depths, score_distances
-from core.probes.trees.data import Tree, gold_of
+from core.probes.trees.data import Tree, Trees, gold_of
 from core.runs.runner import span, tick
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -32,10 +32,6 @@ LARGEST_HALF = 65_504.0
 LARGE = 2**29  # bytes of vectors from which on tasks take turns
 _LARGE_ONE = threading.Lock()
 
-Words = tuple[tuple[str, ...], ...]
-Heads = tuple[tuple[int, ...], ...]
-Keep = tuple[tuple[bool, ...], ...]
-
 
 @dataclass(frozen=True)
 class Regime:
@@ -44,7 +40,7 @@ class Regime:
     Attributes:
         probes: "distance", "depth" or both.
         ranks: One rank for all layers, or several for a sweep.
-        draws: Probes of each layer and rank: from other initial maps, or on other draws of control trees.
+        draws: Probes of each layer and rank: from other initial maps, or each on its own draw of control trees.
         seed: Of maps, the order of sentences and the control rules.
         epochs: Most epochs.
         control: Whether the trees are draws of control trees.
@@ -62,36 +58,22 @@ class Regime:
 def train_probes(
     model: str,
     model_identity: str,
-    words: Words,
-    heads: Heads,
-    keep: Keep,
+    trees: Trees,
     sizes: tuple[int, int, int],
-    probes: tuple[str, ...],
-    ranks: tuple[int, ...],
     layers: tuple[int, ...],
-    draws: int,
-    control: bool,
     position: bool,
-    seed: int,
-    epochs: int,
+    how: Regime,
 ) -> Value:
     """Train the probes of one model and score them on the test sentences.
 
     Args:
         model: Reference.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
-        words: Sentences: training, then development, then test.
-        heads: Their trees.
-        keep: Which words are not punctuation.
+        trees: Those of training, then development, then test.
         sizes: How many of the sentences are for training, development and test.
-        probes: "distance", "depth" or both.
-        ranks: One rank for all layers, or several for a sweep.
         layers: Layers to probe.
-        draws: Probes of each layer and rank; with `control` each on its own draw of control trees.
-        control: Train on control trees instead of the trees given.
         position: Whether codes of the words' places stand beside the vectors.
-        seed: Of maps, the order of sentences and control rules.
-        epochs: Most epochs.
+        how: Which probes, and how they are trained.
 
     Returns:
         `layers`, `ranks` and `draws` (probe,); on the test sentences `edges` (sentence,), `hits`, `dspr`, `nspr`,
@@ -106,22 +88,20 @@ def train_probes(
         ModelError: If the model cannot be loaded.
         SpecError: If it has no such layer or fewer dimensions than the rank.
     """
-    trees = [Tree(*rows) for rows in zip(words, heads, keep, strict=True)]
-    golds = _control_golds(model, trees, draws, seed) if control else [gold_of(trees)]
+    golds = _control_golds(model, trees.rows, how.draws, how.seed) if how.control else [gold_of(trees.rows)]
     lengths = golds[0].lengths
     with span(0.0, 0.2):
-        vectors, notices = read_vectors(model, words, layers)
+        vectors, notices = read_vectors(model, trees.words, layers)
     value: Value = {"notices": notices}
     if position:
         centres, deviations = measure_vectors(vectors[: int(lengths[: sizes[0]].sum())])
         vectors = beside_positions(vectors, lengths, centres, deviations)
-        value |= {} if control else {"centres": centres, "deviations": deviations}
-    regime = Regime(probes, ranks, draws, seed, epochs, control)
+        value |= {} if how.control else {"centres": centres, "deviations": deviations}
     with _taking_turns(vectors.nbytes), span(0.2, 1.0):
-        value |= train_and_score(vectors, layers, golds, sizes, regime)
-    if control:
+        value |= train_and_score(vectors, layers, golds, sizes, how)
+    if how.control:
         start = sizes[0] + sizes[1]
-        chains = [columns("chain_", linear_chain(gold.part(start, len(trees)))) for gold in golds]
+        chains = [columns("chain_", linear_chain(gold.part(start, sum(sizes)))) for gold in golds]
         value |= {name: np.concatenate([chain[name] for chain in chains]) for name in chains[0]}
     return value
 

@@ -29,7 +29,7 @@ from core.rsa.layers.charts import figures
 from core.rsa.layers.notices import measure_notices, size_notices
 from core.rsa.layers.runs import COMPARED, Compared, find_compared, find_references, pool_rows, runs_of
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.tasks import compare_layers, compare_models
+from core.rsa.layers.tasks import Settings, compare_layers, compare_models
 from core.rsa.layers.text import CAVEATS, FORMULAS, make_headline, make_methods
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import rsa_price
@@ -39,7 +39,7 @@ from core.runs.tasks import given_task
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.pairs import Kept, Words, sample_words
+from core.vectors.pairs import Items, sample_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,9 +76,10 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
     first = _choose_items(spec, ready.need("text"))
     second = _choose_items(spec, ready.need("second text")) if spec.second_corpus else first
     shares = _shares(spec, ready)
+    chosen = {"kernel": spec.kernel, "comparison": spec.comparison} if spec.measure == "rsa" else {}
+    how = Settings(spec.measure, standardise=spec.standardise, drop_rogue=spec.drop_rogue, **chosen)
 
     def task(part: str, model: str) -> Task:
-        words, positions = second if part == "against" else first
         function = compare_layers if part == "grid" else compare_models
         more: dict[str, Any] = {} if part == "grid" else {"draws": spec.draws, "seed": spec.seed}
         return Task.of(
@@ -90,14 +91,8 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
             other=model,
             base_identity=base,
             other_identity=content[model],
-            sentences=words,
-            kept=positions,
-            items=spec.items,
-            measure=spec.measure,
-            kernel=spec.kernel if spec.measure == "rsa" else "cosine",
-            comparison=spec.comparison if spec.measure == "rsa" else "pearson",
-            standardise=spec.standardise,
-            drop_rogue=spec.drop_rogue,
+            items=second if part == "against" else first,
+            how=how,
             share=1.0 if part == "reference" else shares[model],
             **more,
         )
@@ -165,13 +160,13 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def _choose_items(spec: RsaSpec, corpus: Corpus) -> tuple[Words, Kept]:
+def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
     """The sentences that hold items and, for words, the positions of the sampled ones."""
     text = corpus.words
     if spec.items != "words":
-        return text, ()
+        return Items(text, (), spec.items)
     used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed), once=spec.one_per_word)
-    return tuple(text[number] for number in used), kept
+    return Items(tuple(text[number] for number in used), kept, spec.items)
 
 
 def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:

@@ -6,6 +6,8 @@ the words themselves. Vectors come from `core.vectors.activations`, which stores
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from core.models.identity import as_identified
@@ -14,7 +16,36 @@ from core.rsa.measures.registry import Options, compare, get_measure, score
 from core.runs.runner import tick
 from core.runs.store import Value
 from core.runs.tasks import pure
-from core.vectors.pairs import Kept, Words, extract_pair
+from core.vectors.pairs import Items, extract_pair
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How two layers are compared; plain values.
+
+    Attributes:
+        measure: One of `MEASURES`.
+        kernel: For RSA.
+        comparison: For RSA.
+        standardise: Whether dimensions are standardised.
+        drop_rogue: Rogue dimensions dropped.
+    """
+
+    measure: str
+    kernel: str = "cosine"
+    comparison: str = "pearson"
+    standardise: bool = False
+    drop_rogue: int = 0
+
+    @property
+    def options(self) -> Options:
+        """What is chosen within the measure."""
+        return Options(self.kernel, self.comparison)
+
+    def prepared(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Two layers (item, d_model), as the measure takes them."""
+        together = get_measure(self.measure).coordinates
+        return prepare_pair(x, y, self.standardise, self.drop_rogue, together=together)
 
 
 @pure("rsa.compare", version=3, guard=as_identified)
@@ -23,14 +54,8 @@ def compare_models(
     other: str,
     base_identity: str,
     other_identity: str,
-    sentences: Words,
-    kept: Kept,
-    items: str,
-    measure: str,
-    kernel: str,
-    comparison: str,
-    standardise: bool,
-    drop_rogue: int,
+    items: Items,
+    how: Settings,
     share: float,
     draws: int,
     seed: int,
@@ -42,14 +67,8 @@ def compare_models(
         other: Reference of the other model.
         base_identity: See `models.identity`; part of the key.
         other_identity: The same for the other model.
-        sentences: Words of each sentence.
-        kept: Positions of the sampled words of each sentence; empty where items are whole sentences.
-        items: "words", "cls" or "mean".
-        measure: One of `MEASURES`.
-        kernel: For RSA.
-        comparison: For RSA.
-        standardise: Whether dimensions are standardised.
-        drop_rogue: Rogue dimensions dropped.
+        items: Whose vectors are compared.
+        how: How.
         share: Below 1, the other's weights lie at this share of the way from the base's to its own.
         draws: Bootstrap draws.
         seed: Seed of the bootstrap and the null; every layer uses the same draws.
@@ -62,15 +81,14 @@ def compare_models(
         ModelError: If a model cannot be loaded.
         ShapeError: If fewer than 10 items are left, or the measure refuses the shapes.
     """
-    paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items, share=share)
+    paired = extract_pair(base, other, items, share=share)
     columns: dict[str, list[float]] = {name: [] for name in ("similarity", "low", "high", "null_low", "null_high")}
     layers = len(paired.base)
-    together = get_measure(measure).coordinates
     for layer in range(layers):
         tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
-        x, y = prepare_pair(paired.base[layer], paired.other[layer], standardise, drop_rogue, together=together)
+        x, y = how.prepared(paired.base[layer], paired.other[layer])
         rng = np.random.default_rng(seed)
-        result = score(x, y, paired.sentence, rng, measure, Options(kernel, comparison), draws)
+        result = score(x, y, paired.sentence, rng, how.measure, how.options, draws)
         for name, values in columns.items():
             values.append(getattr(result, name))
     return {
@@ -84,19 +102,7 @@ def compare_models(
 
 @pure("rsa.grid", version=2, guard=as_identified)
 def compare_layers(
-    base: str,
-    other: str,
-    base_identity: str,
-    other_identity: str,
-    sentences: Words,
-    kept: Kept,
-    items: str,
-    measure: str,
-    kernel: str,
-    comparison: str,
-    standardise: bool,
-    drop_rogue: int,
-    share: float,
+    base: str, other: str, base_identity: str, other_identity: str, items: Items, how: Settings, share: float
 ) -> Value:
     """Similarity of every layer of one model with every layer of the other.
 
@@ -105,12 +111,10 @@ def compare_layers(
     Returns:
         `similarity` (layer of the base, layer of the other), `items` and `notices`.
     """
-    paired = extract_pair(base, other, base_identity, other_identity, sentences, kept, items, False, share)
-    together, options = get_measure(measure).coordinates, Options(kernel, comparison)
+    paired = extract_pair(base, other, items, False, share)
     similarity = np.zeros((len(paired.base), len(paired.other)))
     for row, first in enumerate(paired.base):
         tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
         for column, second in enumerate(paired.other):
-            x, y = prepare_pair(first, second, standardise, drop_rogue, together=together)
-            similarity[row, column] = compare(x, y, measure, options)
+            similarity[row, column] = compare(*how.prepared(first, second), how.measure, how.options)
     return {"similarity": similarity, "items": int(paired.base.shape[1]), "notices": list(paired.notices)}

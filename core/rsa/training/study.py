@@ -20,7 +20,7 @@ from core.models.identity import contents, identity_tasks
 from core.results.drawing.training import loss_table, progress_notices, with_progress
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
-from core.rsa.layers.tasks import compare_models
+from core.rsa.layers.tasks import Settings, compare_models
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import training_price
 from core.rsa.training import PURPOSE
@@ -31,7 +31,7 @@ from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
-from core.vectors.pairs import sample_words
+from core.vectors.pairs import Items, sample_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,12 +60,12 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
     end = ready.need(("identity", spec.end)).content
     text = ready.need("text").words
     used, kept = sample_words(text, spec.words, np.random.default_rng(spec.seed))
+    items = Items(tuple(text[number] for number in used), kept, "words")
     return [
         Task.of(
             ref, compare_models, role=(part, ref), group=spec.end, base=spec.end, other=ref, base_identity=end,
-            other_identity=content[ref], sentences=tuple(text[number] for number in used), kept=kept, items="words",
-            measure=spec.measure, kernel="cosine", comparison="pearson", standardise=False, drop_rogue=0, share=1.0,
-            draws=spec.draws, seed=spec.seed,
+            other_identity=content[ref], items=items, how=Settings(spec.measure), share=1.0, draws=spec.draws,
+            seed=spec.seed,
         )
         for part, refs in (("step", spec.checkpoints), ("other", spec.others))
         for ref in refs

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from core.errors import (
 from core.runs.cluster import ClusterExecutor
 from core.runs.runner import Outputs, Progress, Task, open_executor, run, run_here, span, tick
 from core.runs.store import Store
-from core.runs.tasks import Signal, pure
+from core.runs.tasks import Signal, key_for, pure
 from tests import ROOT
 
 # Task functions: module-level, so that they can travel to other processes. `log` is a file that counts calls.
@@ -136,6 +137,24 @@ def test_a_key_depends_on_function_version_and_arguments_only() -> None:
         Task.of("a", nap, number=3, log="x"),
     ]
     assert len({other.key for other in [task, *others]}) == 4
+
+
+@dataclass(frozen=True)
+class Settings:
+    number: int
+    log: str = "x"
+
+
+@pure("tests.settled")
+def settled(how: Settings, factor: int) -> dict[str, Any]:
+    return {"product": how.number * factor}
+
+
+def test_a_settings_object_counts_in_a_key_by_its_fields(store: Store) -> None:
+    task = Task.of("a", settled, how=Settings(3), factor=2)
+    assert task.key == key_for(settled, number=3, log="x", factor=2) == key_for(settled, how=Settings(3), factor=2)
+    assert task.key != Task.of("a", settled, how=Settings(3, "y"), factor=2).key
+    assert run([task], store=store).values["a"]["product"] == 6
 
 
 def test_a_key_outlives_a_move_and_ends_with_a_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,9 +128,9 @@ def test_one_task_equals_a_slow_loop_over_scikit_learn(spec: Spec, outputs: Outp
     model, target = spec.models[0], "label"
     task = next(task for task in plan(spec, run(prepare(spec))) if task.role == (model, target))
     given, value = dict(task.arguments), outputs.values[model, target]
-    items = edge_items(target, given["heads"], given["keep"], given["tags"])
-    vectors = read_vectors(model, given["words"], range(LAYERS + 1))[0]
-    starts = np.cumsum([0, *map(len, given["words"])])
+    items = edge_items(target, given["trees"].heads, given["trees"].keep, given["tags"])
+    vectors = read_vectors(model, given["trees"].words, range(LAYERS + 1))[0]
+    starts = np.cumsum([0, *map(len, given["trees"].words)])
     pairs = np.concatenate(
         [vectors[starts[items.sentence] + items.head], vectors[starts[items.sentence] + items.word]], axis=2
     )
@@ -142,7 +142,7 @@ def test_one_task_equals_a_slow_loop_over_scikit_learn(spec: Spec, outputs: Outp
     for layer in range(LAYERS + 1):
         slow = _scikit(LogisticRegression, features[layer, :fitted], truth[:fitted], spec.penalty)
         right = slow.predict(features[layer]) == truth
-        test = [int(right[items.sentence == sentence].sum()) for sentence in range(dev, len(given["words"]))]
+        test = [int(right[items.sentence == sentence].sum()) for sentence in range(dev, len(given["trees"].words))]
         assert np.abs(value["correct"][layer, 0] - test).sum() <= 1  # a tie may fall either way in half precision
         middle = (items.sentence >= train) & (items.sentence < dev)
         assert abs(value["dev"][layer, 0] * middle.sum() - right[middle].sum()) < 1.5  # one tie here too
@@ -165,9 +165,9 @@ def _scikit(kind: type, features: np.ndarray, labels: np.ndarray, penalty: float
 def test_the_lookup_is_the_commonest_label_of_the_word(spec: Spec, outputs: Outputs) -> None:
     task = next(task for task in plan(spec, run(prepare(spec))) if task.role == ("rivals", "pos"))
     given, value = dict(task.arguments), outputs.values["rivals", "pos"]
-    items = edge_items("pos", given["heads"], given["keep"], given["tags"])
+    items = edge_items("pos", given["trees"].heads, given["trees"].keep, given["tags"])
     train, dev = np.cumsum(given["sizes"])[:2]
-    words = [given["words"][number][word] for number, word in zip(items.sentence, items.word, strict=True)]
+    words = [given["trees"].words[number][word] for number, word in zip(items.sentence, items.word, strict=True)]
     counts: dict[str, Counter[str]] = {}
     overall: Counter[str] = Counter()
     for word, label, sentence in zip(words, items.labels, items.sentence, strict=True):
@@ -276,9 +276,9 @@ def test_the_split_is_by_sentence_and_the_coded_order_by_seed(spec: Spec) -> Non
     treebank: Treebank = ready.values[TREEBANK]
     given = dict(plan(spec, ready)[0].arguments)
     train = given["sizes"][0]
-    assert Counter(given["words"][:train]) == Counter(tree.words for tree in treebank.parts["train"])
-    assert given["words"][:train] != tuple(tree.words for tree in treebank.parts["train"])
-    assert not set(given["words"][:train]) & set(given["words"][train:])
+    assert Counter(given["trees"].words[:train]) == Counter(tree.words for tree in treebank.parts["train"])
+    assert given["trees"].words[:train] != tuple(tree.words for tree in treebank.parts["train"])
+    assert not set(given["trees"].words[:train]) & set(given["trees"].words[train:])
 
 
 def test_the_command_writes_what_the_study_finds(spec: Spec, box: dict[str, str], tmp_path: Path) -> None:
