@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test check unit load kills screenshots lint types zoo answers clean
+.PHONY: app test check unit load kills screenshots lint types zoo precomputed clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
@@ -54,8 +54,8 @@ zoo: $(VENV)/dev.stamp
 	$(BIN)/python -m zoo.recipe $(if $(QUICK),--quick) $(ZOO_ARGS)
 
 # What the pages and the examples show at first, computed unless the store has it; a few minutes on two cores.
-answers: $(VENV)/app.stamp
-	$(BIN)/python -m core zoo answers
+precomputed: $(VENV)/app.stamp
+	$(BIN)/python -m core zoo precompute
 
 # torch goes first and alone: the version named in requirements.txt, before anything asks for another. On Linux the
 # public index brings CUDA with it, several GB; TORCH_INDEX=https://download.pytorch.org/whl/cpu is without.

@@ -123,7 +123,7 @@ def measure(command: str, values: dict[str, Any]) -> dict[str, Any]:
     from core.runs.store import default_store
 
     study, spec = _study(command, values)
-    result = study.run(spec, store=default_store().without_answers())
+    result = study.run(spec, store=default_store().without_precomputed())
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
     return {"cpu": seconds, "hwm": _peak(), "failures": list(result.failures.values())}

@@ -18,7 +18,7 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 LONGEST = ("browser", "zoo", "pages", "load", "core/alignment", "core/weights", "core/probes", "core/rsa")
 WHOLE = (  # where tests run whole studies or commands, beside the studies' own test_study.py
-    *(f"core/commands/test_{name}.py" for name in ("answers", "diff", "headlines", "main", "weights", "zoo")),
+    *(f"core/commands/test_{name}.py" for name in ("diff", "headlines", "main", "precomputed", "weights", "zoo")),
     *(f"core/weights/clusters/{name}.py" for name in ("test_box", "test_doses", "test_stumbling")),
     *("core/weights/clusters/charts/test_figures.py", "core/rsa/tokens/test_questions.py"),
     *("core/results/test_columns.py", "core/test_hostile_weights.py", "core/vectors/test_vocabulary.py"),
@@ -27,7 +27,7 @@ WHOLE = (  # where tests run whole studies or commands, beside the studies' own 
 
 @pytest.fixture(autouse=True)
 def private_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty store for each test, without the answers in the box; nothing is read from or left in the user's own."""
+    """An empty store for each test, without precomputed results; nothing is read from or left in the user's own."""
     folder = tmp_path_factory.mktemp("store")
     monkeypatch.setenv("PALIMPSEST_STORE", str(folder))
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
@@ -50,8 +50,8 @@ def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def box_answers(private_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answers that came with the box lie under the test's store, as they do for a user."""
+def precomputed_results(private_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The precomputed results lie under the test's store, as they do for a user."""
     monkeypatch.delenv("PALIMPSEST_PRECOMPUTED", raising=False)
 
 

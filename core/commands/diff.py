@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     began = time.monotonic()
     base, model = (str(parse_ref(ref)) for ref in (arguments.base, arguments.model))
-    store = default_store().without_answers() if arguments.fresh else default_store()
+    store = default_store().without_precomputed() if arguments.fresh else default_store()
     with open_executor(arguments.scheduler) as executor:
         check = check_pair(base, model, store=store, executor=executor)
         print(check.sentence)

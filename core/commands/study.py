@@ -128,7 +128,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
     from core.runs.store import default_store
 
     study, spec = STUDIES[command], spec_of(command, arguments)
-    store = default_store().without_answers() if arguments.fresh else default_store()
+    store = default_store().without_precomputed() if arguments.fresh else default_store()
     price = study.price(spec)
     if (price.asks or price.excess) and not is_stored(study, spec, store):
         agree(check_price(study.price, spec), arguments.yes)

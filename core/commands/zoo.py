@@ -1,4 +1,4 @@
-"""`python -m core zoo list|verify|demo|answers`: what is in the box, whether it is whole, what comes with it."""
+"""`python -m core zoo list|verify|demo|precompute`: what is in the box, whether it is whole, what comes with it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="the models in the box as a table")
     listing.add_argument("--json", action="store_true", help="the manifest's entries as JSON")
     actions.add_parser("verify", help="check every file's hash and open every model")
-    actions.add_parser("answers", help="compute what the pages show at first, unless the store has it")
+    actions.add_parser("precompute", help="compute what the pages show at first, unless the store has it")
     actions.add_parser("demo", help="parse the demo text anew, for the box; after a change of text, parser or spaCy")
 
 
 def main(arguments: argparse.Namespace) -> int:
     """List, verify, parse or compute; 1 if a model is damaged."""
-    if arguments.action == "answers":
-        from core.commands.answers import make
+    if arguments.action == "precompute":
+        from core.commands.precomputed import make
 
         path = make(lambda line: print(line, file=sys.stderr, flush=True))
         print(f"{path} written, {path.stat().st_size:,} bytes.")

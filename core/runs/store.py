@@ -22,10 +22,10 @@ import diskcache
 
 from core.errors import StoreError
 from core.runs import entries, files
-from core.runs.answers import Answers, default_answers
 from core.runs.connections import PooledConnections
 from core.runs.encoding import Value, decode, decode_sound, encode, identified, key_of
 from core.runs.entries import INLINE_BYTES, EntryFormat, StoreInfo
+from core.runs.precomputed import Precomputed, default_precomputed
 from core.runs.single_flight import Flight, SingleFlight
 
 __all__ = ["Store", "StoreInfo", "StoreWarning", "Value", "current_store", "default_store", "using"]
@@ -57,20 +57,20 @@ class _Cache(PooledConnections, diskcache.Cache):
 class Store:
     """A folder of values by key, shared by threads and processes of one machine (not over a network file system)."""
 
-    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT, answers: Answers | None = None) -> None:
+    def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT, precomputed: Precomputed | None = None) -> None:
         """Open the store, or make it.
 
         Args:
             folder: Where it lies; made, readable by its owner only, if it is not there.
             size_limit: Bytes on disk above which what was used longest ago is thrown away.
-            answers: Values that are found where the store has none; they are never written.
+            precomputed: Values that are found where the store has none; they are never written.
 
         Raises:
             StoreError: If the folder cannot be made or written.
         """
         self.folder = Path(folder)
         self._values_folder = self.folder / "values"
-        self.size_limit, self.answers = size_limit, answers
+        self.size_limit, self.precomputed = size_limit, precomputed
         self.notices, self._guard = list[str](), threading.Lock()
         self._open_values()
         locks = self.folder / "locks"
@@ -85,12 +85,12 @@ class Store:
         except TROUBLE as error:
             self._recover(error)
             kept = False
-        return kept or (self.answers is not None and key in self.answers)
+        return kept or (self.precomputed is not None and key in self.precomputed)
 
-    def without_answers(self) -> Store:
+    def without_precomputed(self) -> Store:
         """The same store without what came with the box: what is not kept in it is computed."""
         plain = copy.copy(self)
-        plain.answers = None
+        plain.precomputed = None
         return plain
 
     def get(self, key: str) -> Value | None:
@@ -108,8 +108,8 @@ class Store:
         for start in range(0, len(wanted), READ_BATCH):
             values |= decode_sound(dict(self._read(wanted[start : start + READ_BATCH])))
         kept = len(values)
-        if self.answers is not None and kept < len(wanted):
-            values |= decode_sound(self.answers.get_many(key for key in wanted if key not in values))
+        if self.precomputed is not None and kept < len(wanted):
+            values |= decode_sound(self.precomputed.get_many(key for key in wanted if key not in values))
         shipped = set(islice(values, kept, None))
         return {key: values[key] for key in wanted if key in values}, shipped
 
@@ -249,19 +249,19 @@ class Store:
 def default_store() -> Store:
     """The store of this process: in `PALIMPSEST_STORE`, or in the user's cache folder.
 
-    `PALIMPSEST_STORE_BYTES` sets its size limit; under it lie the answers that came with the box, see
-    `answers.default_answers`. Asked again, it is the same object.
+    `PALIMPSEST_STORE_BYTES` sets its size limit; under it lie the precomputed results, see
+    `precomputed.default_precomputed`. Asked again, it is the same object.
 
     Raises:
         StoreError: If the folder cannot be used, or the limit is not a number of bytes.
     """
     folder = files.named_folder("PALIMPSEST_STORE") or files.user_cache_folder()
     size_limit = files.named_size("PALIMPSEST_STORE_BYTES", MINIMUM_SIZE_LIMIT) or SIZE_LIMIT
-    answers = default_answers()
-    which = (os.getpid(), folder, size_limit, answers.path if answers else None)
+    precomputed = default_precomputed()
+    which = (os.getpid(), folder, size_limit, precomputed.path if precomputed else None)
     with _OPENING:
         if which not in _OPEN:
-            _OPEN[which] = Store(folder, size_limit, answers)
+            _OPEN[which] = Store(folder, size_limit, precomputed)
         return _OPEN[which]
 
 

@@ -130,7 +130,7 @@ def test_what_is_imported_is_seen() -> None:
 def test_no_study_imports_what_only_computing_needs() -> None:
     """What a page imports: a study whose numbers are stored, or came with the box, is shown without these."""
     studies = [study.collect.__module__ for study in STUDIES.values()]
-    modules = imported(*studies, "core.probes.sentence.study", "core.commands.answers")
+    modules = imported(*studies, "core.probes.sentence.study", "core.commands.precomputed")
     assert not modules & {"torch", "transformers", "spacy"}
 
 

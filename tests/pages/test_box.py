@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from core.commands.examples import EXAMPLES
-from core.runs.answers import default_answers
+from core.runs.precomputed import default_precomputed
 from tests.pages.conftest import open_page, sentences
 
 PAGES = ("pages/rsa.py", "pages/probe_trees.py", "pages/weight_clustering.py", "pages/seed_alignment.py")
 
 
 @pytest.fixture(autouse=True)
-def answered(box_answers: None) -> None:
-    found = default_answers()
+def answered(precomputed_results: None) -> None:
+    found = default_precomputed()
     if found is None or not found.keys():
-        pytest.skip("the box has no answers yet: make answers")
+        pytest.skip("the box has no answers yet: make precomputed")
 
 
 @pytest.mark.parametrize("path", PAGES)

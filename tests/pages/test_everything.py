@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.runs.answers import default_answers
+from core.runs.precomputed import default_precomputed
 from tests.browser.screenshots import views
 from tests.pages.conftest import Everything, open_page, settle
 from ui.frame.shell import PAGES
@@ -14,10 +14,10 @@ VIEWS = [(entry.path, view) for entry in PAGES for view in views(entry.path) if 
 
 
 @pytest.fixture(autouse=True)
-def answered(box_answers: None) -> None:
-    found = default_answers()
+def answered(precomputed_results: None) -> None:
+    found = default_precomputed()
     if found is None or not found.keys():
-        pytest.skip("the box has no answers yet: make answers")
+        pytest.skip("the box has no answers yet: make precomputed")
 
 
 @pytest.mark.parametrize(("path", "view"), VIEWS)

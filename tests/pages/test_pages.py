@@ -18,7 +18,7 @@ SETTINGS: dict[str, dict[str, str | list[str]]] = {
 
 
 @pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.title)
-@pytest.mark.usefixtures("box", "box_answers")
+@pytest.mark.usefixtures("box", "precomputed_results")
 def test_every_page_runs(entry) -> None:
     app = open_page(entry.path, **SETTINGS.get(entry.path, SMALL))
     assert not app.exception
@@ -54,7 +54,7 @@ def test_a_link_to_a_page_on_a_fresh_server_gets_the_frame() -> None:
     assert "mode" in sentences(app)
 
 
-@pytest.mark.usefixtures("box", "box_answers")
+@pytest.mark.usefixtures("box", "precomputed_results")
 def test_the_home_page_says_what_is_in_the_box() -> None:
     app = open_page("pages/home.py")
     assert "zoo:seed-0" in " ".join(app.table[0].value["models"])

@@ -12,8 +12,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.commands.answers import read_cards
 from core.commands.examples import EXAMPLES, Example
+from core.commands.precomputed import read_cards
 from core.results.drawing.style import GREY
 from core.results.numbers import label_expr
 from ui.frame import shell

@@ -77,7 +77,7 @@ def run_panel(
     key = _key(study_name, spec, identity)
     afresh = st.session_state.setdefault(AFRESH, set())
     if key in afresh:
-        key, run = key_of(key, AFRESH), without_answers(run)
+        key, run = key_of(key, AFRESH), without_precomputed(run)
     asked, left = st.session_state.setdefault(ASKED, set()), st.session_state.setdefault(LEFT, set())
     if again:
         left.discard(key)
@@ -152,11 +152,11 @@ def _key(study_name: str, spec: Any, identity: Hashable) -> str:
     return key_of(study_name, asdict(spec), identity)
 
 
-def without_answers(run: Work) -> Work:
+def without_precomputed(run: Work) -> Work:
     """The same work without what came with the box: what the store has not kept is computed."""
 
     def work(report: Callable[[Progress], None], signal: Signal) -> Any:
-        with using(default_store().without_answers()):
+        with using(default_store().without_precomputed()):
             return run(report, signal)
 
     return work

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.commands.answers import requests
+from core.commands.precomputed import requests
 from core.errors import NotStoredError
 from core.results.numbers import MINUS
 from core.rsa.layers.view_text import text_differences
@@ -99,13 +99,13 @@ def untraced(sentence: str, tables: dict[str, pd.DataFrame]) -> tuple[int, list[
     return len(traced), [text for text, there in traced.items() if not there]
 
 
-@pytest.mark.usefixtures("box_answers")
+@pytest.mark.usefixtures("precomputed_results")
 def test_every_number_of_a_headline_is_in_the_tables() -> None:
     seen, wrong = 0, []
     for request in requests():
         try:
             result = request.run(signal=Signal(look_only=True, patience=60.0))
-        except NotStoredError:  # which test_answers tells of
+        except NotStoredError:  # which test_precomputed tells of
             continue
         tables = tables_of(result)
         for sentence in dict.fromkeys([result.headline, *shown(request, result)]):

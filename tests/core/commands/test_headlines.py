@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.alignment.seeds import view_text as alignment
-from core.commands.answers import Request, requests
+from core.commands.precomputed import Request, requests
 from core.errors import NotStoredError
 from core.probes.trees.tables import NAMES
 from core.probes.trees.view_text import scores_sentence
@@ -43,13 +43,13 @@ def shown(request: Request, result: Any) -> Iterator[str]:
         yield sentence(result)
 
 
-@pytest.mark.usefixtures("box_answers")
+@pytest.mark.usefixtures("precomputed_results")
 def test_headlines_in_the_box_are_short_and_their_numbers_are_written_alike() -> None:
     said: list[str] = []
     for request in requests():
         try:
             result = request.run(signal=Signal(look_only=True, patience=60.0))
-        except NotStoredError:  # which test_answers tells of
+        except NotStoredError:  # which test_precomputed tells of
             continue
         said += filter(None, shown(request, result))
     assert len(set(said)) >= FEWEST

@@ -10,7 +10,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.commands import study as command
-from core.commands.answers import requests
+from core.commands.precomputed import requests
 from core.commands.pricing import check_price
 from core.errors import SpecError
 from core.limits import LOCAL, MODE, SHARED

@@ -26,7 +26,7 @@ def undescribed(tables: dict[str, Any]) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("study", BESIDE)
 def test_every_column_that_no_answer_has_is_explained(study: str) -> None:
-    """What came with the box is gone through beside its other tests, in core/commands/test_answers.py."""
+    """What came with the box is gone through beside its other tests, in core/commands/test_precomputed.py."""
     result = STUDIES[study].run(STUDIES[study].Spec(**BESIDE[study]))
     assert len(result.table)
     assert undescribed(result.tables) == []

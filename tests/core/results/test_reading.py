@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from core.catalogue import STUDIES
-from core.commands.answers import requests
+from core.commands.precomputed import requests
 from core.errors import NotStoredError, SpecError
 from core.results import load
 from core.results.estimates import Estimate
@@ -60,13 +60,13 @@ def result() -> Result:
     )
 
 
-@pytest.mark.usefixtures("box_answers")
+@pytest.mark.usefixtures("precomputed_results")
 def test_every_study_in_the_box_comes_back_as_it_was_written(tmp_path: Path) -> None:
     seen = set()
     for number, request in enumerate(requests()):
         try:
             written = request.run(signal=Signal(look_only=True, patience=60.0))
-        except NotStoredError:  # which test_answers tells of
+        except NotStoredError:  # which test_precomputed tells of
             continue
         if written.study in STUDIES:
             write_result(written, {}, tmp_path / str(number))

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.errors import CancelledError, ModelError, NotStoredError
-from core.runs.answers import write_answers
+from core.runs.precomputed import write_precomputed
 from core.runs.runner import Progress
 from core.runs.store import current_store
 from core.runs.tasks import Signal
@@ -224,7 +224,7 @@ def test_one_cause_is_said_once() -> None:
 
 
 def test_what_came_with_the_box_can_be_run_again_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    write_answers(tmp_path / "answers.zip", {})
+    write_precomputed(tmp_path / "answers.zip", {})
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", str(tmp_path / "answers.zip"))
     STUDIES["a"] = Shipped()
     app = open_page("a")

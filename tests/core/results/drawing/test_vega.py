@@ -18,7 +18,7 @@ from core.results.drawing.paper import Paper, paper_file
 from core.results.drawing.vega import Chart, OfWidth, channel, either, equals, layered, rows_of
 from core.results.export import Result
 from core.rsa.swap.charts import swap_chart
-from core.runs.answers import FILE, Answers
+from core.runs.precomputed import FILE, Precomputed
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
 
@@ -76,13 +76,13 @@ def test_what_depends_on_the_width_is_an_expression_until_the_width_is_known() -
 @pytest.fixture(scope="module", params=COMMANDS)
 def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Result]:
     """A study's default, from the precomputed results."""
-    shipped = Answers(zoo_folder() / FILE)
+    shipped = Precomputed(zoo_folder() / FILE)
     if not shipped.path.is_file():
-        pytest.skip("there are no precomputed results: make answers")
-    from core.commands.answers import requests
+        pytest.skip("there are no precomputed results: make precomputed")
+    from core.commands.precomputed import requests
 
     asked = next(each for each in requests() if each.name == request.param or each.name.startswith(request.param + " "))
-    store = Store(tmp_path_factory.mktemp("store"), answers=shipped)
+    store = Store(tmp_path_factory.mktemp("store"), precomputed=shipped)
     with using(store):
         yield asked.run(store=store, signal=Signal(look_only=True, patience=60.0))
 

@@ -1,6 +1,6 @@
-"""Making and checking the answers in the box: what each page shows at first, its cheap views, and the examples.
+"""Making and checking the precomputed results: what each page shows at first, its cheap views, and the examples.
 
-`make answers` runs every study below, unless the store has it, and then once more from an empty store over a layer
+`make precomputed` runs every study below, unless the store has it, and then once more from an empty store over a layer
 that notes what was asked of it: just that is written, whatever it is (outputs of tasks, words, parses, vectors).
 Checking walks the same way over the file itself: what is asked for and not there is missing, what nobody asks for is
 stale. Nothing is computed in a check.
@@ -25,7 +25,7 @@ from core.probes.sentence.study import SENTENCE_SHOWN, SentenceSpec
 from core.probes.trees.spec import ProbeSpec
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.tokens.spec import TokenMapSpec
-from core.runs.answers import Answers, default_answers, write_answers
+from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import Signal
 from core.weights.clusters.spec import WeightsSpec
@@ -38,8 +38,8 @@ OTHER_GENRES = ("legal", "technical")  # of the second text that the RSA page sh
 PATIENCE = 600.0  # seconds; the machine may be busy
 
 
-class Recorder(Answers):
-    """Answers that note what was asked of them."""
+class Recorder(Precomputed):
+    """Precomputed results that note what was asked of them."""
 
     def __init__(self, read: Callable[[Iterable[str]], dict[str, bytes]]) -> None:
         """`read`: gives the values of the keys that are there, as bytes."""
@@ -52,7 +52,7 @@ class Recorder(Answers):
         return bool(self._read([key]))
 
     def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """As `Answers.get_many`."""
+        """As `Precomputed.get_many`."""
         wanted = list(keys)
         values = self._read(wanted)
         self.values |= values
@@ -141,7 +141,7 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
     """Ask for everything from an empty store over `read`, computing no task that is not there."""
     recorder, results, unanswered = Recorder(read), dict[str, Any](), []
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-        store = Store(Path(folder), answers=recorder)
+        store = Store(Path(folder), precomputed=recorder)
         for request in requests():
             try:
                 with using(store):
@@ -152,12 +152,12 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
 
 
 def make(say: Callable[[str], None]) -> Path:
-    """Compute what the store does not have, write the answers and the cards of the examples; returns the file.
+    """Compute what the store does not have, write the results and the cards of the examples; returns the file.
 
     Raises:
         NotStoredError: If something is asked for that the store could not keep.
     """
-    store = default_store().without_answers()
+    store = default_store().without_precomputed()
     asked = requests()
     for number, request in enumerate(asked, start=1):
         say(f"{number} of {len(asked)}: {request.name}")
@@ -167,18 +167,18 @@ def make(say: Callable[[str], None]) -> Path:
     walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
     if walked.missing or walked.unanswered:
         raise NotStoredError(f"The store did not keep all of it ({', '.join(walked.unanswered)}): make room for more.")
-    answers = default_answers()
-    path = (answers or Answers(Path("zoo/answers/answers.zip"))).path
-    write_answers(path, walked.values)
+    precomputed = default_precomputed()
+    path = (precomputed or Precomputed(Path("zoo/answers/answers.zip"))).path
+    write_precomputed(path, walked.values)
     with using(store):
-        path.with_name(CARDS).write_text(cards_text(walked.results, Answers(path)), encoding="utf8")
+        path.with_name(CARDS).write_text(cards_text(walked.results, Precomputed(path)), encoding="utf8")
     return path
 
 
-def cards_text(results: dict[str, Any], answers: Answers) -> str:
-    """The findings of the examples as JSON, beside a hash of the keys of the answers that they were read from."""
+def cards_text(results: dict[str, Any], precomputed: Precomputed) -> str:
+    """The findings of the examples as JSON, beside a hash of the keys of the results that they were read from."""
     findings = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}
-    return json.dumps({"answers": mark(answers), "cards": findings}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps({"answers": mark(precomputed), "cards": findings}, indent=1, ensure_ascii=False) + "\n"
 
 
 def results_of(example: Example, results: dict[str, Any]) -> list[Any]:
@@ -186,19 +186,19 @@ def results_of(example: Example, results: dict[str, Any]) -> list[Any]:
     return [results[name_of(command, spec)] for command, spec in example.studies]
 
 
-def mark(answers: Answers) -> str:
+def mark(precomputed: Precomputed) -> str:
     """sha256 over the keys."""
-    return hashlib.sha256("\n".join(answers.keys()).encode()).hexdigest()
+    return hashlib.sha256("\n".join(precomputed.keys()).encode()).hexdigest()
 
 
 def read_cards() -> dict[str, dict[str, Any]]:
-    """The findings by the name of the example; none where they are missing, damaged or of other answers."""
-    answers = default_answers()
-    if answers is None:
+    """The findings by the name of the example; none where they are missing, damaged or of other results."""
+    precomputed = default_precomputed()
+    if precomputed is None:
         return {}
     try:
-        path = answers.path.with_name(CARDS)
-        return _cards(path, path.stat().st_mtime_ns, mark(answers))
+        path = precomputed.path.with_name(CARDS)
+        return _cards(path, path.stat().st_mtime_ns, mark(precomputed))
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 

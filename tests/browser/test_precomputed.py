@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from core.models import zoo_folder
-from core.runs.answers import FILE
+from core.runs.precomputed import FILE
 from tests.browser.server import ROOT, started
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -19,7 +19,7 @@ SECONDS = 3.0  # of the server's processor time between click and figure: on two
 
 def test_every_page_shows_its_figure_at_once_without_torch(chromium: BrowserContext, tmp_path: Path) -> None:
     if not (zoo_folder() / FILE).is_file():
-        pytest.skip("the box has no answers yet: make answers")
+        pytest.skip("nothing is precomputed yet: make precomputed")
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process has loaded is read from /proc")
     command = [sys.executable, "-m", "ui.frame.start", str(ROOT / "app.py"), "--server.headless=true"]

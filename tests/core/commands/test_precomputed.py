@@ -1,4 +1,4 @@
-"""The answers in the box: everything that is asked for is there, nothing else is, and it is what computing gives."""
+"""The precomputed results: everything that is asked for is there, nothing else is, and it is what computing gives."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from core.catalogue import STUDIES
-from core.commands import answers
+from core.commands import precomputed
 from core.commands.examples import EXAMPLES
 from core.models import zoo_folder
 from core.results.columns import describe
-from core.runs.answers import FILE, Answers, write_answers
+from core.runs.precomputed import FILE, Precomputed, write_precomputed
 from core.runs.runner import Task, run
 from core.runs.store import Store, decode, using
 from core.weights.clusters.distances import condensed_keys, lighten
@@ -25,9 +25,9 @@ from tests import ROOT
 from tests.core.results.statements import false_statements
 from tests.core.results.test_columns import undescribed
 
-BOX = Answers(zoo_folder() / FILE)
-MADE_BY = "make them anew with `make answers`"
-needs_answers = pytest.mark.skipif(not BOX.path.is_file(), reason="the box has no answers yet: make answers")
+BOX = Precomputed(zoo_folder() / FILE)
+MADE_BY = "make them anew with `make precomputed`"
+needs_precomputed = pytest.mark.skipif(not BOX.path.is_file(), reason="nothing is precomputed yet: make precomputed")
 HEAVY = ("torch", "transformers", "spacy")
 SHOWN = f"""
 import json, sys
@@ -43,47 +43,47 @@ print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
 
 
 @pytest.fixture(scope="module")
-def walked() -> answers.Walk:
+def walked() -> precomputed.Walk:
     """What comes of asking for everything, from the file alone."""
-    return answers.walk(BOX.get_many)
+    return precomputed.walk(BOX.get_many)
 
 
-@needs_answers
-def test_no_answer_is_missing(walked: answers.Walk) -> None:
+@needs_precomputed
+def test_no_answer_is_missing(walked: precomputed.Walk) -> None:
     assert walked.unanswered == (), MADE_BY
     assert walked.missing == set(), MADE_BY
 
 
-@needs_answers
-def test_every_column_of_every_study_is_explained(walked: answers.Walk) -> None:
+@needs_precomputed
+def test_every_column_of_every_study_is_explained(walked: precomputed.Walk) -> None:
     assert {result.study for result in walked.results.values()} >= set(STUDIES)
     for name, result in walked.results.items():
         assert undescribed(result.tables) == [], name
         assert set(describe(result.tables)) == set(result.tables)
 
 
-@needs_answers
-def test_what_the_dictionary_says_is_so(walked: answers.Walk) -> None:
+@needs_precomputed
+def test_what_the_dictionary_says_is_so(walked: precomputed.Walk) -> None:
     tables = [item for result in walked.results.values() for item in result.tables.items()]
     assert false_statements(tables) == []
 
 
-@needs_answers
-def test_the_answers_are_small() -> None:
+@needs_precomputed
+def test_the_precomputed_results_are_small() -> None:
     assert BOX.path.stat().st_size < 8 * 10**6
 
 
-@needs_answers
-def test_no_answer_is_stale(walked: answers.Walk) -> None:
+@needs_precomputed
+def test_no_answer_is_stale(walked: precomputed.Walk) -> None:
     """A key that the code no longer asks for is a result of other code."""
     assert set(BOX.keys()) == set(walked.values), MADE_BY
 
 
-@needs_answers
-def test_the_cards_are_what_the_answers_say(walked: answers.Walk, tmp_path: Path) -> None:
-    with using(Store(tmp_path, answers=BOX)):
-        told = json.loads(answers.cards_text(walked.results, BOX))
-    kept = json.loads(BOX.path.with_name(answers.CARDS).read_text(encoding="utf8"))
+@needs_precomputed
+def test_the_cards_are_what_the_precomputed_results_say(walked: precomputed.Walk, tmp_path: Path) -> None:
+    with using(Store(tmp_path, precomputed=BOX)):
+        told = json.loads(precomputed.cards_text(walked.results, BOX))
+    kept = json.loads(BOX.path.with_name(precomputed.CARDS).read_text(encoding="utf8"))
     assert kept["answers"] == told["answers"], MADE_BY
     assert {name: card["sentence"] for name, card in kept["cards"].items()} == {
         name: card["sentence"] for name, card in told["cards"].items()
@@ -92,24 +92,24 @@ def test_the_cards_are_what_the_answers_say(walked: answers.Walk, tmp_path: Path
 
 
 def test_a_walk_sees_what_is_missing_and_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = [request for request in answers.requests() if request.name in ("rsa", "weights")]
-    monkeypatch.setattr(answers, "requests", lambda: asked)
-    walked = answers.walk(lambda keys: {})
+    asked = [request for request in precomputed.requests() if request.name in ("rsa", "weights")]
+    monkeypatch.setattr(precomputed, "requests", lambda: asked)
+    walked = precomputed.walk(lambda keys: {})
     assert walked.unanswered == ("rsa", "weights")
     assert len(walked.missing) > 20
     assert walked.values == {}
 
 
-@needs_answers
+@needs_precomputed
 def test_a_key_too_few_and_one_too_many_are_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked = [request for request in answers.requests() if request.name.startswith(("tokens", "weights map=tsne"))]
-    monkeypatch.setattr(answers, "requests", lambda: asked)
-    whole = answers.walk(BOX.get_many)
+    asked = [request for request in precomputed.requests() if request.name.startswith(("tokens", "weights map=tsne"))]
+    monkeypatch.setattr(precomputed, "requests", lambda: asked)
+    whole = precomputed.walk(BOX.get_many)
     assert whole.unanswered == ()
     gone, more = max(whole.values, key=lambda key: len(whole.values[key])), "0" * 64
     changed = {key: value for key, value in whole.values.items() if key != gone} | {more: whole.values[gone]}
-    write_answers(tmp_path / "answers.zip", changed)
-    walked = answers.walk(Answers(tmp_path / "answers.zip").get_many)
+    write_precomputed(tmp_path / "answers.zip", changed)
+    walked = precomputed.walk(Precomputed(tmp_path / "answers.zip").get_many)
     assert gone in walked.missing
     assert more not in walked.values
 
@@ -129,21 +129,21 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
             np.testing.assert_array_equal(value, other[name], err_msg=name)
 
 
-@needs_answers
+@needs_precomputed
 @pytest.mark.parametrize(("command", "role"), [("rsa", ("model", "zoo:nli-0")), ("probe", "baselines")])
 def test_a_sample_computed_again_is_the_same(command: str, role: Any) -> None:
     task = next(task for task in tasks_of(command) if task.role == role)
     assert_same(decode(BOX.get_many([task.key])[task.key]), task.compute())
 
 
-@needs_answers
+@needs_precomputed
 def test_a_delta_measured_again_is_the_same() -> None:
     tasks = tasks_of("weights")
     key = condensed_keys(tasks, STUDIES["weights"].Spec().rank)[tasks[0].role]
     assert_same(decode(BOX.get_many([key])[key]), lighten(tasks[0].compute()))
 
 
-@needs_answers
+@needs_precomputed
 def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path: Path) -> None:
     environment = {**os.environ, "PALIMPSEST_PRECOMPUTED": "", "PALIMPSEST_STORE": str(tmp_path / "store")}
     command = [sys.executable, "-c", SHOWN, str(tmp_path / "out"), "probe", "weights", "align"]
@@ -156,8 +156,8 @@ def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path
     assert "5 of 5 tasks were stored (5 came with the box)" in done.stderr
 
 
-@needs_answers
-def test_fresh_leaves_the_answers_out(
+@needs_precomputed
+def test_fresh_leaves_precomputed_results_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     from core.commands.main import main
@@ -173,12 +173,12 @@ def test_examples_are_eight_and_open_a_study_of_their_page() -> None:
     assert len({example.name for example in EXAMPLES}) == 8
     for example in EXAMPLES:
         _, spec = example.studies[0]
-        known = {option.name: option for option in answers_options(spec)}
+        known = {option.name: option for option in options_of_view(spec)}
         again = {name: known[name].read(texts) for name, texts in example.query().items() if name in known}
         assert type(spec)(**again) == spec
 
 
-def answers_options(spec: Any) -> Any:
+def options_of_view(spec: Any) -> Any:
     from core.options import options_of
 
     return options_of(type(spec))

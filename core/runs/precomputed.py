@@ -1,4 +1,4 @@
-"""Answers that came with the box: stored values in one file that is only read, under the keys that the store has too.
+"""Precomputed results: stored values in one file that is only read, under the keys that the store has too.
 
 The file is a zip archive of safetensors bytes, an entry for each key. Nothing of it is read before it is asked for.
 Each entry has its checksum; an entry or a file that is damaged is a miss, as in the store, and is computed again.
@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
-FILE = "answers/answers.zip"  # in the box
+FILE = "answers/answers.zip"  # among the included models
 VARIABLE = "PALIMPSEST_PRECOMPUTED"
 ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
@@ -24,7 +24,7 @@ BEGINNING = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are written
 TROUBLE = (OSError, BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError)
 
 
-class Answers:
+class Precomputed:
     """The values of one file, by key."""
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +67,7 @@ def _keys(path: Path, changed: int) -> frozenset[str]:
         return frozenset(name.removesuffix(SUFFIX) for name in archive.namelist() if name.endswith(SUFFIX))
 
 
-def write_answers(path: Path, values: Mapping[str, bytes]) -> None:
+def write_precomputed(path: Path, values: Mapping[str, bytes]) -> None:
     """Write the file: the same values give the same bytes, in whatever order and whenever they come.
 
     Args:
@@ -84,10 +84,10 @@ def write_answers(path: Path, values: Mapping[str, bytes]) -> None:
     partial.replace(path)
 
 
-def default_answers() -> Answers | None:
+def default_precomputed() -> Precomputed | None:
     """Those of the box; of the file that `PALIMPSEST_PRECOMPUTED` names; none at all where it says `none`."""
     named = os.environ.get(VARIABLE, os.environ.get(ALIAS, "")).strip()
     if named == NONE:
         return None
     box = Path(os.environ.get("PALIMPSEST_ZOO") or Path(__file__).resolve().parents[2] / "zoo")
-    return Answers(Path(named).expanduser().absolute() if named else box / FILE)
+    return Precomputed(Path(named).expanduser().absolute() if named else box / FILE)

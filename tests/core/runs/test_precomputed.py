@@ -1,4 +1,4 @@
-"""The answers in the box: found where the store has none, never written, damaged or missing ones computed again."""
+"""The precomputed results: found where the store has none, never written, damaged or missing ones computed again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.runs.answers import Answers, default_answers, write_answers
+from core.runs.precomputed import Precomputed, default_precomputed, write_precomputed
 from core.runs.runner import Progress, Task, run
 from core.runs.store import Store, default_store, encode, using
 from core.runs.tasks import pure
@@ -26,18 +26,18 @@ def tasks(*numbers: int) -> list[Task]:
 
 
 @pytest.fixture
-def shipped(tmp_path: Path) -> Answers:
+def shipped(tmp_path: Path) -> Precomputed:
     """Answers to the squares of 2 and 3, which say that they came with the box."""
     CALLS.clear()
     path = tmp_path / "answers" / "answers.zip"
     values = {task.key: encode({"square": np.array([task.role**2]), "where": "box"}) for task in tasks(2, 3)}
-    write_answers(path, values)
-    return Answers(path)
+    write_precomputed(path, values)
+    return Precomputed(path)
 
 
 @pytest.fixture
-def store(tmp_path: Path, shipped: Answers) -> Store:
-    return Store(tmp_path / "store", answers=shipped)
+def store(tmp_path: Path, shipped: Precomputed) -> Store:
+    return Store(tmp_path / "store", precomputed=shipped)
 
 
 def test_a_run_reads_what_came_with_the_box_and_computes_the_rest(store: Store) -> None:
@@ -57,34 +57,34 @@ def test_what_came_with_the_box_is_not_copied_into_the_store(store: Store) -> No
 
 def test_a_file_made_to_unpack_for_ever_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an entry says of its size is all that is read of it, and of all together there is a bound."""
-    write_answers(tmp_path / "bomb.zip", {f"{number}": bytes(2**20) for number in range(8)})
-    bomb = Answers(tmp_path / "bomb.zip")
+    write_precomputed(tmp_path / "bomb.zip", {f"{number}": bytes(2**20) for number in range(8)})
+    bomb = Precomputed(tmp_path / "bomb.zip")
     assert bomb.path.stat().st_size < 2**15
-    monkeypatch.setattr("core.runs.answers.LARGEST", 3 * 2**20)
+    monkeypatch.setattr("core.runs.precomputed.LARGEST", 3 * 2**20)
     assert sum(map(len, bomb.get_many(bomb.keys()).values())) == 3 * 2**20
-    monkeypatch.setattr("core.runs.answers.LARGEST", 2**20 - 1)
+    monkeypatch.setattr("core.runs.precomputed.LARGEST", 2**20 - 1)
     assert bomb.get_many(bomb.keys()) == {}
 
 
 def test_what_was_computed_here_comes_first(store: Store) -> None:
-    run(tasks(2), store=store.without_answers())
+    run(tasks(2), store=store.without_precomputed())
     seen: list[Progress] = []
     outputs = run(tasks(2, 3), store=store, progress=seen.append)
     assert [outputs.values[number]["where"] for number in (2, 3)] == ["here", "box"]
     assert (seen[-1].stored, seen[-1].shipped) == (2, 1)
 
 
-def test_without_answers_all_is_computed_and_kept_in_the_same_store(store: Store) -> None:
-    with using(store.without_answers()):
+def test_without_precomputed_results_all_is_computed_and_kept_in_the_same_store(store: Store) -> None:
+    with using(store.without_precomputed()):
         outputs = run(tasks(2, 3))
     assert sorted(CALLS) == [2, 3]
     assert outputs.values[2]["where"] == "here"
     assert store.info().entries == 2
-    assert store.answers is not None
+    assert store.precomputed is not None
 
 
 @pytest.mark.parametrize("damage", ["cut short", "a flipped bit", "empty", "gone", "no archive"])
-def test_damaged_answers_are_computed_again(store: Store, shipped: Answers, damage: str) -> None:
+def test_damaged_results_are_computed_again(store: Store, shipped: Precomputed, damage: str) -> None:
     content = bytearray(shipped.path.read_bytes())
     middle = content.index(b"PK\x03\x04") + 30 + len(f"{'0' * 64}.safetensors") + 40  # inside the first entry
     content[middle] ^= 255
@@ -105,28 +105,28 @@ def test_damaged_answers_are_computed_again(store: Store, shipped: Answers, dama
 
 def test_the_same_values_give_the_same_file_in_any_order(tmp_path: Path) -> None:
     values = {task.key: encode(square(task.role)) for task in tasks(2, 3, 5)}
-    write_answers(tmp_path / "one.zip", values)
-    write_answers(tmp_path / "two.zip", dict(reversed(values.items())))
+    write_precomputed(tmp_path / "one.zip", values)
+    write_precomputed(tmp_path / "two.zip", dict(reversed(values.items())))
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-    assert Answers(tmp_path / "one.zip").keys() == tuple(sorted(values))
+    assert Precomputed(tmp_path / "one.zip").keys() == tuple(sorted(values))
 
 
 @pytest.mark.parametrize("name", ["PALIMPSEST_PRECOMPUTED", "PALIMPSEST_ANSWERS"])  # the second before 0.5
-def test_the_default_store_has_the_answers_that_the_environment_names(
-    monkeypatch: pytest.MonkeyPatch, shipped: Answers, name: str
+def test_the_default_store_has_the_results_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, shipped: Precomputed, name: str
 ) -> None:
-    assert default_store().answers is None  # as every test starts
+    assert default_store().precomputed is None  # as every test starts
     monkeypatch.delenv("PALIMPSEST_PRECOMPUTED")
     monkeypatch.setenv(name, str(shipped.path))
-    assert default_store().answers is not None
+    assert default_store().precomputed is not None
     assert default_store().get(tasks(2)[0].key) is not None
     monkeypatch.delenv(name)
-    found = default_answers()
+    found = default_precomputed()
     assert found is not None
     assert found.path.parts[-3:] == ("zoo", "answers", "answers.zip")
 
 
-def test_the_new_name_of_the_file_goes_before_the_old(monkeypatch: pytest.MonkeyPatch, shipped: Answers) -> None:
+def test_the_new_name_of_the_file_goes_before_the_old(monkeypatch: pytest.MonkeyPatch, shipped: Precomputed) -> None:
     monkeypatch.setenv("PALIMPSEST_ANSWERS", str(shipped.path))
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", "none")
-    assert default_answers() is None
+    assert default_precomputed() is None
