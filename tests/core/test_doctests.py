@@ -17,13 +17,6 @@ MODULES = sorted(
                  ROOT / "core" / "statistics.py")
     if path.stem != "__init__"
 )  # fmt: skip
-WITHOUT = {
-    "pair_totals", "product_totals",  # sums over pairs, shown by rsa_draws and cka_draws
-    "predicted_trees", "view_sentence",  # many sentences at once, shown by predicted_tree
-    "train_bank",  # seconds of training
-    "build_spectra", "build_ranks", "rank_at", "build_trends",  # tables of measured models
-    "calc_distances", "calc_factors", "relative_size", "relative_norms",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -41,5 +34,5 @@ def test_every_function_of_the_mathematics_has_an_example() -> None:
                 tried += 1
                 if ">>>" not in (value.__doc__ or ""):
                     bare.add(function)
-    assert bare == WITHOUT
+    assert bare == set()
     assert tried > 90

@@ -156,7 +156,13 @@ def predicted_trees(
     depths: Sequence[Float[np.ndarray, "layer word"]],
     keep: Sequence[Bool[np.ndarray, " word"]],
 ) -> Int[np.ndarray, "layer item"]:
-    """Heads of many sentences' predicted trees at every layer, all words one after another."""
+    """Heads of many sentences' predicted trees at every layer, all words one after another.
+
+    Example:
+        >>> distances = np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]])
+        >>> predicted_trees([distances], [np.array([[1.0, 0.0, 2.0]])], [np.array([True, True, True])]).tolist()
+        [[2, 0, 2]]
+    """
     lengths = np.array([len(mask) for mask in keep])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     heads = np.zeros((len(distances[0]), int(starts[-1])), dtype=np.int16)
@@ -201,6 +207,12 @@ def view_sentence(
 
     Raises:
         ShapeError: If words, heads, mask and vectors differ in number, or heads are no tree.
+
+    Example:
+        >>> vectors = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+        >>> view = view_sentence(["a", "b", "c"], [2, 0, 1], np.array([True, True, True]), vectors, np.eye(2), None)
+        >>> view.agreed, view.missed, view.invented, view.uuas
+        ([(0, 1)], [(0, 2)], [(1, 2)], 0.5)
     """
     if not len(words) == len(heads) == len(keep) == len(vectors):
         raise ShapeError("Words, heads, mask and vectors of a sentence must be equally many.")

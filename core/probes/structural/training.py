@@ -115,6 +115,14 @@ def train_bank(
     Raises:
         SpecError: For an unknown kind, a rank outside 1 to d_model, or a layer or target that is not there.
         ShapeError: If training and development vectors differ in layers or d_model, or gold does not fit the kind.
+
+    Example:
+        >>> chain = np.array([[[0, 1, 2], [1, 0, 1], [2, 1, 0]]])
+        >>> vectors = torch.tensor([[[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 1.0]]])
+        >>> data = ProbeData(vectors.repeat(4, 1, 1), [chain] * 4)
+        >>> bank = train_bank(data, data, [Probe(layer=0, rank=2), Probe(layer=0, rank=1)], epochs=3)
+        >>> bank.maps.shape, bank.dev_losses.shape, bool((bank.dev_losses[-1] < bank.dev_losses[0]).all())
+        ((2, 2, 2), (3, 2), True)
     """
     numbers = tuple(range(train.vectors.shape[1])) if layers is None else tuple(layers)
     _check(train, dev, probes, kind, numbers)

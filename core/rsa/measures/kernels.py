@@ -174,6 +174,11 @@ def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray
 
     Returns:
         Totals of shape (draw,), of matrices less a constant each, which a Pearson correlation does not see.
+
+    Example:
+        >>> matrix = strips(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), "cosine")
+        >>> pair_totals(matrix, matrix, np.array([1, 1, 1]), np.array([[1.0, 1.0, 1.0]])).k.round(2).tolist()
+        [-1.11]
     """
     sample = min(int(sizes.sum()), BLOCK // 2)
     shift = float(first(0, sample).mean()), float(second(0, sample).mean())
@@ -186,6 +191,12 @@ def product_totals(
     """As `pair_totals`, weighted by w_i**p * w_j**q for several p and q in one pass.
 
     Nothing is taken off, and there are no sums of k and l.
+
+    Example:
+        >>> matrix, sizes = strips(np.array([[1.0, 0.0], [2.0, 1.0]]), "cosine"), np.array([1, 1])
+        >>> totals = product_totals(matrix, matrix, sizes, np.array([[1.0, 3.0]]), [(1, 1), (2, 1)])
+        >>> [total.kk.round(2).tolist() for total in totals]
+        [[4.8], [9.6]]
     """
     return _totals(first, second, sizes, counts, powers, QUANTITIES[2:], (0.0, 0.0))
 

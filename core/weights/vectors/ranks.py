@@ -39,7 +39,14 @@ class Spectra:
 
 
 def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]) -> Spectra:
-    """Singular values of every delta (and of every model's own weights, where measured), with what is read off them."""
+    """Singular values of every delta (and of every model's own weights, where measured), with what is read off them.
+
+    Example:
+        >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([2.0, 2.0])]}
+        >>> spectra = build_spectra({}, {"zoo:a": weights})
+        >>> spectra.matrices[["family", "layer", "stable_rank"]].to_numpy().tolist(), spectra.values.tolist()
+        ([['Wq', 1, 2.0]], [[2.0, 2.0]])
+    """
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
@@ -68,7 +75,13 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
 
 
 def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
-    """Rank of every matrix at the threshold and at 90, 95 and 99 % of the energy, beside its null."""
+    """Rank of every matrix at the threshold and at 90, 95 and 99 % of the energy, beside its null.
+
+    Example:
+        >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
+        >>> build_ranks(build_spectra({}, {"zoo:a": weights}), 0.8)[["threshold", "rank"]].to_numpy().tolist()
+        [[0.8, 1.0], [0.9, 1.0], [0.95, 2.0], [0.99, 2.0]]
+    """
     import pandas as pd
 
     if not len(spectra.matrices):
@@ -78,7 +91,13 @@ def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
 
 def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
-    """The matrices' table with `threshold`, `rank` and `null_rank`."""
+    """The matrices' table with `threshold`, `rank` and `null_rank`.
+
+    Example:
+        >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
+        >>> rank_at(build_spectra({}, {"zoo:a": weights}), 0.9)[["rank", "null_rank"]].to_numpy().tolist()
+        [[1, 2]]
+    """
     ranks = energy_rank(spectra.values, threshold)
     shapes = list(zip(spectra.matrices["rows"], spectra.matrices["columns"], strict=True))
     nulls = {shape: null_energy_rank(*shape, threshold) for shape in set(shapes)}
@@ -89,6 +108,13 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
     """For each family, a trend of the rank over layers, through the layers' means.
 
     A matrix that did not move is frozen, not of low rank: its rank of 0 is in no mean.
+
+    Example:
+        >>> spectra = np.tri(5)  # ranks 1 to 5, layer by layer
+        >>> weights = {"places": [["Wq", n] for n in range(5)], "shapes": [[5, 5]] * 5, "values": spectra}
+        >>> trend = build_trends(build_spectra({}, {"zoo:a": weights}), 1.0)
+        >>> trend.loc[0, "kind"], float(trend.loc[0, "r2"])
+        ('linear', 1.0)
     """
     import pandas as pd
 

@@ -86,6 +86,15 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
 
     Raises:
         ShapeError: If the vector is unknown, the models differ in their matrices, or the rank was not kept.
+
+    Example:
+        >>> shape, values, norm = ((2, 2),), np.array([[1.0, 0.0]]), np.ones(1)
+        >>> straight, crossed = [
+        ...     Features(("Wq",), (0,), shape, values, norm, norm, (side,), (side,), (np.zeros(4),))
+        ...     for side in (np.eye(2), np.eye(2)[::-1])
+        ... ]
+        >>> calc_distances([straight, crossed], "projector", rank=1).round(2).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
     """
     if vector not in VECTORS:
         raise ShapeError(f"vector must be one of {', '.join(VECTORS)}, got {vector!r}.")
@@ -109,6 +118,12 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
 
     Args:
         weighted: Whether a column counts by the square root of its singular value; without it, the original vector.
+
+    Example:
+        >>> side, values, norm = (np.eye(2),), np.array([[4.0, 1.0]]), np.ones(1)
+        >>> model = Features(("Wq",), (0,), ((2, 2),), values, norm, norm, side, side, (np.zeros(4),))
+        >>> calc_factors(model, rank=1).tolist(), calc_factors(model, rank=2).tolist()
+        ([2.0, 0.0], [2.0, 0.0, 0.0, 1.0])
     """
     parts = []
     for family in dict.fromkeys(model.families):
@@ -219,12 +234,27 @@ def _delta_distances(features: Sequence[Features], rank: int) -> ndarray:
 
 
 def relative_size(model: Features) -> float:
-    """Norm of the whole delta over that of the base's matrices; 0 where both are zero."""
+    """Norm of the whole delta over that of the base's matrices; 0 where both are zero.
+
+    Example:
+        >>> moved, size, sides = np.array([3.0, 4.0]), np.array([6.0, 8.0]), (np.eye(2), np.eye(2))
+        >>> shapes = ((2, 2), (2, 2))
+        >>> relative_size(Features(("Wq", "Wk"), (0, 0), shapes, np.ones((2, 2)), moved, size, sides, sides, sides))
+        0.5
+    """
     return float(relative_change((model.delta_norms**2).sum(), (model.weight_norms**2).sum()))
 
 
 def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
-    """Norm of each delta over that of its base; 0 where both are zero."""
+    """Norm of each delta over that of its base; 0 where both are zero.
+
+    Example:
+        >>> moved, size, sides = np.array([3.0, 0.0]), np.array([6.0, 0.0]), (np.eye(2), np.eye(2))
+        >>> shapes = ((2, 2), (2, 2))
+        >>> model = Features(("Wq", "Wk"), (0, 0), shapes, np.ones((2, 2)), moved, size, sides, sides, sides)
+        >>> relative_norms(model).tolist()
+        [0.5, 0.0]
+    """
     return relative_change(model.delta_norms**2, model.weight_norms**2)
 
 
