@@ -272,10 +272,9 @@ def t_interval(
         raise ShapeError("Each variance needs its degrees of freedom, one or more.")
     from scipy.special import stdtrit
 
-    total = np.sum([np.asarray(one, dtype=np.float64) for one in variances], axis=0)
-    parts = np.sum(
-        [np.asarray(one, dtype=np.float64) ** 2 / n for one, n in zip(variances, degrees, strict=True)], axis=0
-    )
+    sources = [np.asarray(variance, dtype=np.float64) for variance in variances]
+    total = np.sum(sources, axis=0)
+    parts = np.sum([source**2 / n for source, n in zip(sources, degrees, strict=True)], axis=0)
     freedom = np.where(parts > 0, total**2 / np.where(parts > 0, parts, 1.0), min(degrees))
     width = stdtrit(freedom, (1.0 + level) / 2.0) * np.sqrt(total)
     middle = np.asarray(point, dtype=np.float64)

@@ -103,6 +103,6 @@ def price_of(
         download=sum(size.download for size in sizes.values()) / 1e9 + more_download,
         store=store / 1e9,
         work=work,
-        known=all(size.asked for size in sizes.values()),
+        measured=all(size.asked for size in sizes.values()),
         processor=sum(each),
     )

@@ -34,7 +34,7 @@ class Price:
         memory: Gigabytes of the process at its peak, libraries and all.
         download, store: Gigabytes.
         work: What there is to do, such as "300 pairs of 25 models".
-        known: Whether sizes were asked of the files; else they are those of models of their kind.
+        measured: Whether sizes were asked of the files; else they are those of models of their kind.
         processor: Seconds of all cores together.
     """
 
@@ -43,7 +43,7 @@ class Price:
     download: float = 0.0
     store: float = 0.0
     work: str = ""
-    known: bool = True
+    measured: bool = True
     processor: float = 0.0
 
     @property
@@ -73,7 +73,7 @@ class Price:
             parts.append(f"{gigabytes(self.store)} in the store")
         parts.append(f"{gigabytes(self.memory)} of memory")
         work = f"{self.work}: " if self.work else ""
-        doubt = "" if self.known else " (sizes as known; the hub could not be asked)"
+        doubt = "" if self.measured else " (sizes as known; the hub could not be asked)"
         return f"Expected: {work}{', '.join(parts)}{doubt}."
 
     def refuse_where_shared(self, advice: str = "choose fewer or smaller models") -> None:
@@ -107,7 +107,7 @@ def combined(prices: Iterable[Price]) -> Price:
         memory=max((price.memory for price in each), default=0.0),
         download=max((price.download for price in each), default=0.0),
         store=max((price.store for price in each), default=0.0),
-        known=all(price.known for price in each),
+        measured=all(price.measured for price in each),
         processor=sum(price.processor for price in each),
     )
 

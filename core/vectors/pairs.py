@@ -40,12 +40,12 @@ class Items:
 class Paired:
     """Vectors of the same items from two models, the second's layers already matched to the first's.
 
-    Shapes: `base` (layer, item, d_model), `other` (layer, item, another d_model), `sentence` (item,), `word` (item,):
-    the word's position in its sentence, -1 where items are whole sentences.
+    Shapes: `base` (layer, item, d_model), `compared` (layer, item, another d_model), `sentence` (item,), `word`
+    (item,): the word's position in its sentence, -1 where items are whole sentences.
     """
 
     base: NDArray[np.float32]
-    other: NDArray[np.float32]
+    compared: NDArray[np.float32]
     sentence: NDArray[np.int64]
     word: NDArray[np.int64]
     notices: tuple[str, ...]

@@ -158,7 +158,7 @@ def _read(
     """Rows of both models, their split, and what to tell the reader."""
     paired = extract_pair(one, other, Items(sentences, (), items), match_layers)
     parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
-    return paired.base, paired.other, parts, list(paired.notices)
+    return paired.base, paired.compared, parts, list(paired.notices)
 
 
 def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int) -> Value:

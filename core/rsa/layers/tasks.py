@@ -86,7 +86,7 @@ def compare_models(
     layers = len(paired.base)
     for layer in range(layers):
         tick(0.7 + 0.3 * layer / layers, f"layer {layer}")
-        x, y = how.prepared(paired.base[layer], paired.other[layer])
+        x, y = how.prepared(paired.base[layer], paired.compared[layer])
         rng = np.random.default_rng(seed)
         result = score(x, y, paired.sentence, rng, how.measure, how.options, draws)
         for name, values in columns.items():
@@ -94,7 +94,7 @@ def compare_models(
     return {
         **{name: np.array(values) for name, values in columns.items()},
         "items": int(paired.base.shape[1]),
-        "d_model": int(max(paired.base.shape[2], paired.other.shape[2])),
+        "d_model": int(max(paired.base.shape[2], paired.compared.shape[2])),
         "sentences": len(np.unique(paired.sentence)),
         "notices": list(paired.notices),
     }
@@ -112,9 +112,9 @@ def compare_layers(
         `similarity` (layer of the base, layer of the other), `items` and `notices`.
     """
     paired = extract_pair(base, other, items, False, share)
-    similarity = np.zeros((len(paired.base), len(paired.other)))
+    similarity = np.zeros((len(paired.base), len(paired.compared)))
     for row, first in enumerate(paired.base):
         tick(0.7 + 0.3 * row / len(similarity), f"layer {row} against all")
-        for column, second in enumerate(paired.other):
+        for column, second in enumerate(paired.compared):
             similarity[row, column] = compare(*how.prepared(first, second), how.measure, how.options)
     return {"similarity": similarity, "items": int(paired.base.shape[1]), "notices": list(paired.notices)}

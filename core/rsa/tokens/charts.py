@@ -91,11 +91,11 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> Ch
         ("!datum.highlighted", 25, hand().small, "normal"),
         ("datum.highlighted", 90, hand().letter + 1, "bold"),
     ):
-        own = marks.filtered(test)
-        layers.append(own.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
+        words = marks.filtered(test)
+        layers.append(words.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
         letters: dict[str, Any] = {"fontSize": letter, "fontWeight": weight}
         offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-        layers.append(own.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N"))
+        layers.append(words.filtered("datum.named").mark_text(**letters, **offset).encode(text="word:N"))
     notes = []
     if rows["predicted"].any():  # a ring round each word of the model's own answer
         ring = Chart(rows).filtered("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)

@@ -59,10 +59,10 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
     """
     given = [values[place % len(values)] for place in range(len(groups))]
     if values is COLOURS:
-        known = {**TASK_COLOURS, NO_LABEL: GREY}
-        free = [colour for colour in COLOURS if colour not in {known.get(group) for group in groups}] or list(COLOURS)
-        others = [group for group in groups if group not in known]
-        given = [known[g] if g in known else free[others.index(g) % len(free)] for g in groups]
+        fixed = {**TASK_COLOURS, NO_LABEL: GREY}
+        free = [colour for colour in COLOURS if colour not in {fixed.get(group) for group in groups}] or list(COLOURS)
+        others = [group for group in groups if group not in fixed]
+        given = [fixed[g] if g in fixed else free[others.index(g) % len(free)] for g in groups]
     return {"domain": list(groups), "range": given}
 
 
