@@ -127,7 +127,7 @@ def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
             trend = fit_trend(means["layer"].to_numpy(float), means["rank"].to_numpy(float))
             if trend is not None:
                 numbers = (trend.r2, *(trend.aicc[kind] for kind in KINDS), list(trend.coefficients))
-                rows.append((of, family, trend.kind, trend.equation(), *numbers))
+                rows.append((of, family, trend.kind, f"rank = {trend.equation}", *numbers))
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -31,28 +31,17 @@ class Trend:
         kind: "constant", "linear" or "quadratic", whichever has the lowest AICc.
         coefficients: Of x^0 (, x^1 (, x^2)).
         r2: Share of the variance explained; NaN when the points do not vary.
-        points: Layers that it was fitted to.
         aicc: By kind (only differences mean anything); infinite where there are too few points for it.
     """
 
     kind: str
     coefficients: tuple[float, ...]
     r2: float
-    points: int
     aicc: dict[str, float]
 
-    def equation(self, outcome: str = "rank") -> str:
-        """The trend as text: "rank = 12.1 + 3.4 layer - 0.2 layer²  (R² = 0.93)", or that none can be told."""
-        text = f"{outcome} = {_number(self.coefficients[0])}"
-        if self.kind == "constant":
-            return f"{text}  (no trend can be told from {self.points} layers)"
-        for power, coefficient in enumerate(self.coefficients[1:], start=1):
-            sign = "-" if coefficient < 0 else "+"
-            text += f" {sign} {_number(abs(coefficient))} layer{'²' if power == 2 else ''}"
-        return text + ("" if np.isnan(self.r2) else f"  (R² = {self.r2:.2f})")
-
-    def in_short(self) -> str:
-        """The trend as a title has it: "12.1 + 3.4 layer, R² = .93", or "12.1, no trend"."""
+    @property
+    def equation(self) -> str:
+        """The trend as text: "12.1 + 3.4 layer, R² = .93", or "12.1, no trend"."""
         text = text_of(self.coefficients[0], "measure")
         if self.kind == "constant":
             return f"{text}, no trend"
@@ -100,7 +89,7 @@ def fit_trend(x: Float[ndarray, " point"], y: Float[ndarray, " point"]) -> Trend
     coefficients, error = fits[kind]
     spread = fits["constant"][1]
     r2 = 1 - error / spread if spread > _floor(y) else np.nan
-    return Trend(kind, tuple(float(c) for c in coefficients), float(r2), len(x), aicc)
+    return Trend(kind, tuple(float(c) for c in coefficients), float(r2), aicc)
 
 
 def _fit(x: ndarray, y: ndarray, degree: int) -> tuple[ndarray, float]:
@@ -119,7 +108,3 @@ def _aicc(y: ndarray, error: float, degree: int) -> float:
 def _floor(y: ndarray) -> float:
     """A perfect fit has no likelihood: the floor is rounding error, so that of perfect fits the simplest wins."""
     return max(float((y**2).sum()), 1.0) * 1e-24
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"

@@ -132,7 +132,7 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
     if trend.kind != "constant":
         depth = np.linspace(table["layer"].min(), table["layer"].max(), 25)
         parts.append(_frame(name=TREND, layer=depth, **{measure: trend.at(depth)}))
-    return pd.concat(parts, ignore_index=True), trend.in_short()
+    return pd.concat(parts, ignore_index=True), trend.equation
 
 
 def depth_legend() -> Chart:
