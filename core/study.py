@@ -51,7 +51,9 @@ class Study:
         prepare: spec, texts that came with the request -> tasks of the first stage, which read, ask and download.
         plan: spec, outputs of the first stage -> tasks; cheap.
         collect: spec, outputs of both stages -> the result.
-        figures: Result -> charts by file name, the main one first.
+        figures: Result, what they are drawn for (a page without it) -> charts by file name,
+        the main
+            one first.
         price: spec -> what it will cost; nothing is fetched for it but the sizes of models.
         perform: spec, planned tasks, options of a run -> their outputs.
         finish: spec, outputs of the first stage, result, options of a run -> the result with what is computed from it
@@ -71,7 +73,7 @@ class Study:
     prepare: Callable[[Any, Mapping[str, Any] | None], Sequence[Task]]
     plan: Callable[[Any, Outputs], Sequence[Task]]
     collect: Callable[[Any, Outputs, Outputs], Any]
-    figures: Callable[[Any], dict[str, Any]]
+    figures: Callable[..., dict[str, Any]]
     price: Callable[[Any], Price]
     perform: Callable[..., Outputs] = run_tasks
     finish: Callable[..., Any] = as_collected

@@ -11,12 +11,12 @@ from typing import Any
 
 import streamlit as st
 
-from core.results.drawing.context import Hand
+from core.results.drawing.context import Context
 from ui.frame.links import Address
 
 PRESENT = "present"
 LETTERS, USUAL = 18.0, 12.0  # pixels of a chart's letters, here and on a page
-HALL = Hand(letter=LETTERS)
+HALL = Context(letter=LETTERS)
 GROWING = ("labelLimit", "titleLimit", "strokeWidth", "size")
 HIDDEN = (
     *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
@@ -58,7 +58,7 @@ def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
             return [grown("", part) for part in value]
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             return value
-        if "ontSize" in name:  # what the hall's own hand drew is large already
+        if "ontSize" in name:  # what was drawn for the hall is large already
             return max(value, min(value * LETTERS / USUAL, LETTERS))
         return value * LETTERS / USUAL if name in GROWING else value
 

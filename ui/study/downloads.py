@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -22,7 +22,7 @@ from core.catalogue import STUDIES
 from core.commands.study import command_line
 from core.errors import PalimpsestError
 from core.results.bundle import Say, zip_result
-from core.results.drawing.paper import INCHES, Paper, caption, one_chart, paper_file
+from core.results.drawing.paper import INCHES, Drawing, Paper, caption, one_chart, paper_file
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
 from core.results.report import report_html
@@ -54,7 +54,7 @@ CSS_DPI = 96  # pixels an inch: the preview is as large as the print
 
 def show_downloads(
     result: Result,
-    draw: Callable[[], Any],
+    draw: Drawing,
     figures: Callable[[], Mapping[str, Chart]],
     *,
     table: str = "",
@@ -90,8 +90,8 @@ def show_downloads(
     files: tuple[tuple[str, str, str, Callable[[], bytes]], ...] = (
         ("CSV", "csv", "text/csv", lambda: table_csv(data)),
         ("Parquet", "parquet", "application/vnd.apache.parquet", lambda: table_parquet(data)),
-        ("SVG", "svg", "image/svg+xml", picture("svg", lambda: chart_svg(one_chart(draw())))),
-        ("PNG", "png", "image/png", picture("png", lambda: chart_png(one_chart(draw())))),
+        ("SVG", "svg", "image/svg+xml", picture("svg", lambda: chart_svg(one_chart(draw)))),
+        ("PNG", "png", "image/png", picture("png", lambda: chart_png(one_chart(draw)))),
     )
     with st.container(horizontal=True, key=f"downloads_{result.study}"):
         for label, suffix, mime, make in files:
@@ -118,7 +118,9 @@ def show_downloads(
             lambda say: made_once().get(result, ("report", link), lambda: _report(result, figures(), link, say)),
         )
     elif everything:
-        make = partial(zip_result, result, lambda: {AS_SHOWN: one_chart(draw()), **figures()}, extra=more)
+        make = partial(
+            zip_result, result, lambda: {AS_SHOWN: one_chart(draw), **figures()}, extra=more
+        )
         file_dialog(f"{stem}.zip", make)
 
 
@@ -154,7 +156,7 @@ def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -
 
 
 @st.dialog("Figure for a paper", width="large")
-def figure_dialog(result: Result, draw: Callable[[], Any], view: Hashable, stem: str) -> None:
+def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> None:
     """What the page shows as a journal takes it: size, letters, names of lines, files, caption, BibTeX.
 
     Args:

@@ -12,10 +12,10 @@ from core.options import Option, Spec, options_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.results.drawing.paper import Drawing
     from core.results.export import Result
     from core.study import Study
     from ui.frame.links import Address
-    from ui.study.figures import Drawn
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Shown:
         view: What the charts depend on beside the result.
     """
 
-    charts: Callable[[], Drawn]
+    charts: Drawing
     tables: Mapping[str, pd.DataFrame]
     sentence: str = ""
     view: Hashable = None

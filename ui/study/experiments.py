@@ -60,7 +60,7 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     if experiment.shown is not None:
         shown = experiment.shown(form.address, result)
     else:
-        shown = Shown(lambda: [*study.figures(result).values()], result.tables)
+        shown = Shown(lambda *, context: [*study.figures(result, context).values()], result.tables)
     with headline:
         show_headline(result, shown.sentence, form.bar)
     if not show_charts(shown.charts, key=study.name, alt_text=result.headline, result=result, view=shown.view):

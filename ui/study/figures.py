@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.results.drawing.context import Hand, drawing
+from core.results.drawing.context import PAGE
 from core.results.drawing.files import title_of, words_of
 from core.results.drawing.panels import Panels
 from ui.frame.presenting import HALL, enlarged, presenting
@@ -21,9 +21,10 @@ from ui.frame.theme import page_theme
 from ui.lessons.guess import Mark, marked
 
 if TYPE_CHECKING:
+    from core.results.drawing.paper import Drawing
     from core.results.drawing.vega import Chart
 
-    Drawn = Sequence[Chart] | Panels
+    Drawn = Chart | Sequence[Chart] | Panels
     Pick = Callable[[Mapping[str, Any], str], tuple[Mapping[str, Any], dict[str, Any]]]
 
 FAINT = {"light": "#6f675a", "dark": "#a79d8c"}
@@ -41,7 +42,7 @@ INK = {"light": "#23201b", "dark": "#ece5d8"}
 
 
 def show_charts(
-    charts: Drawn | Callable[[], Drawn],
+    charts: Drawn | Drawing,
     *,
     key: str,
     across: int = 2,
@@ -127,7 +128,7 @@ def draw_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: 
 
 
 def page_specs(
-    charts: Drawn | Callable[[], Drawn],
+    charts: Drawn | Drawing,
     *,
     key: str,
     result: object = None,
@@ -137,10 +138,9 @@ def page_specs(
     theme, hall = page_theme(), presenting()
 
     def specs() -> list[dict[str, Any]]:
-        with drawing(HALL if hall else Hand()):
-            made = charts() if callable(charts) else charts
+        made = charts(context=HALL if hall else PAGE) if callable(charts) else charts
         colours = paired_colours() if theme == "dark" else {}
-        drawn = made.charts if isinstance(made, Panels) else made
+        drawn = made.charts if isinstance(made, Panels) else made if isinstance(made, Sequence) else [made]
 
         def ready(chart: Chart) -> dict[str, Any]:
             spec = themed(chart.to_dict(), theme, colours)

@@ -17,12 +17,13 @@ from ui.study.forms import Form
 from ui.study.results import show_charts, show_table
 
 if TYPE_CHECKING:
+    from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
 
 NEXT = "Now change something and run: what comes is shown beside this result."
 S = TypeVar("S", bound=Spec)
-Figures = Callable[["Result"], Mapping[str, "Chart"]]
+Figures = Callable[["Result", "Context"], Mapping[str, "Chart"]]
 
 
 @dataclass(frozen=True)
@@ -90,5 +91,5 @@ def _show(form: Form[S], kept: Kept, this: Kept, figures: Figures) -> None:
             show_table(table, "differences", title="Differences")
 
 
-def _first_figure(result: Result, figures: Figures) -> list[Chart]:
-    return [next(iter(figures(result).values()))]
+def _first_figure(result: Result, figures: Figures, *, context: Context) -> list[Chart]:
+    return [next(iter(figures(result, context).values()))]

@@ -29,6 +29,8 @@ from ui.study.results import cautioned, show_charts, show_headline, show_notes, 
 from ui.views.alignment_experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
+    from core.results.drawing.context import Context
+    from core.results.drawing.vega import Chart
     from core.results.export import Result
 
 METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
@@ -83,8 +85,8 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
         played(form.address, space)(form.address, result)
     else:
 
-        def drawn() -> list[Any]:
-            return [draw() for draw in parts]
+        def drawn(*, context: Context) -> list[Chart]:
+            return [draw(context=context) for draw in parts]
 
         show_charts(
             drawn,
@@ -103,7 +105,7 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
     show_table(result.tables[table], table)
 
 
-def view_charts(result: Result, view: str) -> tuple[str, list[Callable[[], Any]]]:
+def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Chart]]]:
     """The table of a view and what draws its charts; nothing does where the study has not the numbers."""
     groups = dict.fromkeys(result.tables["layers"]["group"])
     if view == LAYER:
@@ -170,9 +172,12 @@ def space(address: Address, result: Result) -> None:
     before = np.isfinite(result.arrays["source_points"][source, target]).any()
     places = ("source", "mapped") if before else ("mapped",)
 
-    def parts() -> Panels:
-        shown = [charts.space_chart(result, refs[source], refs[target], method, index, place) for place in places]
-        return Panels(shown, inline=True)
+    def parts(*, context: Context) -> Panels:
+        ends = (refs[source], refs[target])
+        return Panels(
+            [charts.space_chart(result, *ends, method, index, p, context=context) for p in places],
+            inline=True,
+        )
 
     view = (source, target, method, index)
     shown = f"Words of {refs[source]} and {refs[target]}, before and after the map"

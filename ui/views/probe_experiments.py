@@ -23,6 +23,7 @@ from ui.study.controls import KEPT
 from ui.study.experiment import Experiment, Shown
 
 if TYPE_CHECKING:
+    from core.results.drawing.context import Context
     from core.results.export import Result
     from ui.frame.links import Address
 
@@ -57,7 +58,10 @@ def edges_shown(address: Address, result: Result) -> Shown:
     tables |= {} if selective else {"edge_margins": margins[margins["metric"] == metric]}
     tables |= {"codes": result.tables["codes"]} if measure == "bits" else {}
     return Shown(
-        lambda: Panels([edge_charts.edges_chart(result, target, measure) for target in targets], across=3),
+        lambda *, context: Panels(
+            [edge_charts.edges_chart(result, name, measure, context=context) for name in targets],
+            across=3,
+        ),
         tables,
         view=measure,
     )
@@ -73,9 +77,11 @@ def training_shown(address: Address, result: Result) -> Shown:
         )
     )  # fmt: skip
 
-    def charts() -> Panels:
-        loss = [loss_chart(result.tables["loss"])] if len(result.tables["loss"]) > 1 else []
-        best, layers = training_charts.best_chart(result, metric), training_charts.layers_chart(result, metric)
+    def charts(*, context: Context) -> Panels:
+        losses = result.tables["loss"]
+        loss = [loss_chart(losses, context=context)] if len(losses) > 1 else []
+        best = training_charts.best_chart(result, metric, context=context)
+        layers = training_charts.layers_chart(result, metric, context=context)
         return Panels([best, *loss, layers], across=2)
 
     tables = {

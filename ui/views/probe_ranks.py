@@ -21,6 +21,7 @@ from ui.study.run_panel import is_stored, run_panel
 if TYPE_CHECKING:
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
+    from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
     from core.text.reading import Text
@@ -67,8 +68,8 @@ def ranks_view(
     show_headline(sweep, bar=form.bar)
     drawing = partial(charts.sweep_chart, sweep.table)
 
-    def drawn() -> list[Chart]:
-        return [drawing(metric) for metric in ("uuas", "dspr")]
+    def drawn(*, context: Context) -> list[Chart]:
+        return [drawing(metric, context=context) for metric in ("uuas", "dspr")]
 
     show_charts(drawn, key="sweep", alt_text=sweep.headline, result=sweep)
     show_downloads(sweep, drawn, lambda: {"sweep": drawing(), "sweep-dspr": drawing("dspr")}, view="sweep")

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from core.probes.trees.data import Tree
     from core.probes.trees.result import ProbeResult
     from core.probes.trees.spec import ProbeSpec
+    from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
     from ui.study.forms import Form
@@ -119,9 +120,9 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
     differences = result.tables["differences"]
     compared = (differences["metric"] == metric).any()
 
-    def drawn() -> list[Chart]:
-        both = [charts.scores_chart(result, metric)]
-        return [*both, charts.difference_chart(result, metric)] if compared else both
+    def drawn(*, context: Context) -> list[Chart]:
+        makers = [charts.scores_chart, *([charts.difference_chart] if compared else [])]
+        return [make(result, metric, context=context) for make in makers]
 
     show_charts(
         drawn,
@@ -282,24 +283,34 @@ def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
     agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     _draw_arcs(view, f"Parse above and predicted tree below: {agreed} of {edges} edges agree.")
     show_charts(
-        lambda: word_charts.distance_charts(view),
+        partial(word_charts.distance_charts, view),
         key="distances",
         alt_text="Distances between words, true and predicted.",
         result=view,
     )
     show_charts(
-        lambda: [word_charts.plane_chart(view)], key="plane", alt_text="Words in the probe's subspace.", result=view
+        partial(word_charts.plane_chart, view),
+        key="plane",
+        alt_text="Words in the probe's subspace.",
+        result=view,
     )
     conllu = {"sentence.conllu": partial(_conllu, view, comments)}
-    drawing = partial(sentence_charts.arcs_chart, view)
     name = f"{short_name(comments['model'])} layer {comments['layer']}"
-    show_downloads(result, drawing, lambda: sentence_figures(view), view="arcs", name=name, more=conllu)
+    show_downloads(
+        result, partial(_arcs, view), lambda: sentence_figures(view), view="arcs", name=name,
+        more=conllu,
+    )
     show_table(result.table, "sentence_words")
+
+
+def _arcs(view: SentenceView, *, context: Context) -> Chart:
+    """The arcs, which are as large wherever they are drawn."""
+    return sentence_charts.arcs_chart(view)
 
 
 def _draw_arcs(view: SentenceView, alt_text: str) -> None:
     """The arcs at their own width: a long sentence is scrolled sideways, never squeezed."""
-    shared = page_specs(lambda: [sentence_charts.arcs_chart(view)], key="arcs", result=view)[0]
+    shared = page_specs(partial(_arcs, view), key="arcs", result=view)[0]
     spec = {name: part for name, part in shared.items() if name != "autosize"}  # which is for charts that stretch
     height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
     with st.container(key="arcs", height=round(height), border=False):  # what has a height has scroll bars

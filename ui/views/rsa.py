@@ -29,6 +29,7 @@ from ui.study.price import priced_panel
 from ui.study.results import show_charts, show_headline, show_method, show_table
 
 if TYPE_CHECKING:
+    from core.results.drawing.context import Context
     from core.results.drawing.vega import Chart
     from core.results.export import Result
 
@@ -119,8 +120,8 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
     panels = {GRID: "model", TEXTS: "corpus"}.get(view)
     names = [(name,) for name in dict.fromkeys(result.tables[table][panels])] if panels else [()]
 
-    def drawn() -> list[Chart]:
-        return [chart(result, *name) for name in names]
+    def drawn(*, context: Context) -> list[Chart]:
+        return [chart(result, *name, context=context) for name in names]
 
     called = f"{view} {result.spec['measure']}"
     show_charts(
@@ -157,8 +158,9 @@ def _draw_layer(address: Address, result: Result) -> None:
     )
     drawn = [model for model in models if model in shown] or models[:1]
 
-    def maps() -> Panels:
-        return Panels([token_chart(result, layer, model) for model in drawn], inline=True)
+    def maps(*, context: Context) -> Panels:
+        charts = [token_chart(result, layer, model, context=context) for model in drawn]
+        return Panels(charts, inline=True)
 
     view = (layer, *drawn)
     show_charts(maps, key="map", alt_text=result.headline, result=result, view=view)

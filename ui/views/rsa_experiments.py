@@ -26,14 +26,23 @@ def swap_shown(address: Address, result: Result) -> Shown:
     every = st.toggle("All lines", key="swap_every", help="Adds further ways of exchanging layers, and chance.")
     panels = [(kind, model) for model in dict.fromkeys(result.table["model"]) for kind in ("single", "cut")]
     return Shown(
-        lambda: [swap_charts.swap_chart(result, *panel, every=every) for panel in panels], result.tables, view=every
+        lambda *, context: [
+            swap_charts.swap_chart(result, *panel, every=every, context=context) for panel in panels
+        ],
+        result.tables,
+        view=every,
     )
 
 
 def truth_shown(address: Address, result: Result) -> Shown:
     """A panel for each truth, matched in size or not."""
     panels = dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
-    return Shown(lambda: [truth_charts.truth_chart(result, *panel) for panel in panels], result.tables)
+    return Shown(
+        lambda *, context: [
+            truth_charts.truth_chart(result, *panel, context=context) for panel in panels
+        ],
+        result.tables,
+    )
 
 
 EXPERIMENTS = {

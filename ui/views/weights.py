@@ -30,6 +30,7 @@ from ui.study.layers import Picking
 from ui.study.results import show_table
 
 if TYPE_CHECKING:
+    from core.results.drawing.context import Context
     from core.results.drawing.panels import Panels
     from core.results.export import Result
 
@@ -127,12 +128,10 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
     if st.session_state.get(SHOWN) not in models:
         st.session_state[SHOWN] = models[0]
 
-    def drawn(chosen: str = "") -> Any:
-        return charts.map_chart(shown, str(by), chosen)
-
     chosen = str(st.session_state[SHOWN])
+    drawn = partial(charts.map_chart, shown, str(by))
     show_spec(
-        page_specs(lambda: [drawn(chosen)], key=CHART, result=shown, view=(by, chosen))[0],
+        page_specs(partial(drawn, chosen), key=CHART, result=shown, view=(by, chosen))[0],
         key=CHART,
         on_select=_take_click,
         selection_mode=charts.CHOSEN,
@@ -153,7 +152,7 @@ def neighbours_view(result: Result) -> None:
         return
     drawing = partial(charts.neighbours_chart, result)
     mark = lessons.mark("weights")
-    show_charts(lambda: [drawing()], key="neighbours", alt_text=result.headline, result=result, mark=mark)
+    show_charts(drawing, key="neighbours", alt_text=result.headline, result=result, mark=mark)
     show_downloads(result, drawing, lambda: charts.figures(result), table="neighbours", view="neighbours")
     vectors = result.tables["vectors"]
     used = int(result.arrays["k"])
@@ -169,7 +168,7 @@ def distances_view(result: Result) -> None:
         return
     drawing = partial(distances_chart, result)
     shown = "Distances between models, sorted by tree"
-    show_charts(lambda: [drawing()], key="distances", alt_text=shown, result=result)
+    show_charts(drawing, key="distances", alt_text=shown, result=result)
     show_downloads(result, drawing, lambda: charts.figures(result), table="distances", view="distances")
     with st.expander("Table: distances", icon=":material/table:"):
         show_table(result.tables["distances"], "distances")
@@ -203,8 +202,8 @@ def depth_view(form: Form[WeightsSpec], result: Result) -> None:
         return
     threshold = round(percent / 100, 6)
 
-    def drawn() -> Panels:
-        return rank_charts.depth_panels(result, str(of), threshold, str(measure))
+    def drawn(*, context: Context) -> Panels:
+        return rank_charts.depth_panels(result, str(of), threshold, str(measure), context=context)
 
     view = (of, threshold, measure)
     show_charts(drawn, key="depth", result=result, view=view, pick=Picking(form.address, POINT, _spectra_at).made)
@@ -263,7 +262,7 @@ def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
     if len(kinds) > 1:
         of = str(st.segmented_control("Of", kinds, default=of, required=True, key="weights/spectra_of", help=OF_HELP))
 
-    def drawn() -> Panels:
-        return rank_charts.spectrum_panels(result, model, of, layer)
+    def drawn(*, context: Context) -> Panels:
+        return rank_charts.spectrum_panels(result, model, of, layer, context=context)
 
     show_charts(drawn, key="spectra", result=result, view=(model, of, layer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.weights.intruders.charts import intruder_panels
@@ -17,7 +18,7 @@ INTRUDERS = "Intruders"
 
 def intruders_shown(address: Address, result: Result) -> Shown:
     """A panel for each family, side by side on one scale."""
-    return Shown(lambda: intruder_panels(result), result.tables)
+    return Shown(partial(intruder_panels, result), result.tables)
 
 
 EXPERIMENTS = {

@@ -31,6 +31,7 @@ from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, tokenizer_fingerprint
 from core.models.identity import as_identified, contents, identity_tasks
 from core.models.loading.memory import borrow_model
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
@@ -254,11 +255,15 @@ def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFra
     return text + "."
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Matched heads and mapped outputs; none where nothing could be computed."""
     if result.table.empty:
         return {}
-    return {"heads": head_chart(result), "outputs": output_chart(result), "head-matrix": matrix_chart(result)}
+    return {
+        "heads": head_chart(result, context=context),
+        "outputs": output_chart(result, context=context),
+        "head-matrix": matrix_chart(result, context=context),
+    }
 
 
 def _matrix_table(outputs: Outputs) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 
 from core.alignment.seeds.curves import ERROR_TITLE, HEIGHT, curves_of_methods, error_chart, method_looks, named_methods
 from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, grey_band
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading, legend
@@ -24,7 +25,7 @@ LOWEST = 1e-6  # errors below are drawn here: rounding
 OWN = "models by themselves"
 
 
-def stitching_chart(result: Result) -> Chart:
+def stitching_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Accuracy by the layer of the stitch, mean over pairs of different models, beside their own accuracy."""
     import pandas as pd
 
@@ -35,6 +36,7 @@ def stitching_chart(result: Result) -> Chart:
     plane = layer_plane(
         rows, "accuracy", "Accuracy", (max(low, 0.0), min(high, 1.0)),
         x_title="Stitched at layer (0 = embeddings)", kind="per cent", height=HEIGHT,
+        context=context,
     )  # fmt: skip
     looks = method_looks(rows["method"])
     looks[OWN] = Look(GREY, dash=(4, 4), point=False, width=1.4)
@@ -43,7 +45,7 @@ def stitching_chart(result: Result) -> Chart:
     return curves_of_methods(drawn, plane, looks, "Accuracy of stitched models", below, "per cent")
 
 
-def check_chart(result: Result, truth: str, meaning: str) -> Chart:
+def check_chart(result: Result, truth: str, meaning: str, *, context: Context = PAGE) -> Chart:
     """Error of undoing one form of truth, by how many blocks it has, one curve per map.
 
     Args:
@@ -62,13 +64,13 @@ def check_chart(result: Result, truth: str, meaning: str) -> Chart:
         kind="measure",
         height=HEIGHT,
         x_axis={"values": blocks, "format": "d"},
-        y_log=True,
+        y_log=True, context=context,
     )
     what = f"Undoing a known bijection: {truth}"
     return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning, "measure")
 
 
-def head_chart(result: Result) -> Chart:
+def head_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Correlation of matched heads by layer, a point per head and pair, the null of random matching in grey."""
     table = result.tables["heads"]
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
@@ -78,7 +80,8 @@ def head_chart(result: Result) -> Chart:
     ends = span_of(table["correlation"], null["null_low"], null["null_high"], zero=True)
     title = "Correlation of matched heads"
     plane = layer_plane(
-        table, "correlation", title, ends, x_title="Layer (1 = the first above the embeddings)", height=HEADS
+        table, "correlation", title, ends, x_title="Layer (1 = the first above the embeddings)",
+        height=HEADS, context=context
     )
     tips = (Tip("pair", "Models"), Tip("layer", "Layer", "whole"), Tip("head", "Head of the first", "whole"))
     rows, tooltip = told(table, (*tips, Tip("match", "Its match", "whole"), Tip("correlation", "Correlation", "share")))
@@ -117,7 +120,7 @@ def head_chart(result: Result) -> Chart:
     return chart
 
 
-def matrix_chart(result: Result) -> Chart:
+def matrix_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Every head of the first pair's source against every head of its target, whatever their layers."""
     table = result.tables["head_matrix"]
     ends = [str(table[name].iloc[0]) for name in ("source", "target")]
@@ -132,6 +135,7 @@ def matrix_chart(result: Result) -> Chart:
         cells, x="column", y="row", value="correlation", ends=(0.0, 1.0), order=(columns, rows[::-1]),
         height=2 * HEIGHT, titles=(f"Layer and head of {target}", f"Layer and head of {source}", "Correlation"),
         tips=(Tip("row", source), Tip("column", target), Tip("correlation", "Correlation", "share")),
+        context=context,
     )  # fmt: skip
     what = "Every head against every head"
     best = cells.loc[cells["correlation"].idxmax()]
@@ -143,9 +147,10 @@ def matrix_chart(result: Result) -> Chart:
     return chart.properties(title=title, description=words)
 
 
-def output_chart(result: Result) -> Chart:
+def output_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Held-out error of mapped attention outputs by layer, one curve per method, mean over pairs."""
     table = result.tables["outputs"].groupby(["method", "layer"], as_index=False)["nmse"].mean()
     return error_chart(
-        table, "Mapped attention outputs", "mean over pairs", x_title="Layer (1 = the first above the embeddings)"
+        table, "Mapped attention outputs", "mean over pairs",
+        x_title="Layer (1 = the first above the embeddings)", context=context
     )

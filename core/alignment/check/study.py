@@ -28,6 +28,7 @@ from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
@@ -192,11 +193,14 @@ def _listed(errors: pd.Series[float]) -> str:
     return ", ".join(f"{truth} {text_of(float(error))}" for truth, error in errors.dropna().items())
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Error of undoing each form of truth, by how many blocks it has."""
     if result.table.empty:
         return {}
-    return {f"check-{truth}": check_chart(result, truth, TRUTHS[truth]) for truth in result.spec["truths"]}
+    return {
+        f"check-{truth}": check_chart(result, truth, TRUTHS[truth], context=context)
+        for truth in result.spec["truths"]
+    }
 
 
 STUDY = Study(

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.alignment.maps.registry import METHODS
 from core.alignment.published.text import CLAIMS, HOLDS, OPEN, PROTOCOLS, REVERSED
-from core.results.drawing.context import hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import bars_in_words
 from core.results.drawing.style import BLUE, BROWN, GREY, ORANGE, SHAPES, columns_for, heading, legend
 from core.results.drawing.vega import Chart, channel, layered
@@ -28,7 +28,7 @@ DRAWN = {
 VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
 
 
-def protocol_chart(result: Result) -> Chart:
+def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Error of each map by each protocol, on a logarithmic axis; at 1 the target's mean, which reads no source."""
     table = result.tables["errors"]
     table = table[(table["pair"] == "models") & (table["layer"] == -1) & table["method"].isin(DRAWN)]
@@ -51,7 +51,7 @@ def protocol_chart(result: Result) -> Chart:
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
     # Two columns end on a page's first screen; one column of a paper may have room for one.
-    below = legend(columns_for(names) if hand().across == 1 else 2, 170)
+    below = legend(columns_for(names, context=context) if context.across == 1 else 2, 170)
     base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
     layers = [
@@ -69,7 +69,7 @@ def protocol_chart(result: Result) -> Chart:
     chart = layered(*layers).properties(
         title=heading(what, "dashed at 1: the target's mean; bands: 95 %"),
         width="container",
-        height=hand().height(24 * len(shown)),
+        height=context.height(24 * len(shown)),
         description=bars_in_words(network, f"{what}, invertible network", name="label", value="nmse", kind="measure"),
     )
     return chart
@@ -83,7 +83,7 @@ def _two_digits(difference: float) -> str:
     return text_of(difference, "gain" if size >= 1 else "change")
 
 
-def claim_chart(result: Result) -> Chart:
+def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Which finding holds by which protocol: a cell each, with the difference of errors that says so."""
     table = result.tables["claims"]
     table = table.assign(
@@ -105,19 +105,19 @@ def claim_chart(result: Result) -> Chart:
         y=channel("label:N", title=None, sort=shown, axis={**axis}),
     )
     scale = {"domain": list(VERDICTS), "range": list(VERDICTS.values())}
-    below = legend(columns_for(VERDICTS), symbolStrokeWidth=0)
+    below = legend(columns_for(VERDICTS, context=context), symbolStrokeWidth=0)
     cells = base.mark_rect(opacity=0.85, stroke="white", strokeWidth=1).encode(
         color=channel("verdict:N", title=None, scale=scale, legend=below),
         tooltip=tooltip,
     )
-    letters = base.mark_text(fontSize=hand().letter - 1, color="white").encode(text="written:N")
+    letters = base.mark_text(fontSize=context.letter - 1, color="white").encode(text="written:N")
     what = "Which finding holds by which protocol"
     counts = rows.groupby("label", sort=False)["verdict"].apply(lambda given: int((given == HOLDS).sum()))
     words = f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
     chart = layered(cells, letters).properties(
         title=heading(what, "numbers: difference of errors; open: the band holds 0"),
         width="container",
-        height=hand().height(24 * len(shown)),
+        height=context.height(24 * len(shown)),
         description=words,
     )
     return chart

@@ -40,6 +40,7 @@ from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.models.identity import contents, identity_tasks
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
@@ -150,11 +151,14 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
     )
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Errors by protocol, and which finding holds by which."""
     if result.tables["claims"].empty:
         return {}
-    return {"protocol-errors": protocol_chart(result), "protocol-findings": claim_chart(result)}
+    return {
+        "protocol-errors": protocol_chart(result, context=context),
+        "protocol-findings": claim_chart(result, context=context),
+    }
 
 
 assert set(OUR_METHODS.values()) <= set(OURS_OF["models"])

@@ -15,7 +15,7 @@ from core.alignment.seeds.curves import ERROR_TITLE, HEIGHT, ceiling_of, curves_
 from core.alignment.seeds.text import WHICH, judged
 from core.errors import SpecError
 from core.results.drawing.axes import Plane, span_of
-from core.results.drawing.context import hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import BREAK, graded
 from core.results.drawing.description import bars_in_words, cells_in_words
 from core.results.drawing.heatmaps import heatmap
@@ -34,7 +34,7 @@ GRID, SPACE = 295, 270  # heights of plots below which stands more than an axis
 GROUPS = {"models": "first group", "against": "second group"}
 
 
-def method_chart(result: Result) -> Chart:
+def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Held-out error by method: a box over all pairs and layers, the mean with its band and as a number."""
     words = judged(result.tables["methods"])
     table = _test(result, words)
@@ -49,7 +49,7 @@ def method_chart(result: Result) -> Chart:
     tips = (Tip("label", "Method"), Tip("nmse", "Mean error", "share"), Tip("low", "Band, 95 %", "share"))
     rows, tooltip = told(means.merge(spread.reset_index(), on="label"), tips)
     rows = rows.assign(written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling)
-    room = round(3.6 * hand().letter)
+    room = round(3.6 * context.letter)
     beside = OfWidth(f"width - {room}", lambda width: round(width - room, 1))
     scale = {"domain": [0, ceiling], "nice": False, "range": [0, beside]}
     axis = {"labelExpr": str(label_expr("share")), "tickCount": 6}
@@ -75,14 +75,16 @@ def method_chart(result: Result) -> Chart:
         base.mark_rule(strokeWidth=3, clip=True, color=BROWN).encode(x=along("low"), x2="high:Q"),
         inside.mark_point(filled=True, size=70, shape="diamond", opacity=1, color=ORANGE).encode(x=along("nmse")),
         beyond.encode(x=along("edge")),
-        base.mark_text(align="left", dx=8, fontSize=hand().letter).encode(x=along("edge"), text="written:N"),
+        base.mark_text(align="left", dx=8, fontSize=context.letter).encode(
+            x=along("edge"), text="written:N"
+        ),
     ]
     what = f"Error by method: {WHICH[words]}"
     below = "boxes: pairs and layers; diamonds and numbers: mean; bars: its band, 95 %" + (
         "; two strokes: the mean lies beyond the axis" if rows["out"].any() else ""
     )
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
-    height = hand().height(max(HEIGHT * 0.5, 26 * len(shown)))
+    height = context.height(max(HEIGHT * 0.5, 26 * len(shown)))
     chart = layered(*layers).properties(
         title=heading(what, below),
         width="container",
@@ -92,7 +94,7 @@ def method_chart(result: Result) -> Chart:
     return chart
 
 
-def layer_chart(result: Result, group: str = "models") -> Chart:
+def layer_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
     """Held-out error by layer, one curve per method, with bands over models and what was held out."""
     words, table = judged(result.tables["methods"]), result.tables["layers"]
     table = table[(table["group"] == group) & (table["words"] == words)]
@@ -102,11 +104,11 @@ def layer_chart(result: Result, group: str = "models") -> Chart:
     return error_chart(
         table,
         f"Error by layer{which}: {WHICH[words]}",
-        "0: the target exactly; 1: no better than its mean; bands: 95 %",
+        "0: the target exactly; 1: no better than its mean; bands: 95 %", context=context,
     )
 
 
-def grid_chart(result: Result) -> Chart:
+def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Any layer of the source into any layer of the target, for the first pair."""
     table = result.tables.get("grid")
     if table is None:
@@ -117,7 +119,7 @@ def grid_chart(result: Result) -> Chart:
     tips = (Tip("source_layer", "From layer", "whole"), Tip("target_layer", "into layer", "whole"))
     chart = heatmap(
         table, x="target_layer", y="source_layer", value="nmse", titles=titles, ends=(0.0, 1.0), reverse=True,
-        tips=(*tips, Tip("nmse", "Error", "share")), height=GRID,
+        tips=(*tips, Tip("nmse", "Error", "share")), height=GRID, context=context,
     )  # fmt: skip
     what = "Any layer into any layer"
     below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held out"
@@ -127,7 +129,7 @@ def grid_chart(result: Result) -> Chart:
     return chart.properties(title=heading(what, below), description=words)
 
 
-def pair_chart(result: Result, method: str) -> Chart:
+def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
     """Mean held-out error over layers of every directed pair, models in the order of their clustering."""
     words = judged(result.tables["methods"])
     table = _test(result, words)
@@ -141,6 +143,7 @@ def pair_chart(result: Result, method: str) -> Chart:
         table, x="target", y="source", value="nmse", titles=("Into", "From", "Error"), ends=(0.0, 1.0), reverse=True,
         tips=(Tip("source", "From"), Tip("target", "Into"), Tip("nmse", "Error", "share")), order=(order, order),
         angle=-45 if len(order) > 4 else 0, height=max(160, min(HEIGHT + 120, 46 * len(order))),
+        context=context,
     )  # fmt: skip
     what, below = "Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers"
     said = cells_in_words(table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error")
@@ -153,7 +156,7 @@ def trained(result: Result) -> list[str]:
     return [] if table is None else [name for name in METHODS if (table["method"] == name).any()]
 
 
-def curve_chart(result: Result, method: str = "") -> Chart:
+def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) -> Chart:
     """Validation error of a network during training, one curve per layer, mean over pairs.
 
     Args:
@@ -167,7 +170,10 @@ def curve_chart(result: Result, method: str = "") -> Chart:
     if table is None:
         raise SpecError("No network was trained in this study.")
     if not method:
-        return beside([curve_chart(result, name) for name in trained(result)])
+        return beside(
+            [curve_chart(result, name, context=context) for name in trained(result)],
+            context=context,
+        )
     low, high = span_of(table["validation"])
     table = table[table["method"] == method].groupby(["layer", "step"], as_index=False)["validation"].mean()
     layers = sorted(set(table["layer"]))
@@ -175,14 +181,18 @@ def curve_chart(result: Result, method: str = "") -> Chart:
     looks = graded([f"layer {layer}" for layer in layers], point=False)
     steps = (0.0, float(max(result.tables["curves"]["step"].max(), 1)))
     plane = Plane(
-        *("step", "validation", "Training step", "Validation error", low, high, steps), x_axis={"tickCount": 5}
+        *("step", "validation", "Training step", "Validation error", low, high, steps),
+        x_axis={"tickCount": 5}, context=context
     )
     what = f"Training: {METHODS[method].label}"
     below = "step 0: closed form; a line ends where its map converged"
     return curves_of_methods(rows, plane, looks, what, below, "share")
 
 
-def space_chart(result: Result, source: str, target: str, method: str, layer: int, place: str) -> Chart:
+def space_chart(
+    result: Result, source: str, target: str, method: str, layer: int, place: str, *,
+    context: Context = PAGE,
+) -> Chart:
     """Words of the test sentences on the target's first two principal components, before or after the map.
 
     Args:
@@ -233,29 +243,32 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     chart = layered(rules, points).properties(
         title=heading(what, "lines join the same word"),
         width="container",
-        height=hand().height(SPACE),
+        height=context.height(SPACE),
         description=words,
     )
     return chart
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
     groups = set(result.tables["layers"]["group"])  # all pairs of a group may have failed
     charts: dict[str, Chart] = {}
     if "models" in groups:
-        charts |= {"methods": method_chart(result), "layers": layer_chart(result)}
+        charts |= {
+            "methods": method_chart(result, context=context),
+            "layers": layer_chart(result, context=context),
+        }
     if "against" in groups:
-        charts["layers-second-group"] = layer_chart(result, "against")
+        charts["layers-second-group"] = layer_chart(result, "against", context=context)
     if "models" in groups:
         words, means = judged(result.tables["methods"]), result.tables["methods"]
-        charts["pairs"] = pair_chart(result, best_method(means, words))
+        charts["pairs"] = pair_chart(result, best_method(means, words), context=context)
     if "grid" in result.tables:
-        charts["grid"] = grid_chart(result)
+        charts["grid"] = grid_chart(result, context=context)
     if "curves" in result.tables:
-        charts["training"] = curve_chart(result)
+        charts["training"] = curve_chart(result, context=context)
     return charts
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.alignment.maps.registry import METHODS
 from core.results.drawing.axes import Plane, layer_plane, rule
+from core.results.drawing.context import Context
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES, heading
@@ -23,7 +24,8 @@ MEAN = "target's mean"  # the reference line at 1
 
 
 def error_chart(
-    table: pd.DataFrame, what: str, below: str, *, value: str = "nmse", x_title: str = LAYER_TITLE
+    table: pd.DataFrame, what: str, below: str, *, value: str = "nmse", x_title: str = LAYER_TITLE,
+    context: Context
 ) -> Chart:
     """Errors by layer, one curve per method, controls dashed, and a line at the error of the target's mean.
 
@@ -38,7 +40,9 @@ def error_chart(
 
     rows = named_methods(table)
     top = ceiling_of(rows[value])
-    plane = layer_plane(rows, value, ERROR_TITLE, (0.0, top), x_title=x_title, height=HEIGHT)
+    plane = layer_plane(
+        rows, value, ERROR_TITLE, (0.0, top), x_title=x_title, height=HEIGHT, context=context
+    )
     looks = method_looks(rows["method"])
     drawn = rows
     if top > 1:

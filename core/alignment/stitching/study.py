@@ -30,6 +30,7 @@ from core.alignment.stitching.spec import StitchSpec
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import as_identified, contents, identity_tasks
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
 from core.results.numbers import text_of
@@ -217,10 +218,10 @@ def make_headline(table: pd.DataFrame, unstitched: pd.DataFrame) -> str:
     return text + "."
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Accuracy of stitched models; none where no pair could be stitched."""
     across = result.table["source"] != result.table["target"]
-    return {"stitching": stitching_chart(result)} if across.any() else {}
+    return {"stitching": stitching_chart(result, context=context)} if across.any() else {}
 
 
 def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from core.errors import SpecError
 from core.probes.edges.tables import ACCURACY, BITS, CONTROL, METRICS, REAL, SELECTIVITY, UNSEEN
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.results.drawing.axes import layer_plane, rule, span_of
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import GREY, colours_of, heading, shapes_of
@@ -32,7 +33,9 @@ VIEWS = {
 DASHES = {MAJORITY: [2, 3], LOOKUP: [6, 4], PLACES: [8, 3, 2, 3]}
 
 
-def edges_chart(result: Result, target: str, view: str = ACCURACY) -> Chart:
+def edges_chart(
+    result: Result, target: str, view: str = ACCURACY, *, context: Context = PAGE
+) -> Chart:
     """One target by layer.
 
     Args:
@@ -68,7 +71,7 @@ def edges_chart(result: Result, target: str, view: str = ACCURACY) -> Chart:
         }
     drawn = pd.concat(parts)
     ends = span_of(drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY)
-    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT)
+    plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
     for line in rules.itertuples():
         parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
         looks[str(line.model)] = Look(GREY, "circle", DASHES.get(str(line.model), (4, 4)), False, 1.5, band=False)
@@ -101,10 +104,10 @@ def drawable(result: Result, view: str) -> list[str]:
     return [target for target in NAMES if target in there]
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     return {
-        f"{target}-{view}": edges_chart(result, target, view)
+        f"{target}-{view}": edges_chart(result, target, view, context=context)
         for view in (*METRICS, SELECTIVITY)
         for target in drawable(result, view)
     }

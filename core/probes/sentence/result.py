@@ -8,6 +8,7 @@ import numpy as np
 
 from core.probes.sentence.charts import arcs_chart
 from core.probes.sentence.word_charts import distance_charts, plane_chart
+from core.results.drawing.context import PAGE, Context
 from core.results.export import Result
 
 if TYPE_CHECKING:
@@ -84,12 +85,12 @@ def distances_table(view: SentenceView) -> pd.DataFrame:
     )
 
 
-def figures(view: SentenceView) -> dict[str, Chart]:
+def figures(view: SentenceView, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart of the sentence, by file name; the arcs first."""
-    parse, predicted = distance_charts(view)
+    parse, predicted = distance_charts(view, context=context)
     return {
         "arcs": arcs_chart(view),
         "distances-parse": parse,
         "distances-predicted": predicted,
-        "plane": plane_chart(view),
+        "plane": plane_chart(view, context=context),
     }

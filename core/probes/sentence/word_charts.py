@@ -8,7 +8,7 @@ import numpy as np
 
 from core.probes.sentence.parts import AGREED, INVENTED, MISSED, dash, edge_fields, edge_tooltip, shown_words, status
 from core.probes.structural.predict import SentenceView
-from core.results.drawing.context import hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.labels import free_labels
@@ -21,7 +21,7 @@ LABELLED = 40  # words above which heatmaps leave their words to the tooltip
 PLANE, NARROW = 420, 330  # height of the plane, and its width on a telephone: words are placed for it
 
 
-def distance_charts(view: SentenceView) -> tuple[Chart, Chart]:
+def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Chart, Chart]:
     """True and predicted distances of every two words as heatmaps on one colour scale."""
     import pandas as pd
 
@@ -57,7 +57,7 @@ def distance_charts(view: SentenceView) -> tuple[Chart, Chart]:
                 f"{field}:Q",
                 title=None,
                 scale={"scheme": "viridis", "domain": [0, top], "clamp": True, "reverse": True},
-                legend=gradient(),
+                legend=gradient(context=context),
             ),
             tooltip=[
                 channel("row:N", title="Word"),
@@ -70,12 +70,13 @@ def distance_charts(view: SentenceView) -> tuple[Chart, Chart]:
         if n <= MOST_NUMBERED:
             ink = either(f"datum.{field} < {0.4 * top}", "black", "white")
             words = channel("true:Q") if field == "true" else channel("predicted:Q", format=".1f")
-            layers.append(base.mark_text(baseline="middle", fontSize=hand().letter - 1).encode(text=words, color=ink))
+            letters = base.mark_text(baseline="middle", fontSize=context.letter - 1)
+            layers.append(letters.encode(text=words, color=ink))
         between = rows[rows["row"] != rows["column"]]
         charts.append(
             layered(*layers).properties(
                 width="container",
-                height=hand().height(max(220, min(520, 20 * n + 60))),
+                height=context.height(max(220, min(520, 20 * n + 60))),
                 title=heading(title),
                 description=cells_in_words(
                     between, title, row="row", column="column", value=field, value_title="distance", kind="measure"
@@ -85,7 +86,7 @@ def distance_charts(view: SentenceView) -> tuple[Chart, Chart]:
     return charts[0], charts[1]
 
 
-def plane_chart(view: SentenceView) -> Chart:
+def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
     """Words in the probe's subspace, first two principal components, tree edges drawn between them."""
     import pandas as pd
 
@@ -101,7 +102,7 @@ def plane_chart(view: SentenceView) -> Chart:
         ]
     )  # fmt: skip
     reach = float(np.abs(view.points).max()) * 1.25 or 1.0
-    letter, height = hand().letter, hand().height(PLANE)
+    letter, height = context.letter, context.height(PLANE)
     places = free_labels(
         (view.points[:, 0] / reach + 1) / 2 * NARROW,
         (1 - view.points[:, 1] / reach) / 2 * height,

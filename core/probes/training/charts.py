@@ -8,7 +8,7 @@ from core.errors import SpecError
 from core.probes.trees.charts import YARDSTICKS
 from core.probes.trees.tables import CHAIN, CONTROL, PERCENT, POSITION, metric_label
 from core.results.drawing.axes import rule, span_of
-from core.results.drawing.context import hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.style import BLUE, GREY
 from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
@@ -27,7 +27,7 @@ METRICS = ("uuas", "dspr")
 BEST, UNREAL = "best layer", "the same layer, control trees"
 
 
-def best_chart(result: Result, metric: str = "uuas") -> Chart:
+def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """The best layer of each step with its band and its number, control trees dotted, baselines as grey lines.
 
     Args:
@@ -51,7 +51,9 @@ def best_chart(result: Result, metric: str = "uuas") -> Chart:
     parts = [best.assign(name=BEST), control.assign(name=UNREAL)]
     rows = named_steps(pd.concat(parts, ignore_index=True))
     ends = span_of(rows["value"], rows["low"], rows["high"], plain["value"])
-    rows, plane = along_training(rows, "value", label, ends, kind=kind, height=HEIGHT)
+    rows, plane = along_training(
+        rows, "value", label, ends, kind=kind, height=HEIGHT, context=context
+    )
     looks = {BEST: Look(BLUE)}
     if len(control):
         looks[UNREAL] = Look(BLUE, shape="square", dash=(2, 3), width=1.6)
@@ -67,7 +69,7 @@ def best_chart(result: Result, metric: str = "uuas") -> Chart:
     return stepped(chart, drawn, plane, f"Best layer of each step, to {_end(result)}", below, list(looks))
 
 
-def layers_chart(result: Result, metric: str = "uuas") -> Chart:
+def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """Every layer by tokens seen, the best of each step ringed.
 
     Args:
@@ -80,22 +82,28 @@ def layers_chart(result: Result, metric: str = "uuas") -> Chart:
     layers = sorted({int(layer) for layer in rows["layer"]})
     rows = named_steps(rows).assign(name=[f"layer {layer}" for layer in rows["layer"]])
     looks = graded([f"layer {layer}" for layer in layers], point=False, band=False)
-    rows, plane = along_training(rows, "value", label, span_of(rows["value"]), kind=kind, height=HEIGHT)
+    rows, plane = along_training(
+        rows, "value", label, span_of(rows["value"]), kind=kind, height=HEIGHT, context=context
+    )
     best = result.tables["best"]
-    best, _ = along_training(best[best["metric"] == metric], "value", label, (0.0, 1.0))
+    best = best[best["metric"] == metric]
+    best, _ = along_training(best, "value", label, (0.0, 1.0), context=context)
     chart = curves(rows, plane, looks, step_tips("value", label, kind), under=[_rings(best, plane)])
     below = "rings: the best on development sentences; for bands, see the table"
     return stepped(chart, rows, plane, "Every layer", below, list(looks))
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     charts: dict[str, Chart] = {}
     for metric in METRICS:
         if (result.tables["best"]["metric"] == metric).any():
-            charts |= {f"{metric}-best": best_chart(result, metric), f"{metric}-layers": layers_chart(result, metric)}
+            charts |= {
+                f"{metric}-best": best_chart(result, metric, context=context),
+                f"{metric}-layers": layers_chart(result, metric, context=context),
+            }
     if len(result.tables["loss"]) > 1:
-        charts["loss"] = loss_chart(result.tables["loss"])
+        charts["loss"] = loss_chart(result.tables["loss"], context=context)
     return charts
 
 
@@ -109,7 +117,7 @@ def _numbers(rows: pd.DataFrame, plane: Plane) -> Any:
     numbered = rows.assign(number=[f"{layer:.0f}" for layer in rows["layer"]])
 
     def make(x: dict[str, Any]) -> Any:
-        words = Chart(numbered).mark_text(dy=-13, fontSize=hand().letter)
+        words = Chart(numbered).mark_text(dy=-13, fontSize=plane.context.letter)
         return words.encode(x=x, y=plane.y_of(), text="number:N")
 
     return make

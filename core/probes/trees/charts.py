@@ -22,6 +22,7 @@ from core.probes.trees.tables import (
     metric_label,
 )
 from core.results.drawing.axes import Plane, layer_plane, rule, span_of
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import GREY, colours_of, heading, shapes_of
@@ -38,7 +39,9 @@ HEIGHT = 320
 YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
 
 
-def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) -> Chart:
+def scores_chart(
+    result: Result, metric: str = "uuas", controls: bool = True, *, context: Context = PAGE
+) -> Chart:
     """One curve per model by layer with its band; control trees dotted in the same colour; baselines as grey lines.
 
     Args:
@@ -69,7 +72,9 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     lines = rows[rows["layer"].isna() & rows["model"].isin(list(YARDSTICKS)) & ~learned]
     bare = pd.concat(parts)
     ends = span_of(bare["value"], bare["low"], bare["high"], lines["value"], zero=metric.endswith(SELECTIVITY))
-    plane = layer_plane(bare, "value", label, ends, kind=_kind(metric), height=HEIGHT)
+    plane = layer_plane(
+        bare, "value", label, ends, kind=_kind(metric), height=HEIGHT, context=context
+    )
     for line in lines.itertuples():
         parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
         looks[str(line.model)] = Look(GREY, "circle", YARDSTICKS[str(line.model)], False, 1.5, band=False)
@@ -81,7 +86,7 @@ def scores_chart(result: Result, metric: str = "uuas", controls: bool = True) ->
     return _finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
 
 
-def difference_chart(result: Result, metric: str = "uuas") -> Chart:
+def difference_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """Every model less the base by layer, with the band of the difference and a line at zero.
 
     Raises:
@@ -98,7 +103,9 @@ def difference_chart(result: Result, metric: str = "uuas") -> Chart:
     kind: Kind = "gain" if metric in PERCENT else "change"
     looks = _looks([rows["base"].iloc[0], *result.table["model"]], rows["model"])
     ends = span_of(rows["difference"], rows["low"], rows["high"], zero=True)
-    plane = layer_plane(rows, "difference", f"{label}, less {base}", ends, kind=kind, height=HEIGHT)
+    plane = layer_plane(
+        rows, "difference", f"{label}, less {base}", ends, kind=kind, height=HEIGHT, context=context
+    )
     zero = rule(plane, base, 0.0)
     table = pd.concat([rows, zero], ignore_index=True)
     looks[base] = Look(GREY, dash=(1, 0), point=False, width=1.2)
@@ -107,7 +114,7 @@ def difference_chart(result: Result, metric: str = "uuas") -> Chart:
     return _finished(chart, table, plane, f"Difference from {base}", "on the same resamples; bands: 95 %", words)
 
 
-def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> Chart:
+def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
     """Score by rank of the probe, one curve a model, rank on a logarithmic axis.
 
     Args:
@@ -129,7 +136,7 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> Chart:
         kind=kind,
         height=HEIGHT,
         x_axis={"values": ranks, "format": "d"},
-        x_log=True,
+        x_log=True, context=context,
     )
     tips = (
         Tip("name", "Model"),
@@ -141,18 +148,22 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas") -> Chart:
     return _finished(chart, rows, plane, f"{label} by rank", "bands: 95 %, over test sentences and probes", list(looks))
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     there = set(result.table["metric"])
     charts: dict[str, Chart] = {
-        metric.replace(" ", "-"): scores_chart(result, metric)
+        metric.replace(" ", "-"): scores_chart(result, metric, context=context)
         for metric in (*PROBE_OF, *(metric + SELECTIVITY for metric in PROBE_OF))
         if metric in there
     }
     differing = set(result.tables["differences"]["metric"])
-    charts |= {f"difference-{metric}": difference_chart(result, metric) for metric in PROBE_OF if metric in differing}
+    charts |= {
+        f"difference-{metric}": difference_chart(result, metric, context=context)
+        for metric in PROBE_OF
+        if metric in differing
+    }
     if "sweep" in result.tables and len(result.tables["sweep"]):
-        charts["sweep"] = sweep_chart(result.tables["sweep"])
+        charts["sweep"] = sweep_chart(result.tables["sweep"], context=context)
     return charts
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.results.drawing.context import hand
+from core.results.drawing.context import Context
 from core.results.drawing.style import LAYER_TITLE
 from core.results.drawing.vega import OfWidth, channel
 from core.results.numbers import Kind, label_expr
@@ -34,6 +34,7 @@ class Plane:
         height: Of the plot on a page.
         x_axis: More of the x axis, as Vega-Lite names it.
         x_log, y_log: Whether an axis is logarithmic.
+        context: What it is drawn for.
     """
 
     x: str
@@ -48,11 +49,12 @@ class Plane:
     x_axis: Mapping[str, Any] = field(default_factory=lambda: {"tickMinStep": 1, "format": "d"})
     x_log: bool = False
     y_log: bool = False
+    context: Context = field(kw_only=True)
 
     @property
     def pixels(self) -> float:
         """Height of the plot."""
-        return hand().height(self.height)
+        return self.context.height(self.height)
 
     def up(self, values: Any) -> NDArray[np.float64]:
         """Values of y in pixels from the bottom."""

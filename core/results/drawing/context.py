@@ -1,19 +1,15 @@
-"""For which place charts are drawn: a page, a figure of a paper, a report. Rooms draw, the hand decides on letters.
+"""What a chart is drawn for, handed to it as an argument: a page, a lecture hall, a paper.
 
-with drawing(Hand(letter=8, legend=True)):
-    chart = similarity_chart(result)
+similarity_chart(result, context=Context(letter=8, legend=True))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Hand:
+class Context:
     """How charts are drawn.
 
     Attributes:
@@ -56,19 +52,4 @@ class Hand:
         return 1.22 * self.letter
 
 
-_HAND: ContextVar[Hand] = ContextVar("hand", default=Hand())  # noqa: B039 - frozen
-
-
-def hand() -> Hand:
-    """The hand that draws now."""
-    return _HAND.get()
-
-
-@contextmanager
-def drawing(chosen: Hand) -> Iterator[None]:
-    """Within, charts are drawn by this hand."""
-    before = _HAND.set(chosen)
-    try:
-        yield
-    finally:
-        _HAND.reset(before)
+PAGE = Context()

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import Plane
-from core.results.drawing.context import hand
 from core.results.drawing.labels import coinciding, crossings, dodge
 from core.results.drawing.style import GREY, colour_between, legend
 from core.results.drawing.vega import Chart, channel, equals, layered
@@ -80,12 +79,16 @@ def curves(
     """
     table = table[table["name"].isin(list(looks)) & table[plane.y].notna()]
     shown = [name for name in looks if (table["name"] == name).any()]
-    looks = _dashed({name: looks[name] for name in shown})
-    direct = hand().unnamed or (not hand().legend and (len(shown) + len(named)) * hand().row <= plane.pixels)
+    context = plane.context
+    looks = {name: looks[name] for name in shown}
+    if context.dashed:
+        looks = _dashed(looks)
+    room_for_all = (len(shown) + len(named)) * context.row <= plane.pixels
+    direct = context.unnamed or (not context.legend and room_for_all)
     twins = _twins(table, plane, shown)
-    text = _end_names(table, plane, shown, twins, named) if direct and not hand().unnamed else []
+    text = _end_names(table, plane, shown, twins, named) if direct and not context.unnamed else []
     longest = max((len(line) for row in text for line in row["text"].split("\n")), default=0)
-    room = (longest * WIDE * hand().letter + 22) * hand().roomy if text else 0.0
+    room = (longest * WIDE * context.letter + 22) * context.roomy if text else 0.0
     x, y = plane.x_of(room), plane.y_of()
     colour, dash, shape = (_scale(kind, shown, looks, direct) for kind in ("colour", "dash", "shape"))
     rows, tooltip = told(table, tips)
@@ -93,7 +96,7 @@ def curves(
         who=owners(table),
         out=rows[plane.y] > plane.high,
         pointed=[looks[name].point for name in rows["name"]],
-        broad=[looks[name].width * hand().thin for name in rows["name"]],
+        broad=[looks[name].width * context.thin for name in rows["name"]],
         banded=[looks[name].band for name in rows["name"]],
         twin=[twins[name] != name for name in rows["name"]],
     )
@@ -145,9 +148,7 @@ def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str
 
 
 def _dashed(looks: Mapping[str, Look]) -> dict[str, Look]:
-    """The looks; for grey every line that is not dashed yet gets a dash of its own."""
-    if not hand().dashed:
-        return dict(looks)
+    """The looks, in which every line that is not dashed yet gets a dash of its own."""
     dashed, number = {}, 0
     for name, look in looks.items():
         dash = look.dash
@@ -187,10 +188,11 @@ def _end_names(
     rows += [{"text": text, "name": "", "who": "", "x": plane.x_ends[1], "y": value} for text, value in named]
     if rows:
         wrapped = [textwrap.wrap(row["text"], LONGEST_NAME) for row in rows]
-        sizes = [hand().row * len(lines) for lines in wrapped]
+        sizes = [plane.context.row * len(lines) for lines in wrapped]
         ups = dodge(plane.up([row["y"] for row in rows]), sizes, 0.0, plane.pixels)
         for row, lines, at in zip(rows, wrapped, plane.back(ups), strict=True):
-            up = -(len(lines) - 1) * hand().row / 2  # Vega puts the first line, not the middle, at the place
+            # Vega puts the first line, not the middle, at the place.
+            up = -(len(lines) - 1) * plane.context.row / 2
             row |= {"text": "\n".join(lines), "at": float(at), "end": plane.x_ends[1], "up": up}
     return rows
 
@@ -217,9 +219,9 @@ def _names(
         baseline="middle",
         dx=16,
         dy={"expr": "datum.up"},
-        fontSize=hand().letter,
+        fontSize=plane.context.letter,
         lineBreak="\n",
-        lineHeight=hand().row,
+        lineHeight=plane.context.row,
     )
     return [*strokes, words.encode(x={**x, "field": "end"}, y=at, text="text:N")]
 

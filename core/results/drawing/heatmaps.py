@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.results.drawing.context import hand
+from core.results.drawing.context import Context
 from core.results.drawing.style import gradient
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.numbers import Kind, Tip, label_expr, text_of, told
@@ -32,6 +32,7 @@ def heatmap(
     angle: int = 0,
     height: float = 320,
     limit: int = 130,
+    context: Context,
 ) -> Chart:
     """A heatmap that stretches to its container.
 
@@ -47,6 +48,7 @@ def heatmap(
         angle: Of the names of columns.
         height: On a page.
         limit: Most pixels of a row's or a column's name.
+        context: What it is drawn for.
     """
     low, high = ends
     share = ((table[value] - low) / ((high - low) or 1.0)).clip(0, 1)
@@ -63,12 +65,12 @@ def heatmap(
         f"{value}:Q",
         title=titles[2],
         scale={"scheme": "viridis", "domain": [low, high], "clamp": True, "reverse": reverse},
-        legend=gradient(titles[2], **({"labelExpr": written} if written else {})),
+        legend=gradient(titles[2], **({"labelExpr": written} if written else {}), context=context),
     )
     layers: list[Any] = [base.mark_rect().encode(color=colour, tooltip=tooltip)]
     if max(table[x].nunique(), table[y].nunique()) <= MOST_NUMBERED:
-        letters = base.mark_text(baseline="middle", fontSize=hand().letter - 1)
+        letters = base.mark_text(baseline="middle", fontSize=context.letter - 1)
         ink = either("datum.light", "black", "white")
         layers.append(letters.encode(text="written:N", color=ink))
-    chart = layered(*layers).properties(width="container", height=hand().height(height))
+    chart = layered(*layers).properties(width="container", height=context.height(height))
     return chart

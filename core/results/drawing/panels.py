@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.results.drawing.context import hand
+from core.results.drawing.context import Context
 from core.results.drawing.vega import Chart, channel, concat, layered, vconcat
 from core.results.numbers import text_of
 
@@ -35,9 +35,9 @@ class Panels:
     strip: Chart | None = None
     inline: bool = False
 
-    def figure(self) -> Chart:
+    def figure(self, context: Context) -> Chart:
         """All of them as one chart."""
-        return beside(self.charts, self.across, self.strip)
+        return beside(self.charts, self.across, self.strip, context=context)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ class Place:
         return self.number + self.across >= self.count
 
 
-def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None) -> Chart:
+def beside(
+    charts: Sequence[Chart], across: int = 2, strip: Chart | None = None, *, context: Context
+) -> Chart:
     """The charts as panels of one figure.
 
     Args:
@@ -72,7 +74,7 @@ def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None)
         across: How many beside each other.
         strip: A legend for all of them, above.
     """
-    across = min(hand().across or across, len(charts))
+    across = min(context.across or across, len(charts))
     if len(charts) == 1 and strip is None:
         return charts[0]
     each = max(FULL / across - MARGIN, 110)
@@ -87,13 +89,13 @@ def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None)
     return vconcat(above, grid, spacing=6)
 
 
-def legend_strip(looks: Mapping[str, Look]) -> Chart:
+def legend_strip(looks: Mapping[str, Look], *, context: Context) -> Chart:
     """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches, in two where long."""
     import pandas as pd
 
-    letter = hand().letter
+    letter = context.letter
     columns = max(1, len(looks) if sum(map(len, looks)) < 46 else math.ceil(len(looks) / 2))
-    if hand().across == 1:  # a figure of one column
+    if context.across == 1:  # a figure of one column
         columns = min(columns, 2)
     rows = [
         {

@@ -5,12 +5,12 @@ Widths are those of most two-column journals. Nothing in a figure is smaller tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from core.results.drawing import files as drawn
-from core.results.drawing.context import Hand, drawing
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.panels import Panels
 from core.results.drawing.vega import Chart
 
@@ -22,7 +22,14 @@ LETTER = 8.0  # points
 DPI = 300.0
 THIN = 0.62  # of the thickness of lines on a page
 PADDING = 3.0
-Drawing = Callable[[], "Chart | Sequence[Chart] | Panels"]
+
+
+class Drawing(Protocol):
+    """What draws a view: a chart, several, or `Panels`."""
+
+    def __call__(self, *, context: Context) -> Chart | Sequence[Chart] | Panels:
+        """Draw it for a page, a hall or a paper."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -42,26 +49,30 @@ class Paper:
     grey: bool = True
 
     @property
-    def hand(self) -> Hand:
-        """Who draws it."""
+    def context(self) -> Context:
+        """What it is drawn for."""
         stretch = 0.56 if self.columns == 1 else 0.62
-        return Hand(LETTER, stretch, THIN, legend=self.legend, dashed=self.grey, across=1 if self.columns == 1 else 0)
+        return Context(
+            LETTER, stretch, THIN, legend=self.legend, dashed=self.grey,
+            across=1 if self.columns == 1 else 0,
+        )
 
 
-def one_chart(made: Chart | Sequence[Chart] | Panels) -> Chart:
+def one_chart(draw: Drawing, context: Context = PAGE) -> Chart:
     """What a view draws, as one figure."""
+    made = draw(context=context)
     if isinstance(made, Panels):
-        return made.figure()
+        return made.figure(context)
     if isinstance(made, (list, tuple)):
-        return Panels(made).figure()
+        return Panels(made).figure(context)
     return made  # type: ignore[return-value]
 
 
 def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
     """The figure as "pdf", "svg" or "png" (300 dots an inch), at its width in print."""
     inches = INCHES[paper.columns]
-    with drawing(paper.hand):
-        spec = drawn.sheet(one_chart(draw()), 72 * inches, LETTER, titled=paper.titled, thin=THIN, padding=PADDING)
+    chart = one_chart(draw, paper.context)
+    spec = drawn.sheet(chart, 72 * inches, LETTER, titled=paper.titled, thin=THIN, padding=PADDING)
     if suffix == "svg":
         return drawn.svg(spec, inches)
     return drawn.pdf(spec) if suffix == "pdf" else drawn.png(spec, 1.0, DPI)
@@ -69,7 +80,7 @@ def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
 
 def caption(draw: Drawing, result: Result) -> str:
     """Title, what stands below it, and how the numbers were made."""
-    spec = one_chart(draw()).to_dict()
+    spec = one_chart(draw).to_dict()
     parts = [drawn.title_of(each) for each in (spec, *drawn.panels_of(spec)) if any(drawn.title_of(each))]
     titles = "; ".join(dict.fromkeys(title for title, _ in parts if title))
     below = "; ".join(dict.fromkeys(text for _, text in parts if text))

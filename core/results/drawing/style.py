@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from core.results.drawing.context import Hand, hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import OfWidth
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -71,10 +71,11 @@ def heading(text: str, subtitle: str | list[str] = "") -> dict[str, Any]:
     return {"text": text, "anchor": "start", **({"subtitle": subtitle} if subtitle else {})}
 
 
-def columns_for(names: Iterable[str]) -> OfWidth:
+def columns_for(names: Iterable[str], *, context: Context) -> OfWidth:
     """As many columns of a legend as the chart's width has room for, all in one row where that is wide enough."""
     listed = [str(name) for name in names]
-    each = 0.58 * hand().letter * max(map(len, listed), default=1) + 28  # letters, the symbol and the gap
+    longest = max(map(len, listed), default=1)
+    each = 0.58 * context.letter * longest + 28  # letters, the symbol and the gap
     most, each = max(len(listed), 1), round(each)
     return OfWidth(
         f"min({most}, max(1, floor(width / {each})))",
@@ -103,8 +104,8 @@ def legend(columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **
     }
 
 
-def gradient(title: str | None = None, **more: Any) -> dict[str, Any]:
+def gradient(title: str | None = None, *, context: Context, **more: Any) -> dict[str, Any]:
     """The legend of a heatmap, in one line below it; `more` as Vega-Lite names it."""
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
-    length = 160 * hand().letter / Hand().letter
+    length = 160 * context.letter / PAGE.letter
     return {"orient": "bottom", "gradientLength": length, "tickCount": 5, **{**about, **more}}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.models.steps import progress_of
 from core.results.drawing.axes import Plane, span_of
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.style import GREY, heading
@@ -67,7 +68,8 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
 
 
 def along_training(
-    table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], *, kind: Kind = "share", height: float = LOW
+    table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], *, kind: Kind = "share",
+    height: float = LOW, context: Context
 ) -> tuple[pd.DataFrame, Plane]:
     """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or else names.
 
@@ -80,7 +82,7 @@ def along_training(
         order = {model: float(number) for number, model in enumerate(dict.fromkeys(table["model"]), start=1)}
         plane = Plane(
             "place", y, "Steps, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
-            height=height,
+            height=height, context=context,
         )  # fmt: skip
         return table.assign(place=table["model"].map(order), **counts), plane
     counted = table[table["steps"].notna()]
@@ -99,7 +101,7 @@ def along_training(
     title = "Tokens seen" if field == "tokens" else "Steps"
     plane = Plane(
         "place", y, f"{title} (logarithmic)", y_title, ends[0], ends[1], (left, max(right, 2 * left)), kind=kind,
-        height=height, x_axis=axis, x_log=True,
+        height=height, x_axis=axis, x_log=True, context=context,
     )  # fmt: skip
     return table.assign(place=place, **counts), plane
 
@@ -117,13 +119,15 @@ def named_steps(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(step=table["model"].map(short_names(dict.fromkeys(table["model"]))))
 
 
-def loss_chart(table: pd.DataFrame) -> Chart:
+def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
     """Held-out loss by tokens seen, the end of training included.
 
     Args:
         table: Of `loss_table`.
     """
-    rows, plane = along_training(table, "loss", "Held-out loss (nats)", span_of(table["loss"]), kind="measure")
+    rows, plane = along_training(
+        table, "loss", "Held-out loss (nats)", span_of(table["loss"]), kind="measure", context=context
+    )
     rows = named_steps(rows).assign(name="loss")
     tips = (Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
     chart = curves(rows, plane, {"loss": Look(GREY)}, tips)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import layer_plane
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, grey_band
 from core.results.drawing.description import cells_in_words, lines_in_words
 from core.results.drawing.heatmaps import heatmap
@@ -28,17 +29,20 @@ HEIGHT, GRID = 320, 300
 NULL = "paired at random"
 
 
-def similarity_chart(result: Result) -> Chart:
+def similarity_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """One curve per model by layer, with its band, the null as a grey band, and dashed reference models.
 
     Args:
         result: Of the RSA study.
     """
     references = result.tables.get("references")
-    return _curves(result, result.table, references if references is not None and len(references) else None)
+    return _curves(
+        result, result.table, references if references is not None and len(references) else None,
+        context=context,
+    )
 
 
-def domains_chart(result: Result, corpus: str | None = None) -> Chart:
+def domains_chart(result: Result, corpus: str | None = None, *, context: Context = PAGE) -> Chart:
     """The same curves on two corpora, to be read side by side: both share their axes.
 
     Args:
@@ -53,11 +57,16 @@ def domains_chart(result: Result, corpus: str | None = None) -> Chart:
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     if corpus is not None:
         check_chosen(corpus, corpora)
-        return _curves(result, table[table["corpus"] == corpus], None, lowest=lowest, title=corpus)
-    return beside([domains_chart(result, name) for name in corpora])
+        return _curves(
+            result, table[table["corpus"] == corpus], None, lowest=lowest, title=corpus,
+            context=context,
+        )
+    return beside(
+        [domains_chart(result, name, context=context) for name in corpora], context=context
+    )
 
 
-def grid_chart(result: Result, model: str | None = None) -> Chart:
+def grid_chart(result: Result, model: str | None = None, *, context: Context = PAGE) -> Chart:
     """Every layer of the base against every layer of another model, as a heatmap.
 
     Args:
@@ -71,17 +80,20 @@ def grid_chart(result: Result, model: str | None = None) -> Chart:
     models = tuple(dict.fromkeys(table["model"]))
     if model is not None:
         check_chosen(model, models)
-        return _heatmap(result, table[table["model"] == model], model)
-    return beside([grid_chart(result, name) for name in models], across_of(len(models)))
+        return _heatmap(result, table[table["model"] == model], model, context=context)
+    return beside(
+        [grid_chart(result, name, context=context) for name in models], across_of(len(models)),
+        context=context,
+    )
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
-    charts: dict[str, Chart] = {"similarity": similarity_chart(result)}
+    charts: dict[str, Chart] = {"similarity": similarity_chart(result, context=context)}
     if len(result.tables.get("grid", ())):
-        charts["grid"] = grid_chart(result)
+        charts["grid"] = grid_chart(result, context=context)
     if len(result.tables.get("domains", ())):
-        charts["domains"] = domains_chart(result)
+        charts["domains"] = domains_chart(result, context=context)
     return charts
 
 
@@ -90,7 +102,7 @@ def _curves(
     table: pd.DataFrame,
     references: pd.DataFrame | None,
     lowest: float | None = None,
-    title: str = "",
+    title: str = "", *, context: Context,
 ) -> Chart:
     """Null, bands, references, curves and points, in that order."""
     import pandas as pd
@@ -115,7 +127,8 @@ def _curves(
         }
         rows = pd.concat([rows, references.assign(name=references["model"].map(names_by_ref))])
     plane = layer_plane(
-        rows, "similarity", label, (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0), height=HEIGHT
+        rows, "similarity", label, (min(0.0, floor - 0.02) if floor == floor else 0.0, 1.0),
+        height=HEIGHT, context=context
     )
     null = table.groupby("layer", as_index=False).agg(null_low=("null_low", "min"), null_high=("null_high", "max"))
     null = null[null["null_low"].notna()]
@@ -141,7 +154,7 @@ def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
     return {ref: "random weights" if ref.startswith("random:") else f"{names[ref]}, another seed" for ref in refs}
 
 
-def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> Chart:
+def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context) -> Chart:
     label = MEASURES[result.spec["measure"]].label
     names = short_names((result.spec["base"], model))
     titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)
@@ -151,7 +164,8 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str) -> Chart:
         Tip("similarity", label, "share"),
     )
     chart = heatmap(
-        rows, x="layer", y="base_layer", value="similarity", titles=titles, ends=(0.0, 1.0), tips=tips, height=GRID
+        rows, x="layer", y="base_layer", value="similarity", titles=titles, ends=(0.0, 1.0),
+        tips=tips, height=GRID, context=context
     )
     words = cells_in_words(
         rows,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import Plane, layer_plane, rule
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.panels import beside
@@ -43,7 +44,10 @@ FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")} 
 TITLES = {"cut": "layers exchanged up to l", "single": "one layer exchanged"}
 
 
-def swap_chart(result: Result, kind: str, model: str | None = None, *, every: bool = False) -> Chart:
+def swap_chart(
+    result: Result, kind: str, model: str | None = None, *, every: bool = False,
+    context: Context = PAGE,
+) -> Chart:
     """Score by layer.
 
     Args:
@@ -55,20 +59,25 @@ def swap_chart(result: Result, kind: str, model: str | None = None, *, every: bo
     """
     models = list(dict.fromkeys(result.table["model"]))
     if model is not None:
-        return _panel(result, kind, model, every)
-    return beside([_panel(result, kind, name, every) for name in models])
+        return _panel(result, kind, model, every, context=context)
+    return beside(
+        [_panel(result, kind, name, every, context=context) for name in models], context=context
+    )
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
     names = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}
-    charts = {name: swap_chart(result, kind) for name, kind in names.items()}
-    return charts | {f"{name}-all": swap_chart(result, kind, every=True) for name, kind in names.items()}
+    charts = {name: swap_chart(result, kind, context=context) for name, kind in names.items()}
+    return charts | {
+        f"{name}-all": swap_chart(result, kind, every=True, context=context)
+        for name, kind in names.items()
+    }
 
 
-def _panel(result: Result, kind: str, model: str, every: bool) -> Chart:
+def _panel(result: Result, kind: str, model: str, every: bool, *, context: Context) -> Chart:
     import pandas as pd
 
     table, unmodified = result.table, result.tables["own"].set_index("model").loc[model]
@@ -82,7 +91,7 @@ def _panel(result: Result, kind: str, model: str, every: bool) -> Chart:
     low = min(low, float(unmodified["chance"])) if every else low
     plane = layer_plane(
         rows, "score", title, (max(0.0, low - 0.03), min(1.0, high + 0.03)), x_title="Layer l (0 = embeddings)",
-        height=HEIGHT,
+        height=HEIGHT, context=context,
     )  # fmt: skip
     looks = {WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1]) for n, way in enumerate(ways)}
     rules = ((ITSELF, unmodified["score"], (4, 4)), (CHANCE, unmodified["chance"], (1, 3)))

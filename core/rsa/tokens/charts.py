@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import SpecError
-from core.results.drawing.context import hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import points_in_words
 from core.results.drawing.labels import free_labels
 from core.results.drawing.panels import beside, share_of_variance
@@ -29,13 +29,18 @@ MAP = 268  # height: words need room, and the map is to fit a screen
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """The map of every layer, by file name; the top layer first."""
     layers = sorted(set(result.tables["tokens"]["layer"]), reverse=True)
-    return {f"tokens-layer-{layer}": token_chart(result, int(layer)) for layer in layers}
+    return {
+        f"tokens-layer-{layer}": token_chart(result, int(layer), context=context)
+        for layer in layers
+    }
 
 
-def token_chart(result: Result, layer: int, model: str | None = None) -> Chart:
+def token_chart(
+    result: Result, layer: int, model: str | None = None, *, context: Context = PAGE
+) -> Chart:
     """The words of the passage at one layer, chosen words in colour; every layer and model has the same axes.
 
     Args:
@@ -52,11 +57,15 @@ def token_chart(result: Result, layer: int, model: str | None = None) -> Chart:
     models = tuple(dict.fromkeys(table["model"]))
     if model is not None:
         check_chosen(model, models)
-        return token_map(result, table, layer, model)
-    return beside([token_map(result, table, layer, name) for name in models])
+        return token_map(result, table, layer, model, context=context)
+    return beside(
+        [token_map(result, table, layer, name, context=context) for name in models], context=context
+    )
 
 
-def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> Chart:
+def token_map(
+    result: Result, table: pd.DataFrame, layer: int, model: str, *, context: Context = PAGE
+) -> Chart:
     """The words of one model at one layer; every layer and model of the table has the same axes.
 
     Args:
@@ -69,8 +78,11 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> Ch
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
     shares = result.tables["axes"]["explained"].tolist()
     reach = float(table[["x", "y"]].abs().to_numpy().max()) * 1.08 or 1.0
-    height = hand().height(MAP)
-    rows = _placed(rows.sort_values("highlighted", ascending=False, kind="stable"), reach, height)
+    height = context.height(MAP)
+    rows = _placed(
+        rows.sort_values("highlighted", ascending=False, kind="stable"), reach, height,
+        context=context,
+    )
     scale = {"domain": [-reach, reach], "nice": False}
     axis = {"grid": False, "tickCount": 5, "labelExpr": str(label_expr("share"))}
     x = channel("x:Q", scale=scale, title=share_of_variance("PC 1", shares[0]), axis=axis)
@@ -80,7 +92,7 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> Ch
         "role:N",
         title=None,
         scale={"domain": kinds, "range": [ROLE_COLOURS[kind] for kind in kinds]},
-        legend=legend(columns_for(kinds)) if table["highlighted"].any() else None,
+        legend=legend(columns_for(kinds, context=context)) if table["highlighted"].any() else None,
     )
     tips = (("word", "Word"), ("role", "Role"), ("position", "Position"))
     tooltip = [channel(f"{column}:N", title=title) for column, title in tips]
@@ -88,8 +100,8 @@ def token_map(result: Result, table: pd.DataFrame, layer: int, model: str) -> Ch
     marks = Chart(rows).encode(x=x, y=y, tooltip=tooltip)
     layers: list[Any] = []
     for test, size, letter, weight in (
-        ("!datum.highlighted", 25, hand().small, "normal"),
-        ("datum.highlighted", 90, hand().letter + 1, "bold"),
+        ("!datum.highlighted", 25, context.small, "normal"),
+        ("datum.highlighted", 90, context.letter + 1, "bold"),
     ):
         words = marks.filtered(test)
         layers.append(words.mark_point(filled=True, opacity=0.85, size=size).encode(color=colour))
@@ -134,12 +146,12 @@ def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
     return " ".join([words, *said])
 
 
-def _placed(rows: pd.DataFrame, reach: float, height: float) -> pd.DataFrame:
+def _placed(rows: pd.DataFrame, reach: float, height: float, *, context: Context) -> pd.DataFrame:
     """The rows with where their words stand from their points (dx, dy, pixels), and whether there is room (named)."""
-    letter = hand().letter
-    x, y = (rows["x"] / reach + 1) / 2 * hand().narrow, (1 - rows["y"] / reach) / 2 * height
+    letter = context.letter
+    x, y = (rows["x"] / reach + 1) / 2 * context.narrow, (1 - rows["y"] / reach) / 2 * height
     widths = rows["word"].str.len() * letter * np.where(rows["highlighted"], 0.64, 0.48) + 2
-    places = free_labels(x, y, widths, letter * 1.05, (hand().narrow, height), 4.0)
+    places = free_labels(x, y, widths, letter * 1.05, (context.narrow, height), 4.0)
     there = [place or (a, b) for place, a, b in zip(places, x, y, strict=True)]
     return rows.assign(
         named=[place is not None for place in places],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import rule, span_of
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.style import DASHES, GREY
 from core.results.drawing.training import along_training, loss_chart, named_steps, step_tips, stepped
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 HEIGHT = 260
 
 
-def training_chart(result: Result) -> Chart:
+def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """A line per layer with its band, the peak of each step marked, other runs as dashed rules at the top layer.
 
     Args:
@@ -31,7 +32,9 @@ def training_chart(result: Result) -> Chart:
 
     table, label = result.table, MEASURES[result.spec["measure"]].label
     ends = span_of(table["low"], table["similarity"], zero=True, top=1.0)
-    rows, plane = along_training(table, "similarity", f"{label} with the end", ends, height=HEIGHT)
+    rows, plane = along_training(
+        table, "similarity", f"{label} with the end", ends, height=HEIGHT, context=context
+    )
     layers = sorted({int(layer) for layer in table["layer"]})
     last = max(layers)
     rows = named_steps(rows).assign(name=[f"layer {layer:.0f}" for layer in rows["layer"]])
@@ -45,7 +48,7 @@ def training_chart(result: Result) -> Chart:
         parts.append(rule(plane, name, float(row.similarity)).assign(step=names[row.model], layer=last))
         looks[name] = Look(GREY, dash=DASHES[number % len(DASHES)], point=False, band=False, width=1.5)
     drawn = pd.concat(parts, ignore_index=True)
-    peaks, _ = along_training(result.tables["peaks"], "similarity", "", ends)
+    peaks, _ = along_training(result.tables["peaks"], "similarity", "", ends, context=context)
     chart = curves(drawn, plane, looks, step_tips("similarity", label, "share"), under=[marked(peaks, plane)])
     dashed = "; dashed: the end of another run" if len(tops) else ""
     below = f"rings: the layer nearest to its end; bands: 95 %, over sentences{dashed}"
@@ -63,11 +66,11 @@ def marked(rows: pd.DataFrame, plane: Plane) -> Any:
     return make
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
-    charts: dict[str, Chart] = {"training": training_chart(result)}
+    charts: dict[str, Chart] = {"training": training_chart(result, context=context)}
     if len(result.tables["loss"]) > 1:
-        charts["training-loss"] = loss_chart(result.tables["loss"])
+        charts["training-loss"] = loss_chart(result.tables["loss"], context=context)
     return charts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
@@ -24,7 +25,9 @@ COLUMNS = {
 TITLES = {"frozen": "Frozen fine-tunes: which states changed", "planted": "Planted layers: whose own weights changed"}
 
 
-def truth_chart(result: Result, truth: str, matched: bool = False) -> Chart:
+def truth_chart(
+    result: Result, truth: str, matched: bool = False, *, context: Context = PAGE
+) -> Chart:
     """Areas of all measures and rivals.
 
     Args:
@@ -45,6 +48,7 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> Chart:
     chart = heatmap(
         rows, x="what", y="name", value="auc", titles=(None, None, "Area"), ends=(0.5, 1.0), tips=tips,
         order=(list(dict.fromkeys(rows["what"])), order), height=ROW * len(order), limit=200,
+        context=context,
     )  # fmt: skip
     size = ", weight changes matched in size" if matched else ""
     title = heading(TITLES[truth], f"area under the curve{size}; columns: {COLUMNS[truth]}")
@@ -54,10 +58,12 @@ def truth_chart(result: Result, truth: str, matched: bool = False) -> Chart:
     return chart.properties(title=title, description=words)
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the main one first."""
     return {
-        f"truth-{truth}{'-matched' if matched else ''}": truth_chart(result, truth, matched)
+        f"truth-{truth}{'-matched' if matched else ''}": truth_chart(
+            result, truth, matched, context=context
+        )
         for truth, matched in dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
     }
 

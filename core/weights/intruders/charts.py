@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.results.drawing.axes import layer_plane, span_of
-from core.results.drawing.context import drawing, hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.panels import Panels, Place, legend_strip
@@ -25,20 +25,22 @@ NULL = "Gaussian change of equal norm"
 TITLE = "Intruders"
 
 
-def intruder_panels(result: Result) -> Panels:
+def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
     """Every family under one legend: a line a model, and in grey what a Gaussian change makes."""
     table = result.tables["intruders"]
     looks, families = _looks(table), list(dict.fromkeys(table["family"]))
     drawn = [
-        _panel(table, str(family), looks, Place(number, len(families), ACROSS))
+        _panel(table, str(family), looks, Place(number, len(families), ACROSS), context=context)
         for number, family in enumerate(families)
     ]
-    return Panels(drawn, across=ACROSS, strip=legend_strip(looks))
+    return Panels(drawn, across=ACROSS, strip=legend_strip(looks, context=context))
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """The chart of intruders by family and depth."""
-    return {"intruders": intruder_panels(result).figure()} if len(result.tables["intruders"]) else {}
+    return {
+        "intruders": intruder_panels(result, context=context).figure(context)
+    } if len(result.tables["intruders"]) else {}
 
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:
@@ -48,7 +50,9 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {NULL: Look(GREY, dash=(6, 4), point=False)}
 
 
-def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place) -> Chart:
+def _panel(
+    table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place, *, context: Context
+) -> Chart:
     import pandas as pd
 
     ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)  # alike in every panel
@@ -57,14 +61,15 @@ def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Plac
     null = rows.groupby("layer", as_index=False)["null_mean"].mean()
     drawn = pd.concat([rows, null.assign(name=NULL, intruders=null["null_mean"])], ignore_index=True)
     plane = layer_plane(
-        drawn, "intruders", TITLE, ends, x_title="Layer" * place.lowest, kind="whole", height=place.height
+        drawn, "intruders", TITLE, ends, x_title="Layer" * place.lowest, kind="whole",
+        height=place.height,
+        context=replace(context, unnamed=True),
     )
     tips = (
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("intruders", TITLE, "measure")),
         *(Tip("null_mean", "Gaussian change", "measure"), Tip("p_value", "p", "share")),
     )
-    with drawing(replace(hand(), unnamed=True)):
-        chart = curves(drawn, plane, looks, tips)
+    chart = curves(drawn, plane, looks, tips)
     what = family.capitalize()
     words = lines_in_words(
         drawn, f"Intruders, {family}", x="layer", y="intruders", x_title="Layer", y_title="intruders", kind="measure",

@@ -47,7 +47,7 @@ def shared_page() -> None:
 
     view = st.radio("View", ["a", "b"])
 
-    def draw() -> list[object]:
+    def draw(*, context: object) -> list[object]:
         made.CALLS.append(str(view))
         return [made.chart()]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from core.errors import SpecError
-from core.results.drawing.context import hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import MOST_NUMBERED
 from core.results.drawing.style import GREY, gradient, heading
@@ -31,7 +31,7 @@ ROOM = 312  # height at which headline, chart and legend fit a screen of 720
 LEAST, MOST = 1.03, 24  # height of a row: at least that of letters, times this; at most pixels
 
 
-def distances_chart(result: Result) -> Chart:
+def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Every distance as a heatmap, models in the order of the clustering tree drawn over it.
 
     Raises:
@@ -63,7 +63,7 @@ def distances_chart(result: Result) -> Chart:
         "distance:Q",
         title="Distance",
         scale={"scheme": "viridis", "reverse": True, "domain": ends, "clamp": True},
-        legend=gradient("Distance", labelExpr=str(label_expr("share"))),
+        legend=gradient("Distance", labelExpr=str(label_expr("share")), context=context),
     )
     base = Chart(rows)
     heat: list[Any] = [base.mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tooltip)]
@@ -77,7 +77,9 @@ def distances_chart(result: Result) -> Chart:
             )
         )  # fmt: skip
     shown = ordered(groups)
-    fill = channel("group:N", title=None, scale=palette(shown), legend=legend(shown))
+    fill = channel(
+        "group:N", title=None, scale=palette(shown), legend=legend(shown, context=context)
+    )
     strip = Chart(_strip(groups)).mark_rect().encode(x=x, x2="x2:Q", y=y, y2="y2:Q", fill=fill)
     lines = (
         Chart(_tree_lines(tree.joins, (1 + 2 * GAP + STRIP) * count - 0.5, right))
@@ -91,7 +93,7 @@ def distances_chart(result: Result) -> Chart:
         .scales(color="independent", fill="independent")
         .properties(
             width="container",
-            height=max(hand().height(min(MOST * count, ROOM)), LEAST * hand().letter * count),
+            height=max(context.height(min(MOST * count, ROOM)), LEAST * context.letter * count),
             title=heading(
                 what, "rows and columns in the order of the tree, by average linkage; the strip shows labels"
             ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.errors import SpecError
 from core.results.drawing.axes import Plane
-from core.results.drawing.context import hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, grey_band
 from core.results.drawing.description import lines_in_words, points_in_words
 from core.results.drawing.labels import free_labels
@@ -31,7 +31,9 @@ CHANCE = "exact chance"
 CHOSEN = "chosen"  # name of the selection on the map
 
 
-def map_chart(result: Result, by: str = "label", chosen: str = "") -> Chart:
+def map_chart(
+    result: Result, by: str = "label", chosen: str = "", *, context: Context = PAGE
+) -> Chart:
     """Every fine-tune as a point, coloured by a column of the table.
 
     Args:
@@ -51,8 +53,8 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> Chart:
         for axis, share in zip(_axes(drawing), result.arrays["explained"], strict=True)
     ]
     groups = ordered(table["group"])
-    (x_ends, y_ends), height = _padded(table), hand().height(HEIGHT)
-    table = _named(table, x_ends, y_ends, height, chosen)
+    (x_ends, y_ends), height = _padded(table), context.height(HEIGHT)
+    table = _named(table, x_ends, y_ends, height, chosen, context=context)
     axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
     tips = (
         *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data"), Tip("nearest", "Nearest")),
@@ -65,13 +67,20 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> Chart:
     )
     pick = {"name": CHOSEN, "select": {"type": "point", "fields": ["model"], "on": "click", "clear": "dblclick"}}
     dots = base.mark_point(filled=True, size=150, opacity=0.9).encode(
-        color=channel("group:N", title=None, scale=palette(groups), legend=legend(groups)),
-        shape=channel("group:N", title=None, scale=palette(groups, SHAPES), legend=legend(groups)),
+        color=channel(
+            "group:N", title=None, scale=palette(groups), legend=legend(groups, context=context)
+        ),
+        shape=channel(
+            "group:N", title=None, scale=palette(groups, SHAPES),
+            legend=legend(groups, context=context),
+        ),
         tooltip=tooltip,
     )
-    letter = hand().letter
+    letter = context.letter
     offset: dict[str, Any] = {"dx": {"expr": "datum.dx"}, "dy": {"expr": "datum.dy"}}
-    names = base.filtered("datum.named && !datum.ringed").mark_text(fontSize=hand().small, **offset)
+    names = base.filtered("datum.named && !datum.ringed").mark_text(
+        fontSize=context.small, **offset
+    )
     layers = [dots.properties(params=[pick]), names.encode(text="name:N")]
     if chosen:
         ringed = base.filtered("datum.ringed")
@@ -89,7 +98,7 @@ def map_chart(result: Result, by: str = "label", chosen: str = "") -> Chart:
     )
 
 
-def neighbours_chart(result: Result) -> Chart:
+def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     """Share of same-label neighbours by k, one line per vector, over the band of permuted labels and exact chance.
 
     Raises:
@@ -107,7 +116,8 @@ def neighbours_chart(result: Result) -> Chart:
     title = "Share with the same label"
     most = max(int(rows["k"].max()), 2)
     plane = Plane(
-        "k", "share", "Nearest neighbours, k", title, 0.0, 1.0, (1.0, float(most)), kind="per cent", height=320
+        "k", "share", "Nearest neighbours, k", title, 0.0, 1.0, (1.0, float(most)), kind="per cent",
+        height=320, context=context
     )
     looks = {
         shown: Look(COLOURS[place], SHAPES[place], width=4 if name == result.spec["vector"] else 2)
@@ -134,14 +144,14 @@ def neighbours_chart(result: Result) -> Chart:
     return chart
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Every chart that the result has the numbers for, by file name; the map first."""
-    charts: dict[str, Chart] = {"map": map_chart(result)}
+    charts: dict[str, Chart] = {"map": map_chart(result, context=context)}
     if len(result.tables["vectors"]):
-        charts["neighbours"] = neighbours_chart(result)
+        charts["neighbours"] = neighbours_chart(result, context=context)
     if len(result.table) > 1:
-        charts["distances"] = distances_chart(result)
-    return charts | rank_charts.figures(result)
+        charts["distances"] = distances_chart(result, context=context)
+    return charts | rank_charts.figures(result, context)
 
 
 def _subtitle(drawing: str) -> str:
@@ -160,14 +170,17 @@ def _padded(table: pd.DataFrame) -> tuple[list[float], list[float]]:
     return x, y
 
 
-def _named(table: pd.DataFrame, x_ends: list[float], y_ends: list[float], height: float, chosen: str) -> pd.DataFrame:
+def _named(
+    table: pd.DataFrame, x_ends: list[float], y_ends: list[float], height: float, chosen: str, *,
+    context: Context,
+) -> pd.DataFrame:
     """The table, the chosen model first, with where names stand (dx, dy), and whether there is room (named)."""
     table = table.assign(ringed=table["model"] == chosen).sort_values("ringed", ascending=False, kind="stable")
-    letter = hand().letter
-    x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * hand().narrow
+    letter = context.letter
+    x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * context.narrow
     y = (y_ends[1] - table["y"]) / (y_ends[1] - y_ends[0]) * height
     widths = table["name"].str.len() * letter * np.where(table["ringed"], 0.64, 0.48) + 2
-    places = free_labels(x, y, widths, letter, (hand().narrow, height), 8.0 * hand().thin)
+    places = free_labels(x, y, widths, letter, (context.narrow, height), 8.0 * context.thin)
     above = [place or (a, b - 18) for place, a, b in zip(places, x, y, strict=True)]
     return table.assign(
         named=[place is not None for place in places],

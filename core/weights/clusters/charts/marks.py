@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
+from core.results.drawing.context import Context
 from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS, columns_for
 from core.results.drawing.style import legend as shared_legend
 from core.results.names import short_names
@@ -66,6 +67,6 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
     return {"domain": list(groups), "range": given}
 
 
-def legend(groups: Sequence[str]) -> Any:
+def legend(groups: Sequence[str], *, context: Context) -> Any:
     """A legend below the chart, in as many columns as there is room for."""
-    return shared_legend(columns_for(groups), width=200)
+    return shared_legend(columns_for(groups, context=context), width=200)

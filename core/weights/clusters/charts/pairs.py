@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
@@ -20,7 +21,7 @@ KINDS: dict[str, tuple[str, Kind]] = {
 }
 
 
-def change_chart(result: Result, column: str) -> Chart:
+def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Chart:
     """Families by layers, each cell with its number where there are few; it stretches to its container.
 
     Args:
@@ -42,7 +43,7 @@ def change_chart(result: Result, column: str) -> Chart:
     chart = heatmap(
         table, x="layer", y="family", value=column, titles=("Layer", None, title),
         ends=(0.0, float(table[column].max()) or 1.0), tips=tips, kind=kind, order=(None, families),
-        height=ROW * len(families) + ROOM,
+        height=ROW * len(families) + ROOM, context=context,
     )  # fmt: skip
     words = cells_in_words(
         table, what, row="family", column="layer", value=column, value_title=title.lower(), kind=kind

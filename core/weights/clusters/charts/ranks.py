@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import SpecError
 from core.results.drawing.axes import Plane, layer_plane, span_of
-from core.results.drawing.context import drawing, hand
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.description import lines_in_words
 from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
@@ -65,7 +65,7 @@ def depth_chart(
     of: str = "delta",
     threshold: float | None = None,
     measure: str = "rank",
-    place: Place | None = None,
+    place: Place | None = None, *, context: Context = PAGE,
 ) -> Chart:
     """One family by layer: every model as a thin line, their mean, the Gaussian null and the means' trend.
 
@@ -98,7 +98,9 @@ def depth_chart(
     lines, subtitle = _summary(table, measure, null)
     ends = span_of(rows[measure], lines[measure], zero=True)
     plane = layer_plane(
-        table, measure, title, ends, x_title="Layer" * place.lowest, kind="measure", height=place.height
+        table, measure, title, ends, x_title="Layer" * place.lowest, kind="measure",
+        height=place.height,
+        context=replace(context, unnamed=True),
     )
     tips = (Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip(measure, title, "measure"))
     single, tooltip = told(rows.assign(who=rows["name"]), (*tips, *([Tip(null, NULL, "measure")] if null else [])))
@@ -110,8 +112,7 @@ def depth_chart(
         return layered(thin, dots.encode(tooltip=tooltip))
 
     looks = {name: look for name, look in LOOKS.items() if name != SINGLE}
-    with drawing(replace(hand(), unnamed=True)):
-        chart = curves(lines, plane, looks, tips, under=[models])
+    chart = curves(lines, plane, looks, tips, under=[models])
     what = family.capitalize()
     said = f"{what}: {rows['model'].nunique()} models"
     words = lines_in_words(lines, said, x="layer", y=measure, x_title="Layer", y_title=title, kind="measure")
@@ -135,12 +136,15 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
     return pd.concat(parts, ignore_index=True), trend.equation
 
 
-def depth_legend() -> Chart:
+def depth_legend(*, context: Context = PAGE) -> Chart:
     """What the lines of every panel by depth are."""
-    return legend_strip(LOOKS)
+    return legend_strip(LOOKS, context=context)
 
 
-def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", layer: int = 0) -> Chart:
+def spectrum_chart(
+    result: Result, model: str, family: str, of: str = "delta", layer: int = 0, *,
+    context: Context = PAGE,
+) -> Chart:
     """Singular values of one model's family, one line per layer, on log axes, beside those of a Gaussian matrix.
 
     `spectra_legend` says which line is which layer.
@@ -182,10 +186,10 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", l
         x_axis={"tickCount": 3, "format": "d"},
         x_log=True,
         y_log=True,
+        context=replace(context, unnamed=True),
     )
     tips = (Tip("name", "Layer"), Tip("direction", "Direction", "whole"), Tip("value", "Singular value", "measure"))
-    with drawing(replace(hand(), unnamed=True)):
-        chart = curves(lines, plane, looks, tips)
+    chart = curves(lines, plane, looks, tips)
     still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
     what = family.capitalize()
     words = lines_in_words(
@@ -200,9 +204,9 @@ def spectrum_chart(result: Result, model: str, family: str, of: str = "delta", l
     )
 
 
-def spectra_legend(result: Result, layer: int = 0) -> Chart:
+def spectra_legend(result: Result, layer: int = 0, *, context: Context = PAGE) -> Chart:
     """Which line of every panel of spectra is which layer."""
-    return legend_strip(_layer_looks(result, layer))
+    return legend_strip(_layer_looks(result, layer), context=context)
 
 
 def layers_of(result: Result) -> list[int]:
@@ -224,27 +228,39 @@ def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
     return looks | {NULL: LOOKS[NULL]}
 
 
-def depth_panels(result: Result, of: str, threshold: float | None = None, measure: str = "rank") -> Panels:
+def depth_panels(
+    result: Result, of: str, threshold: float | None = None, measure: str = "rank", *,
+    context: Context = PAGE,
+) -> Panels:
     """Every family by depth under one legend."""
     families = families_of(result, of)
     places = [Place(number, len(families), ACROSS) for number in range(len(families))]
     drawn = [
-        depth_chart(result, family, of, threshold, measure, place)
+        depth_chart(result, family, of, threshold, measure, place, context=context)
         for family, place in zip(families, places, strict=True)
     ]
-    return Panels(drawn, across=ACROSS, strip=depth_legend(), inline=True)
+    return Panels(drawn, across=ACROSS, strip=depth_legend(context=context), inline=True)
 
 
-def spectrum_panels(result: Result, model: str, of: str, layer: int = 0) -> Panels:
+def spectrum_panels(
+    result: Result, model: str, of: str, layer: int = 0, *, context: Context = PAGE
+) -> Panels:
     """The spectra of one model, every family, under one legend."""
-    drawn = [spectrum_chart(result, model, family, of, layer) for family in families_of(result, of)]
-    return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer))
+    drawn = [
+        spectrum_chart(result, model, family, of, layer, context=context)
+        for family in families_of(result, of)
+    ]
+    return Panels(drawn, across=ACROSS, strip=spectra_legend(result, layer, context=context))
 
 
-def figures(result: Result) -> dict[str, Chart]:
+def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
     """Rank by depth for every family of what was asked for."""
     kinds = ("delta", "weights") if result.spec["of"] == "both" else (result.spec["of"],)
-    return {f"ranks-{of}": depth_panels(result, of).figure() for of in kinds if families_of(result, of)}
+    return {
+        f"ranks-{of}": depth_panels(result, of, context=context).figure(context)
+        for of in kinds
+        if families_of(result, of)
+    }
 
 
 def _frame(**columns: Any) -> pd.DataFrame:

@@ -1,9 +1,10 @@
-"""The drawing hand: numbers, names apart, lines that coincide or leave the axis, figures for papers, the report."""
+"""What all charts share: numbers, names apart, coinciding lines, figures for papers, the report."""
 
 from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from core.results.drawing import files as drawn
 from core.results.drawing.axes import Plane, layer_plane
-from core.results.drawing.context import Hand, drawing
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.curves import Look, curves, graded
 from core.results.drawing.description import lines_in_words, points_in_words
 from core.results.drawing.heatmaps import heatmap
@@ -32,13 +33,14 @@ def lines(**values: list[float]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({"name": name, "layer": LAYERS, "y": ys}) for name, ys in values.items()])
 
 
-def plane(table: pd.DataFrame, high: float = 1.0) -> Plane:
-    return layer_plane(table, "y", "Similarity", (0.0, high), height=200)
+def plane(table: pd.DataFrame, high: float = 1.0, *, context: Context = PAGE) -> Plane:
+    return layer_plane(table, "y", "Similarity", (0.0, high), height=200, context=context)
 
 
-def chart(table: pd.DataFrame, high: float = 1.0) -> Chart:
+def chart(table: pd.DataFrame, high: float = 1.0, *, context: Context = PAGE) -> Chart:
     looks = {str(name): Look() for name in dict.fromkeys(table["name"])}
-    made = curves(table, plane(table, high), looks, (Tip("name", "Model"), Tip("y", "Similarity", "share")))
+    tips = (Tip("name", "Model"), Tip("y", "Similarity", "share"))
+    made = curves(table, plane(table, high, context=context), looks, tips)
     return made.properties(width="container", height=200, title="A rather long title that has to wrap in one column")
 
 
@@ -99,8 +101,9 @@ def test_few_cells_carry_their_numbers_and_many_do_not() -> None:
     for size, numbered in ((3, True), (12, False)):
         cells = pd.DataFrame([{"i": i, "j": j, "v": i / 12} for i in range(size) for j in range(size)])
         made = heatmap(
-            cells, x="i", y="j", value="v", titles=("i", "j", "v"), ends=(0, 1), tips=[Tip("v", "v", "share")]
-        )
+            cells, x="i", y="j", value="v", titles=("i", "j", "v"), ends=(0, 1),
+            tips=[Tip("v", "v", "share")], context=PAGE,
+        )  # fmt: skip
         marks = [layer["mark"]["type"] for layer in made.to_dict()["layer"]]
         assert ("text" in marks) is numbered
 
@@ -108,8 +111,12 @@ def test_few_cells_carry_their_numbers_and_many_do_not() -> None:
 @pytest.mark.parametrize("paper", [Paper(), Paper(2, True, True, False)])
 def test_no_letter_of_a_printed_figure_is_under_seven_points(paper: Paper) -> None:
     table = lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])
-    strip = legend_strip({"a": Look(), "b": Look()})
-    for draw in (lambda: chart(table), lambda: Panels([chart(table)] * 3, across=3, strip=strip)):
+
+    def panels(*, context: Context) -> Panels:
+        strip = legend_strip({"a": Look(), "b": Look()}, context=context)
+        return Panels([chart(table, context=context)] * 3, across=3, strip=strip)
+
+    for draw in (partial(chart, table), panels):
         text = paper_file(draw, paper, "svg").decode("utf8")
         width = re.search(r'width="([\d.]+)in"', text)
         assert width is not None
@@ -118,7 +125,7 @@ def test_no_letter_of_a_printed_figure_is_under_seven_points(paper: Paper) -> No
         sizes = [float(size) * scale for size in re.findall(r'font-size="([\d.]+)px"', text)]
         assert sizes
         assert min(sizes) >= 7 - 0.01
-    assert paper_file(lambda: chart(table), paper, "pdf").startswith(b"%PDF")
+    assert paper_file(partial(chart, table), paper, "pdf").startswith(b"%PDF")
 
 
 def test_titles_wrap_and_go() -> None:
@@ -128,8 +135,8 @@ def test_titles_wrap_and_go() -> None:
 
 
 def test_for_grey_every_line_has_a_dash_of_its_own() -> None:
-    with drawing(Hand(dashed=True)):
-        spec = chart(lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])).to_dict()
+    both = lines(a=[1, 0.5, 0.2], b=[1, 0.6, 0.4])
+    spec = chart(both, context=Context(dashed=True)).to_dict()
     dashes = next(
         layer["encoding"]["strokeDash"] for layer in spec["layer"] if "strokeDash" in layer.get("encoding", {})
     )
@@ -161,7 +168,7 @@ def test_the_report_is_short_and_says_how_to_make_it_again() -> None:
 
 def test_a_caption_has_the_title_and_the_method() -> None:
     result = Result("rsa", {}, "h", {"main": pd.DataFrame()}, methods="We did it.")
-    assert caption(lambda: chart(lines(a=[1, 0.5, 0.2])), result).endswith("one column. We did it.")
+    assert caption(partial(chart, lines(a=[1, 0.5, 0.2])), result).endswith("one column. We did it.")
 
 
 def test_lines_in_an_order_differ_in_more_than_hue() -> None:

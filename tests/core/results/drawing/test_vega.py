@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from core.catalogue import STUDIES
 from core.models import zoo_folder
+from core.results.drawing.context import PAGE, Context
 from core.results.drawing.files import sheet, svg
 from core.results.drawing.panels import beside
 from core.results.drawing.paper import Paper, paper_file
@@ -67,7 +70,7 @@ def test_what_depends_on_the_width_is_an_expression_until_the_width_is_known() -
     end = OfWidth("width - 50", lambda width: width - 50)
     chart = Chart(TABLE, width="container").mark_line().encode(x=channel("x:Q", scale={"range": [0, end]}), y="y:Q")
     assert chart.to_dict()["encoding"]["x"]["scale"]["range"] == [0, {"expr": "width - 50"}]
-    panels = sheet(beside([chart.properties(height=80)] * 2))["concat"]
+    panels = sheet(beside([chart.properties(height=80)] * 2, context=PAGE))["concat"]
     assert [panel["encoding"]["x"]["scale"]["range"][1] for panel in panels] == [
         pytest.approx(panel["width"] - 50, abs=0.1) for panel in panels
     ]
@@ -107,11 +110,24 @@ def test_a_figure_is_as_wide_as_asked_for(result: Result) -> None:
 @pytest.mark.slow
 def test_a_figure_fits_a_column_of_a_paper_with_letters_of_seven_points(result: Result) -> None:
     """A broader figure is made narrower by the journal, and its letters smaller."""
-    name = next(iter(STUDIES[result.study].figures(result)))
-    text = paper_file(lambda: STUDIES[result.study].figures(result)[name], Paper(), "svg").decode("utf8")
+    figures = STUDIES[result.study].figures
+    name = next(iter(figures(result)))
+
+    def draw(*, context: Context) -> Chart:
+        return figures(result, context)[name]
+
+    text = paper_file(draw, Paper(), "svg").decode("utf8")
     wide = float(text.split('width="')[1].split("in")[0])
     sizes = [float(part.split("px")[0]) for part in text.split('font-size="')[1:]]
     assert min(sizes) * min(NARROW / wide, 1.0) >= 6.99, (name, wide)
+
+
+@pytest.mark.slow
+def test_every_letter_of_a_figure_is_of_the_size_that_is_handed_in(result: Result) -> None:
+    large = Context(letter=40.0)
+    for name, chart in STUDIES[result.study].figures(result, large).items():
+        sizes = [float(size) for size in re.findall(r'"fontSize": ([\d.]+)', json.dumps(chart.to_dict()))]
+        assert all(size >= large.small for size in sizes), (name, sizes)
 
 
 @pytest.mark.slow
