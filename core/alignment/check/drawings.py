@@ -42,7 +42,7 @@ def stitching_chart(result: Result, *, context: Context = PAGE) -> Chart:
     looks[OWN] = Look(GREY, dash=(4, 4), point=False, width=1.4)
     drawn = pd.concat([rows, rule(plane, OWN, unstitched)], ignore_index=True)
     below = "dashed line across: the models by themselves; bands: 95 %, over sentences"
-    return curves_of_methods(drawn, plane, looks, "Accuracy of stitched models", below, "per cent")
+    return curves_of_methods(drawn, plane, looks, "Accuracy of stitched models", below)
 
 
 def check_chart(result: Result, truth: str, meaning: str, *, context: Context = PAGE) -> Chart:
@@ -67,7 +67,7 @@ def check_chart(result: Result, truth: str, meaning: str, *, context: Context = 
         y_log=True, context=context,
     )
     what = f"Undoing a known bijection: {truth}"
-    return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning, "measure")
+    return curves_of_methods(rows, plane, method_looks(rows["method"]), what, meaning)
 
 
 def head_chart(result: Result, *, context: Context = PAGE) -> Chart:

@@ -186,7 +186,7 @@ def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) ->
     )
     what = f"Training: {METHODS[method].label}"
     below = "step 0: closed form; a line ends where its map converged"
-    return curves_of_methods(rows, plane, looks, what, below, "share")
+    return curves_of_methods(rows, plane, looks, what, below)
 
 
 def space_chart(

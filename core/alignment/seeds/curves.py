@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from core.alignment.maps.registry import METHODS
 from core.results.drawing.axes import Plane, layer_plane, rule
 from core.results.drawing.context import Context
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.description import lines_in_words
-from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES, heading
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.style import DASHES, GREY, LAYER_TITLE, SHAPES
 from core.results.drawing.vega import Chart
-from core.results.numbers import Kind, Tip
+from core.results.numbers import Tip
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,25 +47,20 @@ def error_chart(
     if top > 1:
         drawn = pd.concat([rows, rule(plane, MEAN, 1.0)], ignore_index=True)
         looks[MEAN] = Look(GREY, dash=(4, 4), point=False, width=1.2)
-    return curves_of_methods(drawn, plane, looks, what, below, "share")
+    return curves_of_methods(drawn, plane, looks, what, below)
 
 
 def curves_of_methods(
-    table: pd.DataFrame, plane: Plane, looks: dict[str, Look], what: str, below: str, kind: Kind
+    table: pd.DataFrame, plane: Plane, looks: dict[str, Look], what: str, below: str
 ) -> Chart:
     """Lines by method with their title and words."""
     tips = (
         *(Tip("name", "Method"), Tip(plane.x, plane.x_title.split(" (")[0], "whole")),
-        *(Tip(plane.y, plane.y_title.split(" (")[0], kind), Tip("low", "Band, 95 %", kind)),
+        Tip(plane.y, plane.y_title.split(" (")[0], plane.kind),
+        Tip("low", "Band, 95 %", plane.kind),
     )
-    words = lines_in_words(
-        table, what, x=plane.x, y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title, kind=kind,
-        names=list(looks),
-    )  # fmt: skip
-    chart = curves(table, plane, looks, tips, opacity=0.13).properties(
-        title=heading(what, below), width="container", height=plane.pixels, description=words
-    )
-    return chart
+    chart = curves(table, plane, looks, tips, opacity=0.13)
+    return finished(chart, table, plane, what, below, list(looks))
 
 
 def with_labels(table: pd.DataFrame) -> pd.DataFrame:

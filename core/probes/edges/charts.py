@@ -10,9 +10,8 @@ from core.probes.edges.tables import ACCURACY, BITS, CONTROL, METRICS, REAL, SEL
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.results.drawing.axes import layer_plane, rule, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.description import lines_in_words
-from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind, Tip
@@ -82,13 +81,7 @@ def edges_chart(
     )
     what = NAMES[target].capitalize()
     below = "bands: 95 %, sentences" if control.empty else "bands: 95 %; dotted: control labels"
-    words = lines_in_words(
-        table, what, x="layer", y="value", x_title="Layer", y_title=label, kind=kind, names=list(looks)
-    )
-    chart = curves(table, plane, looks, tips).properties(
-        width="container", height=plane.pixels, title=heading(what, below), description=words
-    )
-    return chart
+    return finished(curves(table, plane, looks, tips), table, plane, what, below, list(looks))
 
 
 def _kind(view: str) -> Kind:

@@ -7,7 +7,7 @@ colour, so a light and a dark theme both fit; each stretches to its container.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.errors import SpecError
 from core.probes.trees.tables import (
@@ -23,9 +23,8 @@ from core.probes.trees.tables import (
 )
 from core.results.drawing.axes import Plane, layer_plane, rule, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.description import lines_in_words
-from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind, Tip
@@ -83,7 +82,7 @@ def scores_chart(
     if controls and not control.empty:
         subtitle += "; dotted: control trees"
     chart = curves(table, plane, looks, _tips(label, _kind(metric)))
-    return _finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
+    return finished(chart, table, plane, f"{label} by layer", subtitle, list(looks))
 
 
 def difference_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
@@ -111,7 +110,7 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
     looks[base] = Look(GREY, dash=(1, 0), point=False, width=1.2)
     chart = curves(table, plane, looks, _tips(f"Less {base}", kind, "difference"))
     words = [name for name in looks if name != base]
-    return _finished(chart, table, plane, f"Difference from {base}", "on the same resamples; bands: 95 %", words)
+    return finished(chart, table, plane, f"Difference from {base}", "on the same resamples; bands: 95 %", words)
 
 
 def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
@@ -145,7 +144,7 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
         Tip("low", "Band, 95 %", kind),
     )
     chart = curves(rows, plane, looks, tips)
-    return _finished(chart, rows, plane, f"{label} by rank", "bands: 95 %, over test sentences and probes", list(looks))
+    return finished(chart, rows, plane, f"{label} by rank", "bands: 95 %, over test sentences and probes", list(looks))
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
@@ -199,15 +198,3 @@ def _tips(label: str, kind: Kind, value: str = "value") -> tuple[Tip, ...]:
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
         *(Tip(value, label, kind), Tip("low", "Band, 95 %", kind)),
     )
-
-
-def _finished(chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]) -> Chart:
-    """The chart with its size, title and words."""
-    words = lines_in_words(
-        table, what, x=plane.x, y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title,
-        kind=plane.kind, names=names,
-    )  # fmt: skip
-    finished: Chart = chart.properties(
-        width="container", height=plane.pixels, title=heading(what, below), description=words
-    )
-    return finished

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import Plane
+from core.results.drawing.description import lines_in_words
 from core.results.drawing.labels import coinciding, crossings, dodge
-from core.results.drawing.style import GREY, colour_between, legend
+from core.results.drawing.style import GREY, colour_between, heading, legend
 from core.results.drawing.vega import Chart, channel, equals, layered
 from core.results.numbers import Tip, text_of, told
 
@@ -120,6 +121,31 @@ def curves(
     layers += [*_names(text, plane, x, looks, shown), *(make(x) for make in over)]
     resolved = layered(*layers).scales(fill="independent", strokeWidth="independent")
     return resolved
+
+
+def finished(
+    chart: Any, table: pd.DataFrame, plane: Plane, what: str, below: str = "",
+    names: Sequence[str] = (), *, said: str = "", **axes: Any,
+) -> Chart:  # fmt: skip
+    """The chart of `curves` with its size, its title, and what it shows in words.
+
+    Args:
+        chart: The lines.
+        table: Their rows.
+        plane: Their axes.
+        what, below: The title, and the line below it.
+        names: Lines that the words tell of; all without it.
+        said: What the words begin with, where that is not the title.
+        axes: `x_title`, `y_title` and `kind` in words, where they are not the plane's.
+    """
+    titles = {"x_title": plane.x_title.split(" (")[0], "y_title": plane.y_title, "kind": plane.kind}
+    words = lines_in_words(
+        table, said or what, x=plane.x, y=plane.y, names=names, **{**titles, **axes}
+    )
+    result: Chart = chart.properties(
+        width="container", height=plane.pixels, title=heading(what, below), description=words
+    )
+    return result
 
 
 def owners(table: pd.DataFrame) -> list[str]:

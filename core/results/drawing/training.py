@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from core.models.steps import progress_of
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.description import lines_in_words
-from core.results.drawing.style import GREY, heading
+from core.results.drawing.curves import Look, curves, finished
+from core.results.drawing.style import GREY
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Kind, Tip
@@ -138,11 +137,4 @@ def stepped(chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str,
     """The chart with its size, its title and its words, which count tokens (or steps) from 0."""
     field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
     counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))
-    words = lines_in_words(
-        counted, what, x="place", y=plane.y, x_title=plane.x_title.split(" (")[0], y_title=plane.y_title,
-        kind=plane.kind, names=names,
-    )  # fmt: skip
-    finished: Chart = chart.properties(
-        width="container", height=plane.pixels, title=heading(what, below), description=words
-    )
-    return finished
+    return finished(chart, counted, plane, what, below, names)

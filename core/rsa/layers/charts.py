@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import layer_plane
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, grey_band
-from core.results.drawing.description import cells_in_words, lines_in_words
+from core.results.drawing.curves import Look, curves, finished, grey_band
+from core.results.drawing.description import cells_in_words
 from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.panels import beside
 from core.results.drawing.style import DASHES, GREY, colours_of, heading, shapes_of
@@ -140,11 +140,8 @@ def _curves(
     under = [grey_band(null, plane, "null_low", "null_high", "Sentences paired at random")] if len(null) else []
     base_name = short_names((base, *compared))[base]
     what = title or f"{label} with {base_name}, by layer"
-    words = lines_in_words(rows, what, x="layer", y="similarity", x_title="Layer", y_title=label, names=list(looks))
     chart = curves(rows, plane, looks, tips, under=under, named=middle)
-    return chart.properties(
-        width="container", height=plane.pixels, title=heading(what, _subtitle(table)), description=words
-    )
+    return finished(chart, rows, plane, what, _subtitle(table), list(looks))
 
 
 def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.results.drawing.axes import Plane, layer_plane, rule
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.description import lines_in_words
+from core.results.drawing.curves import Look, curves, finished
 from core.results.drawing.panels import beside
-from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES, heading
+from core.results.drawing.style import BLUE, BROWN, GREEN, GREY, ORANGE, PINK, SHAPES
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_names
 from core.results.numbers import Tip, told
@@ -114,8 +113,7 @@ def _panel(result: Result, kind: str, model: str, every: bool, *, context: Conte
         below += "; diamonds: trained with layers 0 to l frozen"
     chart = curves(rows, plane, looks, tips, opacity=0.14, over=over)
     what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
-    words = lines_in_words(rows, what, x="layer", y="score", x_title="Layer", y_title=title, names=list(looks))
-    return chart.properties(width="container", height=plane.pixels, title=heading(what, below), description=words)
+    return finished(chart, rows, plane, what, below, list(looks), x_title="Layer")
 
 
 def _frozen(rows: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:

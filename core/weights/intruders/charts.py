@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from core.results.drawing.axes import layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves
-from core.results.drawing.description import lines_in_words
+from core.results.drawing.curves import Look, curves, finished
 from core.results.drawing.panels import Panels, Place, legend_strip
-from core.results.drawing.style import GREY, colours_of, heading, shapes_of
+from core.results.drawing.style import GREY, colours_of, shapes_of
 from core.results.drawing.vega import Chart
 from core.results.names import short_names
 from core.results.numbers import Tip
@@ -71,9 +70,7 @@ def _panel(
     )
     chart = curves(drawn, plane, looks, tips)
     what = family.capitalize()
-    words = lines_in_words(
-        drawn, f"Intruders, {family}", x="layer", y="intruders", x_title="Layer", y_title="intruders", kind="measure",
-        names=list(looks),
+    return finished(
+        chart, drawn, plane, what, names=list(looks), said=f"Intruders, {family}", x_title="Layer",
+        y_title="intruders", kind="measure",
     )  # fmt: skip
-    finished = chart.properties(width="container", height=plane.pixels, title=heading(what), description=words)
-    return finished

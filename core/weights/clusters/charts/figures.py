@@ -9,8 +9,8 @@ import numpy as np
 from core.errors import SpecError
 from core.results.drawing.axes import Plane
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, grey_band
-from core.results.drawing.description import lines_in_words, points_in_words
+from core.results.drawing.curves import Look, curves, finished, grey_band
+from core.results.drawing.description import points_in_words
 from core.results.drawing.labels import free_labels
 from core.results.drawing.style import COLOURS, GREY, SHAPES, heading
 from core.results.drawing.vega import Chart, channel, layered
@@ -131,17 +131,9 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
     under = [grey_band(chosen, plane, "null_low", "null_high", "Permuted labels, 95 %")]
     drawn = pd.concat([rows, chance], ignore_index=True)
     what = "Do neighbours share a label?"
-    words = lines_in_words(
-        drawn, what, x="k", y="share", x_title="number of neighbours", y_title=title, kind="per cent",
-        names=list(looks),
-    )  # fmt: skip
-    chart: Chart = curves(drawn, plane, looks, tips, under=under).properties(
-        width="container",
-        height=plane.pixels,
-        title=heading(what, "grey band: permuted labels, 95 %; dashed: exact chance; thick: the vector chosen"),
-        description=words,
-    )
-    return chart
+    below = "grey band: permuted labels, 95 %; dashed: exact chance; thick: the vector chosen"
+    chart = curves(drawn, plane, looks, tips, under=under)
+    return finished(chart, drawn, plane, what, below, list(looks), x_title="number of neighbours")
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:

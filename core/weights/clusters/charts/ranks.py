@@ -10,10 +10,9 @@ import numpy as np
 from core.errors import SpecError
 from core.results.drawing.axes import Plane, layer_plane, span_of
 from core.results.drawing.context import PAGE, Context
-from core.results.drawing.curves import Look, curves, graded
-from core.results.drawing.description import lines_in_words
+from core.results.drawing.curves import Look, curves, finished, graded
 from core.results.drawing.panels import ALONE, Panels, Place, legend_strip
-from core.results.drawing.style import BLUE, GREY, ORANGE, heading
+from core.results.drawing.style import BLUE, GREY, ORANGE
 from core.results.drawing.vega import Chart, layered
 from core.results.names import short_name, short_names
 from core.results.numbers import Tip, text_of, told
@@ -115,8 +114,7 @@ def depth_chart(
     chart = curves(lines, plane, looks, tips, under=[models])
     what = family.capitalize()
     said = f"{what}: {rows['model'].nunique()} models"
-    words = lines_in_words(lines, said, x="layer", y=measure, x_title="Layer", y_title=title, kind="measure")
-    return chart.properties(width="container", height=plane.pixels, title=heading(what, subtitle), description=words)
+    return finished(chart, lines, plane, what, subtitle, said=said, x_title="Layer")
 
 
 def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
@@ -192,15 +190,10 @@ def spectrum_chart(
     chart = curves(lines, plane, looks, tips)
     still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
     what = family.capitalize()
-    words = lines_in_words(
-        lines, f"{what}, singular values of {short_name(model)}", x="direction", y="value", x_title="Direction",
-        y_title="singular value over norm", kind="measure",
-    )  # fmt: skip
-    return chart.properties(
-        width="container",
-        height=plane.pixels,
-        title=heading(what, f"not changed in layer {still}" if still else ""),
-        description=words,
+    below = f"not changed in layer {still}" if still else ""
+    said = f"{what}, singular values of {short_name(model)}"
+    return finished(
+        chart, lines, plane, what, below, said=said, y_title="singular value over norm"
     )
 
 
