@@ -1,4 +1,4 @@
-"""Docstrings as the API pages need them: the house writes `Example:`, which griffe reads as `Examples:`."""
+"""Docstrings as the API pages need them: `Example:` becomes `Examples:`, which griffe knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of the studies as their pages open them, drawn from the precomputed results; nothing is computed."""
+"""Figures of the studies, drawn from the precomputed results that their pages open with."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def precomputed() -> dict[str, Result]:
     """Read the result that each study's page opens with, by the study's name.
 
     Raises:
-        NotStoredError: If a study's precomputed result is missing or of another version of its mathematics.
+        NotStoredError: If a study's precomputed result is missing, or of another version of its
+            mathematics.
     """
     asked: dict[str, Request] = {}
     for request in requests():
@@ -62,7 +63,7 @@ def _read(name: str, request: Request, store: Store) -> Result:
         result = request.run(store=store, cancel=Signal(look_only=True, patience=PATIENCE))
     except NotStoredError as error:
         raise NotStoredError(
-            f"The precomputed result of {name!r} is missing or of another version: run `make answers`."
+            f"The precomputed result of {name!r} is missing or outdated: run `make answers`."
         ) from error
     return result
 

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw without a script, and the blocks of a page that hold one."""
+"""Formulas as MathML, which browsers draw without a script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from latex2mathml.converter import convert
 
 BLOCK = re.compile(r"^```math\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
-BRACES = {r">\{<": ">{<", r">\}<": ">}<"}  # what the converter leaves escaped behind \Bigl and \Bigr
+BRACES = {r">\{<": ">{<", r">\}<": ">}<"}  # the converter leaves them escaped behind \Bigl
 
 
 def mathml(latex: str) -> str:

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds: the navigation's studies, pages made from the code, and their figures."""
+"""What MkDocs calls while it builds: navigation, pages and figures that are made from the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The included models, from the manifest that their recipe wrote: one table, and what each model's card says."""
+"""The included models, from the manifest that their recipe wrote: a table, and their cards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASKS = {
 
 
 def models_table() -> str:
-    """Write one row a model: reference, base, task, training, held-out score, baseline, licence of its data."""
+    """Write one row a model: reference, base, task, training, scores, licence of its data."""
     rows = [
         "| model | base | task | training | held-out score | baseline | licence of the data |",
         "|---|---|---|---|---|---|---|",
@@ -30,7 +30,7 @@ def models_table() -> str:
         base = f"`{entry['base']}`" if entry["base"] else "none"
         parts = [
             f"`{entry['ref']}`", base, TASKS[entry["task"]], _training(entry),
-            _score(entry, entry["score"]), _score(entry, entry["baseline"]), plain(entry["licence"]),
+            *(_score(entry, entry[name]) for name in ("score", "baseline")), plain(entry["licence"]),
         ]  # fmt: skip
         rows.append(f"| {' | '.join(parts)} |")
     return "\n".join(rows)
@@ -57,7 +57,7 @@ def cards_page() -> str:
     """Write all model cards on one page, each under its reference."""
     parts = [
         "# Model cards",
-        "Every included model has a card beside its weights, `zoo/models/NAME/README.md`. These are all of them.",
+        "Every included model has a card beside its weights. These are all of them.",
     ]
     for entry in read_manifest():
         card = (zoo_folder() / "models" / entry["name"] / "README.md").read_text(encoding="utf8")

@@ -1,4 +1,4 @@
-"""All pages and figures that the build makes, by their place in the documentation; and marks that pages hold."""
+"""All pages and figures that the build makes, by their place, and the marks of written pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def made_images() -> dict[str, bytes]:
 
 def studies_navigation() -> list[object]:
     """List the pages of all studies as MkDocs' navigation wants them, by page of the app."""
-    return ["studies/index.md", *({room: [page_of(name) for name in names]} for room, names in by_room().items())]
+    rooms = ({room: [page_of(name) for name in names]} for room, names in by_room().items())
+    return ["studies/index.md", *rooms]
 
 
 def filled(markdown: str) -> str:

@@ -19,7 +19,12 @@ from docs.make.figures import Figure, figures_of, precomputed
 from docs.make.formulas import mathml
 
 FOLDER = "studies"
-ROOMS = {"rsa": "RSA", "probes": "Probe trees", "weights": "Weight clustering", "alignment": "Seed alignment"}
+ROOMS = {
+    "rsa": "RSA",
+    "probes": "Probe trees",
+    "weights": "Weight clustering",
+    "alignment": "Seed alignment",
+}
 ESCAPED = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|"})
 
 
@@ -57,13 +62,13 @@ def by_room() -> dict[str, list[str]]:
 
 
 def study_page(name: str) -> str:
-    """Write the page of a study: question, figures, how to read them, formulas, caveats, options, columns, papers."""
+    """Write the page of a study, from its question to its references."""
     study, result = STUDIES[name], precomputed()[name]
     parts = [
         f"# {plain(study.title)}",
         *_question(study, result),
         *_figures(name, study),
-        *_list("What would mislead you", (f"**{point}** {text}" for point, text in study.caveats.items())),
+        *_list("What would mislead you", _caveats(study.caveats)),
         *_formulas(study.formulas),
         "## Options",
         "Command line, form and link use the same name and the same default for an option.",
@@ -84,11 +89,11 @@ def _question(study: Study, result: Result) -> list[str]:
 
 
 def _figures(name: str, study: Study) -> list[str]:
-    """The figures with what stands below each; lines for figures that are not drawn come last."""
+    """Show the figures, each with its line below, then the lines of figures that are not drawn."""
     parts = ["## What it shows"]
     lines = dict(study.how_to_read)
     for figure in figures_of(name):
-        key = next((key for key in lines if figure.name == key or figure.name.startswith(f"{key}-")), None)
+        key = next((key for key in lines if f"{figure.name}-".startswith(f"{key}-")), None)
         parts.append(_image(name, figure))
         if key is not None:
             parts.append(f"**How to read it.** {lines.pop(key)}")
@@ -108,10 +113,15 @@ def _list(title: str, lines: Iterable[str], level: int = 2) -> list[str]:
     return [f"{'#' * level} {title}", points] if points else []
 
 
+def _caveats(caveats: Mapping[str, str]) -> list[str]:
+    return [f"**{point}** {text}" for point, text in caveats.items()]
+
+
 def _formulas(formulas: Mapping[str, str]) -> list[str]:
     if not formulas:
         return []
-    return ["## What is computed", *(part for words, latex in formulas.items() for part in (words, mathml(latex)))]
+    parts = (part for words, latex in formulas.items() for part in (words, mathml(latex)))
+    return ["## What is computed", *parts]
 
 
 def options_table(options: Iterable[Option]) -> str:
@@ -126,8 +136,8 @@ def options_table(options: Iterable[Option]) -> str:
 
 
 def _tables(result: Result) -> list[str]:
-    """What the columns of the result's tables mean, as `result.json` says it."""
-    parts = ["## Tables", "These are the tables of a result, with their columns as files name them."]
+    """Say what the columns of the result's tables mean, as `result.json` does."""
+    parts = ["## Tables", "A result holds these tables; files name their columns as here."]
     for table, columns in describe(result.tables).items():
         rows = [
             f"| `{column}` | {plain(label_of(table, column))} | {cell(meaning)} |"
@@ -145,7 +155,10 @@ def reference_line(reference: Reference) -> str:
     if reference.doi:
         said, address = plain(f"doi:{reference.doi}"), f"https://doi.org/{reference.doi}"
     elif reference.arxiv:
-        said, address = plain(f"arXiv {reference.arxiv}"), f"https://arxiv.org/abs/{reference.arxiv}"
+        said, address = (
+            plain(f"arXiv {reference.arxiv}"),
+            f"https://arxiv.org/abs/{reference.arxiv}",
+        )
     else:
         return line
     return line.replace(said, f"[{said}]({address})")
@@ -153,7 +166,10 @@ def reference_line(reference: Reference) -> str:
 
 def index_page() -> str:
     """Write the list of all studies, by page of the app."""
-    parts = ["# Studies", "Each study is a view of a page, a command and an entry of `core.catalogue.STUDIES`."]
+    parts = [
+        "# Studies",
+        "Each study is a view of a page, a command and an entry of `core.catalogue.STUDIES`.",
+    ]
     for room, names in by_room().items():
         rows = "\n".join(
             f"| [{plain(STUDIES[name].title)}]({page_of(name).removeprefix(f'{FOLDER}/')}) "
@@ -168,8 +184,8 @@ def gallery_page() -> str:
     """Write the gallery: the figures of every study, each a link to the study's page."""
     parts = [
         "# Gallery",
-        "The build draws these figures from the precomputed results. A click opens the study's page, "
-        "which says how to read them.",
+        "The build draws these figures from the precomputed results. Click one to open the study's "
+        "page, which says how to read it.",
     ]
     for room, names in by_room().items():
         cards = [_card(name, figure) for name in names for figure in figures_of(name)]

@@ -9,9 +9,7 @@ from pathlib import Path
 from tests import ROOT
 
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-WRITTEN = tuple(
-    sorted(path for path in (ROOT / "docs").rglob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-)
+WRITTEN = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 """Every page that is written by hand."""
 
 
@@ -20,7 +18,7 @@ class Block:
     """A fenced block.
 
     Attributes:
-        language: What stands behind the fence: "python" and "sh" are run by tests, "console" is not.
+        language: What stands behind the fence: "python" and "sh" are run by tests, "console" not.
         title: The file that it is, where it is one.
         code: What it holds.
     """
@@ -40,4 +38,4 @@ def blocks_of(page: Path, *languages: str) -> list[Block]:
 def commands_of(block: Block) -> list[str]:
     """The commands of a block of shell, without comments, continued lines joined."""
     lines = re.sub(r"\\\n\s*", "", block.code).splitlines()
-    return [line.partition(" #")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
+    return [line.partition(" #")[0].strip() for line in lines if line.strip(" #")]

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 HOSTS = frozenset(
     {
-        "arxiv.org", "doi.org", "download.pytorch.org", "huggingface.co", "universaldependencies.org",
-        "vega.github.io", "www.w3.org",
+        "arxiv.org", "doi.org", "download.pytorch.org", "huggingface.co",
+        "universaldependencies.org", "vega.github.io", "www.w3.org",
     }
 )  # fmt: skip
-"""Hosts that documentation and app may point to; a new one is added here by somebody who has looked."""
+"""Hosts that documentation and app may point to; add one here after looking at the page."""
 HERE = frozenset({"localhost", "127.0.0.1"})
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`[^`\n]+`")
@@ -26,7 +26,8 @@ HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
 def slug(heading: str) -> str:
     """The anchor that MkDocs and GitHub give a heading."""
-    text = unicodedata.normalize("NFKD", re.sub(r"[`*\\]", "", heading)).encode("ascii", "ignore").decode()
+    text = unicodedata.normalize("NFKD", re.sub(r"[`*\\]", "", heading))
+    text = text.encode("ascii", "ignore").decode()
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower())
 
 
@@ -41,7 +42,7 @@ def targets(markdown: str) -> Iterator[str]:
 
 
 def wrong_address(address: str) -> str | None:
-    """Why an address should not be there; None where it is well-formed and of a host that is listed."""
+    """Why an address should not be there; None where it is well-formed and its host listed."""
     parts = urlsplit(address.rstrip(".,"))
     if parts.hostname in HERE:
         return None

@@ -1,4 +1,4 @@
-"""Commands that the documentation shows exist, with the flags that they are given; every command is documented."""
+"""Commands that the documentation shows exist with their flags; every command is documented."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ SHELL = ("sh", "console")
 
 
 def shown(page: Path, program: str) -> list[list[str]]:
-    """The words of every command of a page that begins with these words, without them."""
-    commands = [line for block in blocks_of(page, *SHELL) for line in commands_of(block)]
-    return [shlex.split(line)[len(program.split()) :] for line in commands if line.startswith(program)]
+    """What stands behind these words in every command of a page that begins with them."""
+    lines = [line for block in blocks_of(page, *SHELL) for line in commands_of(block)]
+    shown_first = len(program.split())
+    return [shlex.split(line)[shown_first:] for line in lines if line.startswith(program)]
 
 
 @pytest.mark.parametrize("command", cli.all_commands())
@@ -36,8 +37,8 @@ def test_every_flag_that_is_shown_exists(page: Path) -> None:
         name = " ".join(words[:2]) if " ".join(words[:2]) in STUDIES else words[0]
         assert name in cli.all_commands() or name in cli.COMMANDS, words
         if name in STUDIES:
-            flags = {f"--{option.name.replace('_', '-')}" for option in options_of(STUDIES[name].Spec)}
-            flags |= {f"--no-{option.name.replace('_', '-')}" for option in options_of(STUDIES[name].Spec)}
+            names = [option.name.replace("_", "-") for option in options_of(STUDIES[name].Spec)]
+            flags = {f"--{prefix}{option}" for option in names for prefix in ("", "no-")}
             assert {word for word in words if word.startswith("--")} <= flags | EVERYWHERE, words
 
 

@@ -1,4 +1,4 @@
-"""What `docs/extending.md` promises is run from its own text; so is the Python of `docs/quick-start.md`."""
+"""The examples of `docs/extending.md`, and the Python of the quick start, are run as they stand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "extending.md"
 
 
 def example(file: str) -> str:
-    """The example that begins with the name of this file, such as `# core/rsa/measures/registry.py`."""
+    """The example that begins with this file's name, as in `# core/rsa/measures/registry.py`."""
     for block in blocks_of(PAGE, "python"):
         if block.code.startswith(f"# {file}\n"):
             return block.code
@@ -38,7 +38,7 @@ def example(file: str) -> str:
 
 @pytest.fixture
 def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]:
-    """Executes an example as if it stood at the end of the file that it names; the registry is restored afterwards."""
+    """Executes an example as if it stood at the end of its file; restores the registry afterwards."""
 
     def execute(file: str, registry: str = "") -> dict[str, Any]:
         code, name = example(file), file.removesuffix(".py").replace("/", ".")
@@ -62,7 +62,7 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]
 
 @pytest.fixture
 def length_study(add: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of the page's study, whose folder lies in a room and whose line stands in the catalogue."""
+    """The name of the page's study: its folder is in a room, its line in the catalogue."""
     folder = tmp_path / "room" / "length"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
@@ -113,7 +113,12 @@ def test_a_study_has_a_command_a_form_a_price_and_an_export(
     assert capsys.readouterr().out.startswith(record["headline"])
     assert set(record["columns"]["lengths"]) == {"model", "layer", "length", "low", "high"}
     assert all(row["low"] <= row["length"] <= row["high"] for row in record["tables"]["lengths"])
-    assert {path.name for path in out.iterdir()} == {"result.json", "result.safetensors", "table.csv", "figure.svg"}
+    assert {path.name for path in out.iterdir()} == {
+        "result.json",
+        "result.safetensors",
+        "table.csv",
+        "figure.svg",
+    }
 
     result = study.run(study.Spec(sentences=30, model="zoo:seed-1"))
     assert command_of(result) == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"
@@ -135,7 +140,14 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     from core.rsa.layers.study import STUDY, figures
 
     add("core/rsa/measures/registry.py", "MEASURES")
-    spec = RsaSpec(compare=("zoo:parse-0",), measure="signs", sentences=40, words=100, draws=20, references=False)
+    spec = RsaSpec(
+        compare=("zoo:parse-0",),
+        measure="signs",
+        sentences=40,
+        words=100,
+        draws=20,
+        references=False,
+    )
     result = STUDY.run(spec)
     assert not result.failures
     table = result.table

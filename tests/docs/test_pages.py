@@ -1,4 +1,4 @@
-"""Every study of the catalogue has a page: its figures, options, caveats, formulas, columns and papers."""
+"""Every study of the catalogue has a page with its figures, options, caveats and papers."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ from tests import ROOT
 from tests.docs.blocks import blocks_of
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 MOST_LINES = 150
-UNLINKED = {"docs/index.md", "docs/model-cards.md", "docs/contributing.md", "docs/gallery.md"}  # made, or said otherwise
+UNLINKED = {"docs/index.md", "docs/contributing.md"}  # README says the same itself
 
 
 def page(name: str) -> str:
@@ -29,7 +30,12 @@ def page(name: str) -> str:
 def test_readme_is_short_and_leads_on() -> None:
     assert len(README.splitlines()) <= MOST_LINES
     headings = re.findall(r"^## (.+)$", README, flags=re.M)
-    assert headings == ["Two commands", "A five-minute tour", "Where to read on", "Licence and citation"]
+    assert headings == [
+        "Two commands",
+        "A five-minute tour",
+        "Where to read on",
+        "Licence and citation",
+    ]
     pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
     linked = set(re.findall(r"\]\(([^)]+)\)", README))
     assert pages - linked == UNLINKED
@@ -41,12 +47,14 @@ def test_what_is_said_of_the_program_is_so(text: str) -> None:
     assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in text
     assert len(EXAMPLES) == 8
     assert "eight examples" in text
-    assert any(block.code.startswith("make app") for block in blocks_of(ROOT / "README.md", "console"))
+    shell = blocks_of(ROOT / "README.md", "console")
+    assert any(block.code.startswith("make app") for block in shell)
 
 
 def test_the_tour_names_what_is_there() -> None:
     assert "Rewritten layers" in {example.title for example in EXAMPLES}
-    titles = re.findall(r"^\| (\w[\w ]+) \| .* \| .* \|$", README.partition("## Two")[0], flags=re.M)
+    opening = README.partition("## Two")[0]
+    titles = re.findall(r"^\| (\w[\w ]+) \| .* \| .* \|$", opening, flags=re.M)
     sources = [path.read_text(encoding="utf8") for path in (ROOT / "pages").glob("*.py")]
     assert titles[1:] == ["RSA", "Probe trees", "Weight clustering", "Seed alignment"]
     assert all(any(title in source for source in sources) for title in titles[1:])
@@ -74,7 +82,8 @@ def test_every_variable_of_the_environment_is_read_somewhere() -> None:
 
 
 def test_the_version_of_torch_is_the_one_that_is_pinned() -> None:
-    (pin,) = re.findall(r"^torch==(.+)$", (ROOT / "requirements.txt").read_text(encoding="utf8"), flags=re.M)
+    requirements = (ROOT / "requirements.txt").read_text(encoding="utf8")
+    (pin,) = re.findall(r"^torch==(.+)$", requirements, flags=re.M)
     assert set(re.findall(r"torch[=-]+(\d+\.\d+\.\d+)", page("deployment.md"))) == {pin}
 
 
@@ -87,7 +96,7 @@ def test_the_site_fetches_nothing_and_is_built_strictly() -> None:
     assert re.findall(r"https?://\S+", text) == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_listed_and_hold_no_outputs(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]

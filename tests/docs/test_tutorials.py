@@ -1,6 +1,6 @@
-"""Tutorials are run as they stand: shell blocks through the commands, Python blocks in one namespace, offline.
+"""Tutorials are run as they stand, offline: shell through the commands, Python in one namespace.
 
-Blocks marked `console` start servers or need a network; `test_commands` checks that what they name exists.
+Blocks marked `console` start servers or need a network; `test_commands` looks at what they name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ RUN = (
 MADE = {
     "your-checkpoints": ("base/config.json", "out/rsa/figure.svg", "out/intruders/result.json"),
     "your-text": ("out/essay/table.csv", "out/passage/figure.svg"),
-    "paper-figure": ("similarity.pdf", "similarity.png", "caption.txt", "references.bib", "similarity/result.json"),
+    "paper-figure": (
+        "similarity.pdf",
+        "similarity.png",
+        "caption.txt",
+        "references.bib",
+        "similarity/result.json",
+    ),
     "classroom": ("out/before/result.json", "out/homework/result.json"),
     "new-measure": (),
     "sweep": (),
@@ -42,7 +48,7 @@ MADE = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder from which the included models are found as in a clone; only this computer can be reached."""
+    """A working folder with the included models, as in a clone; no other computer is reached."""
     (tmp_path / "zoo").symlink_to(ROOT / "zoo")
     monkeypatch.chdir(tmp_path)
     connect = socket.socket.connect
@@ -72,7 +78,7 @@ def run_command(words: list[str]) -> None:
     if words[:2] == ["cp", "-r"]:
         shutil.copytree(*words[2:])
         return
-    assert words[:3] == ["python", "-m", "core"], f"{words[0]} is not run here: mark the block `console`"
+    assert words[:3] == ["python", "-m", "core"], f"{words[0]}: mark the block `console`"
     assert main(words[3:]) == 0, words
 
 
@@ -108,7 +114,11 @@ def test_a_command_that_fails_fails_the_tutorial(folder: Path) -> None:
 
 
 def test_the_classroom_s_minutes_are_those_of_the_lessons() -> None:
-    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", (TUTORIALS / "classroom.md").read_text(encoding="utf8"), flags=re.M)
+    rows = re.findall(
+        r"^\| (\d+) \| ([^|]+) \|",
+        (TUTORIALS / "classroom.md").read_text(encoding="utf8"),
+        flags=re.M,
+    )
     planned = {page.strip(): int(minutes) for minutes, page in rows}
     assert sum(int(minutes) for minutes, _ in rows) == 90
     assert sorted(minutes for page, minutes in planned.items() if page != "all") == sorted(
