@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
+from docs.make.checks import foreign_files
 from docs.make.pages import filled, made_images, made_pages, studies_navigation
 
 if TYPE_CHECKING:
@@ -35,3 +38,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill a page's marks and formulas before it becomes HTML."""
     return filled(markdown)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Refuse a site that loads something from another host.
+
+    Raises:
+        PluginError: Names the first page that does, and what it loads.
+    """
+    for place, addresses in foreign_files(Path(config.site_dir)).items():
+        raise PluginError(f"{place} loads {addresses[0]}: keep a copy of it in docs/assets.")

@@ -30,7 +30,8 @@ def models_table() -> str:
         base = f"`{entry['base']}`" if entry["base"] else "none"
         parts = [
             f"`{entry['ref']}`", base, TASKS[entry["task"]], _training(entry),
-            *(_score(entry, entry[name]) for name in ("score", "baseline")), plain(entry["licence"]),
+            *(_score(entry, entry[part]) for part in ("score", "baseline")),
+            plain(entry["licence"]),
         ]  # fmt: skip
         rows.append(f"| {' | '.join(parts)} |")
     return "\n".join(rows)

@@ -38,4 +38,4 @@ def blocks_of(page: Path, *languages: str) -> list[Block]:
 def commands_of(block: Block) -> list[str]:
     """The commands of a block of shell, without comments, continued lines joined."""
     lines = re.sub(r"\\\n\s*", "", block.code).splitlines()
-    return [line.partition(" #")[0].strip() for line in lines if line.strip(" #")]
+    return [line.partition(" #")[0].strip() for line in lines if line.strip() and line[0] != "#"]

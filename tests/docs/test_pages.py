@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from core.errors import NotStoredError
 from core.models.zoo import read_manifest
 from core.options import options_of
 from docs.make import figures
+from docs.make.checks import foreign_files
 from docs.make.formulas import mathml, with_formulas
 from docs.make.models import cards_page, models_table
 from docs.make.pages import MARKS, filled, made_images, made_pages, studies_navigation
@@ -99,6 +101,27 @@ def test_a_formula_is_mathml() -> None:
 def test_a_formula_that_is_not_understood_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\\nonsense"):
         mathml(r"\nonsense{x}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://unpkg.com/a.js"></script>',
+        '<link rel="stylesheet" href="//fonts.example.org/css">',
+        "<img src='http://example.org/a.png'>",
+        "@import 'https://example.org/a.css';",
+        ".a { background: url(https://example.org/a.png) }",
+    ],
+)
+def test_what_a_page_loads_from_another_host_is_seen(text: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(text, encoding="utf8")
+    assert list(foreign_files(tmp_path)) == ["index.html"]
+
+
+def test_a_link_to_another_host_is_no_load(tmp_path: Path) -> None:
+    page = '<a href="https://arxiv.org/abs/1">a</a><img src="a.png"><script src="b.js"></script>'
+    (tmp_path / "index.html").write_text(page, encoding="utf8")
+    assert foreign_files(tmp_path) == {}
 
 
 def test_a_page_escapes_what_markdown_would_read() -> None:
