@@ -89,17 +89,17 @@ def _question(study: Study, result: Result) -> list[str]:
 
 
 def _figures(name: str, study: Study) -> list[str]:
-    """Show the figures, each with its line below, then the lines of figures that are not drawn."""
-    parts = ["## What it shows"]
-    lines = dict(study.how_to_read)
-    for figure in figures_of(name):
-        key = next((key for key in lines if f"{figure.name}-".startswith(f"{key}-")), None)
-        parts.append(_image(name, figure))
-        if key is not None:
-            parts.append(f"**How to read it.** {lines.pop(key)}")
-    headline = precomputed()[name].headline
-    parts.insert(2, f"> {plain(headline)}")
-    return [*parts, *_list("How to read its other figures", lines.values(), level=3)]
+    """Show the main figure, what it shows and how each view is read, then the further figures."""
+    main, *further = figures_of(name)
+    lines = (f"**{plain(view)}.** {line}" for view, line in study.how_to_read.items())
+    return [
+        "## What it shows",
+        _image(name, main),
+        f"> {plain(precomputed()[name].headline)}",
+        *_list("How to read it", lines),
+        *(["## More figures"] if further else []),
+        *(_image(name, figure) for figure in further),
+    ]
 
 
 def _image(name: str, figure: Figure) -> str:
@@ -107,10 +107,10 @@ def _image(name: str, figure: Figure) -> str:
     return f"![{plain(figure.words)}]({file}){{ .figure loading=lazy }}"
 
 
-def _list(title: str, lines: Iterable[str], level: int = 2) -> list[str]:
+def _list(title: str, lines: Iterable[str]) -> list[str]:
     """A heading with a list below it; nothing where the list is empty."""
     points = "\n".join(f"- {line}" for line in lines)
-    return [f"{'#' * level} {title}", points] if points else []
+    return [f"## {title}", points] if points else []
 
 
 def _caveats(caveats: Mapping[str, str]) -> list[str]:
