@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: app test check unit load kills screenshots lint types zoo precomputed clean
+.PHONY: app test check unit docs load kills screenshots lint types zoo precomputed clean
 
 # ADDRESS=0.0.0.0 lets others in: the app then runs in shared mode unless PALIMPSEST_MODE=local is set.
 ADDRESS ?= localhost
@@ -27,6 +27,13 @@ UNIT := not slow and not study and not browser
 unit: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "$(UNIT)" tests/core tests/ui $(PYTEST_ARGS)
 
+# The documentation into site/, strictly, with figures of the precomputed results; then the notebooks, each in a fresh
+# kernel and with an empty store. Nothing is fetched. Half a minute each on two quiet cores.
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	store=$$(mktemp -d) && PALIMPSEST_STORE=$$store PYTHONPATH=$(CURDIR) $(BIN)/python -m pytest -q --nbmake docs/notebooks; \
+	status=$$?; rm -rf "$$store"; exit $$status
+
 # Thirty sessions on one server: no errors, one run of what all ask for, seconds, memory; then thirty visitors of all
 # kinds, some of whom mean harm, on a server of 1.5 GB. An hour of them: make load LOAD_ARGS="--minutes 60".
 load: $(VENV)/dev.stamp
@@ -45,7 +52,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy --strict app.py pages ui core zoo
+	$(BIN)/mypy --strict app.py pages ui core zoo docs/make
 
 # All of the box, two models at a time, saying what is left; the same command goes on where it was stopped.
 # QUICK=1 makes a tiny one in a minute from the sentences in the box; see README, "The box".
@@ -71,5 +78,9 @@ $(VENV)/dev.stamp: $(VENV)/app.stamp requirements-dev.txt requirements-dask.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
+$(VENV)/docs.stamp: $(VENV)/dev.stamp requirements-docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -24,13 +24,6 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert command in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS)
-def test_every_command_is_in_the_readme(command: str) -> None:
-    from tests.core.test_house import ROOT
-
-    assert f"python -m core {command}" in (ROOT / "README.md").read_text(encoding="utf8")
-
-
 def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         cli.main(["nonsense"])

@@ -1,11 +1,10 @@
-"""What README promises is run from its own text: the code blocks under "From Python" and "Adding to it"."""
+"""The examples of `docs/extending.md`, and the Python of the quick start, are run as they stand."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,29 +21,24 @@ from core.errors import SpecError
 from core.results.columns import COLUMNS
 from core.results.report import report_html
 from core.vectors.activations import extract
+from tests import ROOT
+from tests.docs.blocks import blocks_of
 from ui.study.downloads import command_of
 
-ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf8")
-
-
-def blocks(heading: str) -> list[str]:
-    """The Python blocks of one section."""
-    section = re.split(r"^## ", README.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
-    return re.findall(r"```python\n(.*?)```", section, flags=re.S)
+PAGE = ROOT / "docs" / "extending.md"
 
 
 def example(file: str) -> str:
-    """The example that begins with the name of this file, such as `# core/rsa/measures/registry.py`."""
-    for code in blocks("Adding to it"):
-        if code.startswith(f"# {file}\n"):
-            return code
-    raise AssertionError(f"README adds nothing to {file}")
+    """The example that begins with this file's name, as in `# core/rsa/measures/registry.py`."""
+    for block in blocks_of(PAGE, "python"):
+        if block.code.startswith(f"# {file}\n"):
+            return block.code
+    raise AssertionError(f"{PAGE.name} adds nothing to {file}")
 
 
 @pytest.fixture
 def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]:
-    """Executes an example as if it stood at the end of the file that it names; the registry is restored afterwards."""
+    """Executes an example as if it stood at the end of its file; restores the registry afterwards."""
 
     def execute(file: str, registry: str = "") -> dict[str, Any]:
         code, name = example(file), file.removesuffix(".py").replace("/", ".")
@@ -68,7 +62,7 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]
 
 @pytest.fixture
 def length_study(add: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of README's study, whose folder lies in a room and whose line stands in the catalogue."""
+    """The name of the page's study: its folder is in a room, its line in the catalogue."""
     folder = tmp_path / "room" / "length"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
@@ -85,7 +79,7 @@ def length_study(add: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch
 
 
 def length_form() -> None:
-    """A page with the form of README's study."""
+    """A page of the app with the form of that study."""
     import streamlit as st
 
     from core.catalogue import STUDIES
@@ -119,14 +113,19 @@ def test_a_study_has_a_command_a_form_a_price_and_an_export(
     assert capsys.readouterr().out.startswith(record["headline"])
     assert set(record["columns"]["lengths"]) == {"model", "layer", "length", "low", "high"}
     assert all(row["low"] <= row["length"] <= row["high"] for row in record["tables"]["lengths"])
-    assert {path.name for path in out.iterdir()} == {"result.json", "result.safetensors", "table.csv", "figure.svg"}
+    assert {path.name for path in out.iterdir()} == {
+        "result.json",
+        "result.safetensors",
+        "table.csv",
+        "figure.svg",
+    }
 
     result = study.run(study.Spec(sentences=30, model="zoo:seed-1"))
     assert command_of(result) == "python -m core rsa length --model zoo:seed-1 --sentences 30 --out out"
     assert result.headline.encode() in report_html(result, study.figures(result))
 
 
-def test_readme_s_study_measures_lengths(length_study: str) -> None:
+def test_the_study_measures_lengths(length_study: str) -> None:
     """Against a loop over layers and words."""
     study = STUDIES[length_study]
     spec = study.Spec(sentences=20)
@@ -141,7 +140,14 @@ def test_a_measure(add: Callable[..., dict[str, Any]]) -> None:
     from core.rsa.layers.study import STUDY, figures
 
     add("core/rsa/measures/registry.py", "MEASURES")
-    spec = RsaSpec(compare=("zoo:parse-0",), measure="signs", sentences=40, words=100, draws=20, references=False)
+    spec = RsaSpec(
+        compare=("zoo:parse-0",),
+        measure="signs",
+        sentences=40,
+        words=100,
+        draws=20,
+        references=False,
+    )
     result = STUDY.run(spec)
     assert not result.failures
     table = result.table
@@ -194,29 +200,12 @@ def test_an_option(add: Callable[..., dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_from_python(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = blocks("From Python")
+    (block,) = blocks_of(ROOT / "docs" / "quick-start.md", "python")
     space: dict[str, Any] = {}
-    exec(code, space)
+    exec(block.code, space)
     assert list(space["table"]["layer"]) == list(range(len(space["table"])))
     assert space["chart"].to_dict()["title"]
-    assert capsys.readouterr().out.startswith("parse-0 ")
-
-
-@pytest.mark.parametrize("command", all_commands())
-def test_every_command_is_in_the_readme(command: str) -> None:
-    assert f"python -m core {command}" in README
-
-
-def test_every_flag_in_the_readme_exists() -> None:
-    from core.options import options_of
-
-    for line in re.findall(r"^python -m core (.*)$", README, flags=re.M):
-        words = line.partition("#")[0].split()
-        name = " ".join(words[:2]) if " ".join(words[:2]) in STUDIES else words[0]
-        if name not in STUDIES:
-            continue
-        flags = {f"--{option.name.replace('_', '-')}" for option in options_of(STUDIES[name].Spec)}
-        assert {word for word in words if word.startswith("--")} <= flags | {"--out", "--help"}, line
+    assert "parse-0" in capsys.readouterr().out
 
 
 def test_every_column_has_one_line() -> None:

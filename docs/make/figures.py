@@ -1,0 +1,87 @@
+"""Figures of the studies, drawn from the precomputed results that their pages open with."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from core.catalogue import STUDIES
+from core.commands.answers import Request, requests
+from core.errors import NotStoredError
+from core.results.drawing import files as drawn
+from core.results.export import Result
+from core.runs.answers import default_answers
+from core.runs.store import Store, using
+from core.runs.tasks import Signal
+
+MOST_FIGURES = 3  # of a study; its result has one for each layer, score or text
+PATIENCE = 600.0  # seconds to wait for a store that another process holds
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a study.
+
+    Attributes:
+        name: As the study names it.
+        title: The plot's.
+        words: What the plot shows, for a reader who cannot see it.
+        svg: The drawing.
+    """
+
+    name: str
+    title: str
+    words: str
+    svg: bytes
+
+
+@cache
+def precomputed() -> dict[str, Result]:
+    """Read the result that each study's page opens with, by the study's name.
+
+    Raises:
+        NotStoredError: If a study's precomputed result is missing, or of another version of its
+            mathematics.
+    """
+    asked: dict[str, Request] = {}
+    for request in requests():
+        if (name := _study_of(request.name)) is not None:
+            asked.setdefault(name, request)
+    if absent := sorted(set(STUDIES) - set(asked)):
+        raise NotStoredError(f"No precomputed result is asked for by {', '.join(absent)}.")
+    with tempfile.TemporaryDirectory(prefix="palimpsest-docs-") as folder:
+        store = Store(Path(folder), answers=default_answers())
+        with using(store):
+            return {name: _read(name, asked[name], store) for name in STUDIES}
+
+
+def _read(name: str, request: Request, store: Store) -> Result:
+    result: Result
+    try:
+        result = request.run(store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+    except NotStoredError as error:
+        raise NotStoredError(
+            f"The precomputed result of {name!r} is missing or outdated: run `make answers`."
+        ) from error
+    return result
+
+
+def _study_of(request: str) -> str | None:
+    """The study that a request runs: its name begins with the study's, which may have two words."""
+    names = [name for name in STUDIES if request == name or request.startswith(f"{name} ")]
+    return max(names, key=len, default=None)
+
+
+@cache
+def figures_of(name: str) -> tuple[Figure, ...]:
+    """Draw a study's first figures, the main one first."""
+    charts = STUDIES[name].figures(precomputed()[name])
+    made = []
+    for figure, chart in list(charts.items())[:MOST_FIGURES]:
+        sheet = drawn.sheet(chart)
+        panels = [title for panel in drawn.panels_of(sheet) if (title := drawn.title_of(panel)[0])]
+        title = drawn.title_of(sheet)[0] or "; ".join(panels) or figure
+        made.append(Figure(figure, title, drawn.words_of(sheet) or title, drawn.svg(sheet)))
+    return tuple(made)

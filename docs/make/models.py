@@ -1,0 +1,72 @@
+"""The included models, from the manifest that their recipe wrote: a table, and their cards."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from core.models.zoo import read_manifest, zoo_folder
+from docs.make.studies import plain
+
+METRICS = {"held_out_loss": "masked-token loss", "accuracy": "accuracy", "UAS": "UAS"}
+TASKS = {
+    "masked-lm": "masked-token prediction",
+    "nli": "inference",
+    "sentiment": "sentiment of film reviews",
+    "subjectivity": "subjective or objective",
+    "question": "answer type of a question",
+    "pos": "part-of-speech tags",
+    "parse": "dependency arcs",
+}
+
+
+def models_table() -> str:
+    """Write one row a model: reference, base, task, training, scores, licence of its data."""
+    rows = [
+        "| model | base | task | training | held-out score | baseline | licence of the data |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for entry in read_manifest():
+        base = f"`{entry['base']}`" if entry["base"] else "none"
+        parts = [
+            f"`{entry['ref']}`", base, TASKS[entry["task"]], _training(entry),
+            *(_score(entry, entry[part]) for part in ("score", "baseline")),
+            plain(entry["licence"]),
+        ]  # fmt: skip
+        rows.append(f"| {' | '.join(parts)} |")
+    return "\n".join(rows)
+
+
+def _training(entry: dict[str, Any]) -> str:
+    """Steps, tokens, and what was special: frozen layers, another learning rate."""
+    parts = [f"{entry['steps']:,} steps, {entry['tokens'] / 1e6:.2g} million tokens"]
+    if entry["frozen"]:
+        parts.append(f"embeddings and layers 1 to {entry['frozen']} frozen")
+    if entry["dose"] not in (None, 1.0):
+        parts.append(f"{entry['dose']:.2g} times the learning rate")
+    return "; ".join(parts)
+
+
+def _score(entry: dict[str, Any], score: float) -> str:
+    metric = METRICS[entry["metric"]]
+    if entry["metric"] == "held_out_loss":
+        return f"{metric} {score:.2f}"
+    return f"{metric} {100 * score:.1f} %"
+
+
+def cards_page() -> str:
+    """Write all model cards on one page, each under its reference."""
+    parts = [
+        "# Model cards",
+        "Every included model has a card beside its weights. These are all of them.",
+    ]
+    for entry in read_manifest():
+        card = (zoo_folder() / "models" / entry["name"] / "README.md").read_text(encoding="utf8")
+        parts.append(re.sub(r"^#", "##", card.strip(), flags=re.MULTILINE))
+    return "\n\n".join(parts) + "\n"
+
+
+def licences() -> str:
+    """Write what `zoo/LICENSES.md` says, without its heading."""
+    text = (zoo_folder() / "LICENSES.md").read_text(encoding="utf8")
+    return text.partition("\n")[2].strip()

@@ -1,0 +1,201 @@
+"""One page for each study of the catalogue, and the gallery of their figures.
+
+A page takes every sentence from the `Study` itself, as the app's *Method and caveats* does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from core.catalogue import STUDIES
+from core.commands.study import command_line
+from core.options import Option, options_of
+from core.results.columns import describe
+from core.results.export import Result
+from core.results.papers.reference import Reference
+from core.results.table_words import label_of, title_of_table
+from core.study import Study
+from docs.make.figures import Figure, figures_of, precomputed
+from docs.make.formulas import mathml
+
+FOLDER = "studies"
+ROOMS = {
+    "rsa": "RSA",
+    "probes": "Probe trees",
+    "weights": "Weight clustering",
+    "alignment": "Seed alignment",
+}
+ESCAPED = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|"})
+
+
+def plain(text: str) -> str:
+    """Escape what Markdown would read as emphasis, links or HTML."""
+    return text.translate(ESCAPED)
+
+
+def cell(text: str) -> str:
+    """Bring a text with Markdown's emphasis into one cell of a table."""
+    return text.replace("|", r"\|").replace("\n", " ")
+
+
+def page_of(name: str) -> str:
+    """Name the page of a study, such as "studies/align-check.md"."""
+    return f"{FOLDER}/{name.replace(' ', '-')}.md"
+
+
+def image_of(name: str, figure: Figure) -> str:
+    """Name the file of a figure of a study."""
+    return f"{FOLDER}/figures/{name.replace(' ', '-')}-{figure.name}.svg"
+
+
+def room_of(name: str) -> str:
+    """Name the page of the app that a study is on."""
+    return ROOMS[STUDIES[name].Spec.__module__.split(".")[1]]
+
+
+def by_room() -> dict[str, list[str]]:
+    """Names of the studies by the page of the app that they are on, in the catalogue's order."""
+    rooms: dict[str, list[str]] = {title: [] for title in ROOMS.values()}
+    for name in STUDIES:
+        rooms[room_of(name)].append(name)
+    return rooms
+
+
+def study_page(name: str) -> str:
+    """Write the page of a study, from its question to its references."""
+    study, result = STUDIES[name], precomputed()[name]
+    parts = [
+        f"# {plain(study.title)}",
+        *_question(study, result),
+        *_figures(name, study),
+        *_list("What would mislead you", _caveats(study.caveats)),
+        *_formulas(study.formulas),
+        "## Options",
+        "Command line, form and link use the same name and the same default for an option.",
+        options_table(options_of(study.Spec)),
+        *_tables(result),
+        *_list("References", map(reference_line, result.citations)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _question(study: Study, result: Result) -> list[str]:
+    spec = study.Spec(**result.spec)
+    return [
+        f"*{plain(study.purpose[0].upper() + study.purpose[1:])}.*",
+        study.reason,
+        f"```sh\n{command_line(study.name, spec)}\n```",
+    ]
+
+
+def _figures(name: str, study: Study) -> list[str]:
+    """Show the main figure, what it shows and how each view is read, then the further figures."""
+    main, *further = figures_of(name)
+    lines = (f"**{plain(view)}.** {line}" for view, line in study.how_to_read.items())
+    return [
+        "## What it shows",
+        _image(name, main),
+        f"> {plain(precomputed()[name].headline)}",
+        *_list("How to read it", lines),
+        *(["## More figures"] if further else []),
+        *(_image(name, figure) for figure in further),
+    ]
+
+
+def _image(name: str, figure: Figure) -> str:
+    file = image_of(name, figure).removeprefix(f"{FOLDER}/")
+    return f"![{plain(figure.words)}]({file}){{ .figure loading=lazy }}"
+
+
+def _list(title: str, lines: Iterable[str]) -> list[str]:
+    """A heading with a list below it; nothing where the list is empty."""
+    points = "\n".join(f"- {line}" for line in lines)
+    return [f"## {title}", points] if points else []
+
+
+def _caveats(caveats: Mapping[str, str]) -> list[str]:
+    return [f"**{point}** {text}" for point, text in caveats.items()]
+
+
+def _formulas(formulas: Mapping[str, str]) -> list[str]:
+    if not formulas:
+        return []
+    parts = (part for words, latex in formulas.items() for part in (words, mathml(latex)))
+    return ["## What is computed", *parts]
+
+
+def options_table(options: Iterable[Option]) -> str:
+    """Write a table of options: flag, label, what it takes, default, help."""
+    rows = ["| option | | takes | default |", "|---|---|---|---|"]
+    for option in options:
+        default = " ".join(option.write(option.default)) or "none"
+        flag = f"`--{option.name.replace('_', '-')}`"
+        words = cell(f"**{option.label}**. {option.help}")
+        rows.append(f"| {flag} | {words} | {cell(plain(option.takes()))} | `{cell(default)}` |")
+    return "\n".join(rows)
+
+
+def _tables(result: Result) -> list[str]:
+    """Say what the columns of the result's tables mean, as `result.json` does."""
+    parts = ["## Tables", "A result holds these tables; files name their columns as here."]
+    for table, columns in describe(result.tables).items():
+        rows = [
+            f"| `{column}` | {plain(label_of(table, column))} | {cell(meaning)} |"
+            for column, meaning in columns.items()
+        ]
+        lines = ["| column | on the page | meaning |", "|---|---|---|", *rows]
+        indented = "\n".join(f"    {line}" for line in lines)
+        parts.append(f'??? note "{title_of_table(table)} (`{table}`)"\n\n{indented}')
+    return parts
+
+
+def reference_line(reference: Reference) -> str:
+    """Write a paper's line, its identifier a link."""
+    line = plain(reference.line)
+    if reference.doi:
+        said, address = plain(f"doi:{reference.doi}"), f"https://doi.org/{reference.doi}"
+    elif reference.arxiv:
+        said, address = (
+            plain(f"arXiv {reference.arxiv}"),
+            f"https://arxiv.org/abs/{reference.arxiv}",
+        )
+    else:
+        return line
+    return line.replace(said, f"[{said}]({address})")
+
+
+def index_page() -> str:
+    """Write the list of all studies, by page of the app."""
+    parts = [
+        "# Studies",
+        "Each study is a view of a page, a command and an entry of `core.catalogue.STUDIES`.",
+    ]
+    for room, names in by_room().items():
+        rows = "\n".join(
+            f"| [{plain(STUDIES[name].title)}]({page_of(name).removeprefix(f'{FOLDER}/')}) "
+            f"| {cell(plain(STUDIES[name].purpose))} | `{name}` |"
+            for name in names
+        )
+        parts += [f"## {room}", f"| study | what it tells | command |\n|---|---|---|\n{rows}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def gallery_page() -> str:
+    """Write the gallery: the figures of every study, each a link to the study's page."""
+    parts = [
+        "# Gallery",
+        "The build draws these figures from the precomputed results. Click one to open the study's "
+        "page, which says how to read it.",
+    ]
+    for room, names in by_room().items():
+        cards = [_card(name, figure) for name in names for figure in figures_of(name)]
+        gallery = "\n\n".join(cards)
+        parts += [f"## {room}", f'<div class="gallery" markdown>\n\n{gallery}\n\n</div>']
+    return "\n\n".join(parts) + "\n"
+
+
+def _card(name: str, figure: Figure) -> str:
+    """A small figure with its title, both a link to the study's page."""
+    image = f"![{plain(figure.words)}]({image_of(name, figure)}){{ loading=lazy }}"
+    words = f"{plain(STUDIES[name].title)}: {plain(figure.title)}"
+    return f"[{image} {words}]({page_of(name)})"

@@ -1,0 +1,104 @@
+"""Numbers of `docs/findings.md` that the precomputed results hold are theirs.
+
+The others are of runs that take minutes to hours; the page names their commands and benchmarks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from core.results.export import Result
+from docs.make.figures import precomputed
+from tests import ROOT
+
+PAGE = re.sub(r"\s+", " ", (ROOT / "docs" / "findings.md").read_text(encoding="utf8"))
+
+
+def short(value: float) -> str:
+    """Two digits without a leading zero, as the page writes similarities and scores."""
+    return f"{value:.2f}".removeprefix("0")
+
+
+def banded(row: pd.Series, value: str, low: str = "low", high: str = "high") -> str:
+    """A value with its interval."""
+    return f"{short(row[value])} [{short(row[low])}, {short(row[high])}]"
+
+
+def swap(result: Result) -> list[str]:
+    """What the unmodified models score, and what the embeddings of one are worth."""
+    own = result.tables["own"].set_index("model")
+    sentiment = result.tables["swap"].query("way == 'layer' and model == 'zoo:sentiment-0'")
+    worst = sentiment.loc[sentiment["loss"].idxmax()]
+    return [
+        f"scores {banded(own.loc['zoo:sentiment-0'], 'score')} on 300 labelled sentences",
+        f"UAS {short(own.loc['zoo:parse-0', 'score'])} against the demo's parses",
+        f"costs most at the embeddings ({banded(worst, 'loss', 'loss_low', 'loss_high')})",
+    ]
+
+
+def probe_training(result: Result) -> list[str]:
+    """The best layer at the first and at the final step."""
+    best = result.tables["best"].query("metric == 'uuas'")
+    first, final = best.iloc[0], best.iloc[-1]
+    band = f"{final['value']:.1f} [{final['low']:.1f}, {final['high']:.1f}]"
+    return [f"UUAS is {first['value']:.1f} at step 0 and {band} for the final model"]
+
+
+def weights(result: Result) -> list[str]:
+    """Shares of neighbours with the same task, two for each model."""
+    two = result.tables["vectors"].query("k == 2").set_index("vector")
+    assert (two.loc[["projector", "spectrum", "delta"], "share"] == 1.0).all()
+    assert two.loc["projector", "p_value"] < 0.001
+    return [
+        f"chance {100 * two.loc['projector', 'chance']:.0f} %, p < .001",
+        f"size of the update alone gives {100 * two.loc['norms', 'share']:.0f} %",
+        f"Averaged factors give {100 * two.loc['factors', 'share']:.0f} %",
+        f"the vector first proposed {100 * two.loc['original', 'share']:.0f} %",
+    ]
+
+
+def intruders(result: Result) -> list[str]:
+    """Intruder dimensions of each model, of all families together."""
+    every = result.tables["families"].query("family == 'all'").set_index("model")
+    sentiment, parse = every.loc["zoo:sentiment-0"], every.loc["zoo:parse-0"]
+    assert every.loc["zoo:nli-0", "intruders"] == 0
+    return [
+        f"Of {sentiment['looked']} leading directions, `sentiment-0` has {sentiment['intruders']} "
+        f"(p = {short(len(every) * sentiment['p_value'])}, corrected for {len(every)} models)",
+        f"`parse-0` has {parse['intruders']} and `nli-0` none",
+        f"bring {short(parse['null_mean'])} on average for `parse-0`",
+    ]
+
+
+def align(result: Result) -> list[str]:
+    """Variance unexplained on unseen words."""
+    methods = result.tables["methods"].query("words == 'all'").set_index("method")
+    kernel, ridge = methods.loc["kernel"], methods.loc["ridge"]
+
+    def percent(row: pd.Series) -> str:
+        return f"[{100 * row['low']:.0f}, {100 * row['high']:.0f}]"
+
+    return [
+        f"Kernel ridge leaves {100 * kernel['nmse']:.0f} % {percent(kernel)} of the variance",
+        f"ridge {100 * ridge['nmse']:.0f} % {percent(ridge)}",
+    ]
+
+
+CHECKED: dict[str, Callable[[Result], list[str]]] = {
+    "swap": swap,
+    "probe training": probe_training,
+    "weights": weights,
+    "weights intruders": intruders,
+    "align": align,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_finding_is_what_its_study_found(name: str, box_answers: None) -> None:
+    for sentence in CHECKED[name](precomputed()[name]):
+        assert sentence in PAGE
