@@ -101,6 +101,20 @@ class Tab:
         self.settled = False
         await self._rerun()
 
+    async def press(self, label: str) -> None:
+        """Press a button.
+
+        Raises:
+            TabError: If there is none with this label.
+        """
+        button = next((shown for shown in self.of_type("button") if shown.label == label), None)
+        if button is None:
+            raise TabError(f"there is no button {label}")
+        self._states[button.id] = WidgetState(id=button.id, trigger_value=True)
+        self.settled = False
+        await self._rerun()
+        del self._states[button.id]  # a press is said once
+
     @staticmethod
     def _is_group(element: Element, label: str) -> bool:
         return element.WhichOneof("type") == "button_group" and element.button_group.label == label
@@ -129,6 +143,10 @@ class Tab:
         except OSError as error:
             raise TabError(f"{path}: {error}") from error
 
+    def offers(self, label: str) -> bool:
+        """Whether there is such a download button."""
+        return any(button.label == label for button in self.of_type("download_button"))
+
     async def _make_file(self, file_id: str) -> str:
         message = BackMsg()
         message.backend_operation_request.request_id = file_id
@@ -152,7 +170,8 @@ class Tab:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError as error:
-            raise TabError(f"not in {seconds:.0f} s; the page says: {self.text()[:2000]}") from error
+            ended = "its script has ended" if self.settled else "its script has not ended"
+            raise TabError(f"not in {seconds:.0f} s; {ended}; the page says: {self.text()[:2000]}") from error
 
     def of_type(self, name: str) -> list[Any]:
         """The messages of the elements of one type on the page, in its order."""
