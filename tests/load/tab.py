@@ -97,7 +97,11 @@ class Tab:
             raise TabError(f"there is no {label} to choose from")
         state = WidgetState(id=group.id)
         state.string_array_value.data.append(value)
-        self._states[group.id] = state
+        await self.say(state)
+
+    async def say(self, state: WidgetState) -> None:
+        """Give a widget a state, as somebody who uses it does."""
+        self._states[state.id] = state
         self.settled = False
         await self._rerun()
 
@@ -110,9 +114,7 @@ class Tab:
         button = next((shown for shown in self.of_type("button") if shown.label == label), None)
         if button is None:
             raise TabError(f"there is no button {label}")
-        self._states[button.id] = WidgetState(id=button.id, trigger_value=True)
-        self.settled = False
-        await self._rerun()
+        await self.say(WidgetState(id=button.id, trigger_value=True))
         del self._states[button.id]  # a press is said once
 
     @staticmethod
@@ -142,6 +144,11 @@ class Tab:
                 return bytes(answer.read())
         except OSError as error:
             raise TabError(f"{path}: {error}") from error
+
+    @property
+    def query(self) -> str:
+        """What stands behind the question mark of the page's address."""
+        return self._query
 
     def offers(self, label: str) -> bool:
         """Whether there is such a download button."""
