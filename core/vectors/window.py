@@ -3,9 +3,6 @@
 What a word's layer 0 and its neighbours' say together is known before any layer computes: a finding about hidden states
 is a finding about layers only as far as it goes beyond this. The rows are the layer-0 vectors of a word and of the
 words up to `reach` places before and behind it in its sentence; where there is no such word, zeros.
-
-Models that add no positions to their embeddings (rotary or relative ones) tell word order by other means, so their
-windows get a position code beside them.
 """
 
 from __future__ import annotations
@@ -16,8 +13,6 @@ from jaxtyping import Float, Int
 from core.errors import ShapeError
 
 REACH = 2  # words on either side, at most
-POSITIONS = 16  # numbers of the position code
-LONGEST_WAVE = 200.0  # words
 
 
 def places_in(reach: int) -> tuple[int, ...]:
@@ -68,15 +63,3 @@ def static_window(
         there = ordered[at] == address + place
         blocks.append(np.where(there[:, None], vectors[order[at]], vectors.dtype.type(0)))
     return np.concatenate(blocks, axis=1)
-
-
-def position_code(word: Int[np.ndarray, " word"]) -> Float[np.ndarray, "word position"]:
-    """Sines and cosines of each word's position, in `POSITIONS` numbers (Vaswani et al. 2017).
-
-    Example:
-        >>> position_code(np.array([0])).tolist() == [[0.0] * 8 + [1.0] * 8]
-        True
-    """
-    waves = LONGEST_WAVE ** (-np.arange(POSITIONS // 2) / (POSITIONS // 2 - 1))
-    angles = np.asarray(word)[:, None] * waves
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)

@@ -92,9 +92,9 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         A result with the tables `alignment` (`tables.COLUMNS`), `layers` (group, method, words, layer, nmse, low,
         high), `methods` (the same over all layers, without layer), `differences` (group, method, other_group,
         other_method, words, difference, low, high, level), and where there are any `curves` (source, target, method,
-        layer, step, training, validation, converged), `gains` (`tables.GAINS`: what the layers add to the static window, and
-        it to them) and `grid` (source_layer, target_layer, nmse). Arrays hold the
-        pictures of the space, see `tables.points_of`.
+        layer, step, training, validation, converged), `gains` (`tables.GAINS`: what the layers add to the static
+        window, and it to them) and `grid` (source_layer, target_layer, nmse). Arrays hold the pictures of the space,
+        see `tables.points_of`.
     """
     values = {role: value for role, value in outputs.values.items() if role != "grid"}
     tables = {"alignment": error_table(spec, values)}

@@ -13,9 +13,9 @@ from core.models.changes import change_tasks
 from core.models.files import checkpoints
 from core.models.identity import Identity, identity_tasks
 from core.probes.trees.data import Tree, Treebank, read_treebank
-from core.probes.trees.rival_tasks import score_baselines, score_parser, score_positions
+from core.probes.trees.rival_tasks import score_baselines, score_parser, score_positions, score_window
 from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.tables import PARSED, POSITION
+from core.probes.trees.tables import PARSED, POSITION, WINDOW
 from core.probes.trees.tasks import score_probes, train_probes
 from core.runs.runner import Task
 from core.runs.store import Value
@@ -82,6 +82,13 @@ def model_tasks(
             )
         )  # fmt: skip
     return tasks
+
+
+def window_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
+    """Probes on a model's embedding table, read through a window of words."""
+    arguments = {**model_arguments(spec, model), **common, "rank": spec.rank, "draws": spec.seeds}
+    name = f"static window: {model.ref}"
+    return Task.of(name, score_window, role=(WINDOW, model.ref), group=model.ref, **arguments)
 
 
 def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.errors import ShapeError
-from core.vectors.window import places_in, position_code, static_window
+from core.vectors.window import places_in, static_window
 
 
 def slow(vectors, sentence, word, reach):
@@ -41,10 +41,3 @@ def test_a_narrow_window_begins_a_wide_one():
 def test_whole_sentences_have_no_window():
     with pytest.raises(ShapeError, match="words"):
         static_window(np.zeros((2, 3)), np.arange(2), np.full(2, -1))
-
-
-def test_a_position_code_tells_positions_apart_and_knows_no_sentence():
-    code = position_code(np.arange(60))
-    apart = ((code[:, None] - code[None]) ** 2).sum(-1)
-    assert apart[~np.eye(60, dtype=bool)].min() > 0.01
-    np.testing.assert_array_equal(position_code(np.array([7])), code[7:8])
