@@ -94,6 +94,7 @@ DEFAULT_METHODS = (
     "shuffled",
     "lookup",
     "procrustes",
+    "procrustes-scaled",
     "ols",
     "ridge",
     "cca",
