@@ -104,7 +104,7 @@ def note(log: Path, what: str, key: str) -> None:
 
 def start(command: str, folder: Path) -> subprocess.Popen[str]:
     """The command line of a study, in a process group of its own."""
-    arguments = [*command.split(), *STUDIES[command], "--out", str(folder / "out")]
+    arguments = [*command.split(), *STUDIES[command], "--yes", "--out", str(folder / "out")]
     environment = {
         **os.environ,
         "PALIMPSEST_STORE": str(folder / "store"),

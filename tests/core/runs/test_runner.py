@@ -719,7 +719,7 @@ def test_a_worker_outlives_a_tokenizer_that_grows_without_bound(cluster: Any, st
     settings = json.loads((bad / "tokenizer.json").read_text())
     (bad / "tokenizer.json").write_text(json.dumps(settings | {"normalizer": grown(4)}))
     spec = RsaSpec(
-        base=f"path:{good}", compare=(f"path:{bad}", f"random:path:{good}"), sentences=10, words=20, draws=20,
+        base=f"path:{good}", compare=(f"path:{bad}", f"random:path:{good}"), sentences=20, words=40, draws=20,
         references=False,
     )  # fmt: skip
     with open_executor(cluster.scheduler_address) as executor:
