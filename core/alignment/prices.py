@@ -15,6 +15,7 @@ from core.alignment.published.spec import OURS_OF
 from core.models import costs
 from core.runs.price import Price
 from core.runs.process.cores import TASKS_AT_ONCE
+from core.vectors.window import REACH
 
 if TYPE_CHECKING:
     from core.alignment.attention.spec import AttentionSpec
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds of a multiplication, and of a cubed width
 SCORED = 6e-8  # of a number of a row that is mapped and scored
+STATIC_TRIES = 24  # kernels and penalties that a static window is tried with
 KERNELS = 30  # factorisations of the rows that choose a width and a penalty
 SEARCHED, MOST_ROWS = 800.0, 4_000.0
 # Processor seconds of a network of the box in training, one map at one layer in one direction, on a processor without
@@ -141,9 +143,22 @@ def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> lis
         maps: Layers, directions and truths that are fitted side by side.
     """
     names = [*methods]
-    quick = sum(_linear(maps, width, rows) for name in names if METHODS[name].kind != "non-linear")
-    slow = [_trained(name, width, rows) * maps for name in names if METHODS[name].kind == "non-linear"]
-    return [*slow, quick] if quick else slow
+    by_kind = {kind: [name for name in names if METHODS[name].kind == kind] for kind in ("non-linear", "static")}
+    quick = sum(_linear(maps, width, rows) for name in names if METHODS[name].kind in ("control", "linear"))
+    tasks = [_trained(name, width, rows) * maps for name in by_kind["non-linear"]]
+    static = sum(_static(name, width, rows, maps) for name in by_kind["static"])
+    return [*tasks, *([quick] if quick else []), *([static] if static else [])]
+
+
+def _static(name: str, width: int, rows: float, maps: float) -> float:
+    """Processor seconds of a map from the static window: one factorisation serves all layers of a direction."""
+    if name == "state-and-window":
+        return _trained("kernel", 2 * width, rows) * maps
+    fitted = min(TRAINED * rows, MOST_ROWS)
+    searched = min(fitted, SEARCHED)
+    tries = STATIC_TRIES * (REACH if name == "static-window" else 1)
+    chosen = 2 * tries * searched**2 * (searched / 3) + tries * searched**2 * width * maps
+    return PRODUCTS * (chosen + 3 * 2 * fitted**2 * fitted / 3 + (3 * fitted + rows) * fitted * width * maps)
 
 
 def _linear(maps: float, width: int, rows: float) -> float:
@@ -165,10 +180,10 @@ def _trained(name: str, width: int, rows: float) -> float:
 def _tasks(methods: Iterable[str]) -> int:
     """Tasks of one pair."""
     kinds = [METHODS[name].kind for name in methods]
-    return kinds.count("non-linear") + any(kind != "non-linear" for kind in kinds)
+    return kinds.count("non-linear") + any(kind in ("control", "linear") for kind in kinds) + ("static" in kinds)
 
 
 def _stacked(numbers: float, methods: Iterable[str]) -> float:
     """Bytes that a task holds of so many numbers of both directions."""
-    quick = any(METHODS[name].kind != "non-linear" for name in methods)
+    quick = any(METHODS[name].kind in ("control", "linear") for name in methods)
     return numbers * (STACKS * 2 * costs.SINGLE + (WIDE * costs.DOUBLE if quick else costs.DOUBLE))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
+from core.models.files.memory import remembered
 
 MANIFEST = "manifest.json"
 
@@ -42,10 +43,15 @@ def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        entries = json.loads(path.read_text(encoding="utf8"))["models"]
-        return [dict(entry) for entry in entries]
+        return [dict(entry) for entry in _entries(path)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read ({error}). {_restore(path)}") from error
+
+
+@remembered
+def _entries(path: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf8"))["models"]
+    return entries
 
 
 def not_in_the_box(name: str, folder: Path) -> str:

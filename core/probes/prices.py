@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.models import costs, parse_ref
 from core.models.sizes import Size
+from core.probes.trees.spec import WINDOW_REACH
 from core.runs.price import Price
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ WORKING, PARSER = 2.5, 0.12  # copies of the vectors of one model; gigabytes of 
 
 def probe_price(spec: ProbeSpec) -> Price:
     """The price of the main study: a bank of probes for each model, on its trees and on control trees."""
-    return _priced(spec, spec.probed, controlled=spec.models, sweep=spec.sweep)
+    return _priced(spec, spec.probed, controlled=spec.models, sweep=spec.sweep, windows=spec.models)
 
 
 def training_price(spec: ProbeTrainingSpec) -> Price:
@@ -65,7 +66,14 @@ def edges_price(spec: EdgeSpec) -> Price:
     return costs.price_of(sizes, tasks, memory, store=kept, work=costs.counted(len(sizes), "model"))
 
 
-def _priced(spec: ProbeSpec, refs: Sequence[str], *, controlled: Sequence[str], sweep: bool = False) -> Price:
+def _priced(
+    spec: ProbeSpec,
+    refs: Sequence[str],
+    *,
+    controlled: Sequence[str],
+    sweep: bool = False,
+    windows: Sequence[str] = (),
+) -> Price:
     sizes, sentences = costs.sizes_of(refs), costs.sentences_of(spec)
     words = costs.WORDS * sentences
     tasks = [costs.STARTING, PARSING * sentences]
@@ -75,6 +83,10 @@ def _priced(spec: ProbeSpec, refs: Sequence[str], *, controlled: Sequence[str], 
         for draws in (spec.seeds, spec.controls if ref in controlled else 0):
             once = sum(_bank(spec, kind, min(spec.rank, size.d_model), size.d_model, words) for kind in spec.probes)
             tasks.append(states * draws * (once + DRAWN * 0.1 * sentences * spec.draws))
+        if ref in windows:
+            wide = (2 * WINDOW_REACH + 1) * size.d_model
+            once = sum(_bank(spec, kind, min(spec.rank, wide), wide, words) for kind in spec.probes)
+            tasks.append(spec.seeds * (once + DRAWN * 0.1 * sentences * spec.draws))
         if sweep:
             tasks.append(_swept(spec, size, words))
     memory = _held(sizes.values(), spec.layers, words)

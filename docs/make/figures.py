@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from core.catalogue import STUDIES
-from core.commands.answers import Request, requests
+from core.commands.precomputed import Request, requests
 from core.errors import NotStoredError
 from core.results.drawing import files as drawn
 from core.results.export import Result
-from core.runs.answers import default_answers
+from core.runs.precomputed import default_precomputed
 from core.runs.store import Store, using
 from core.runs.tasks import Signal
 
@@ -52,7 +52,7 @@ def precomputed() -> dict[str, Result]:
     if absent := sorted(set(STUDIES) - set(asked)):
         raise NotStoredError(f"No precomputed result is asked for by {', '.join(absent)}.")
     with tempfile.TemporaryDirectory(prefix="palimpsest-docs-") as folder:
-        store = Store(Path(folder), answers=default_answers())
+        store = Store(Path(folder), precomputed=default_precomputed())
         with using(store):
             return {name: _read(name, asked[name], store) for name in STUDIES}
 
@@ -60,10 +60,10 @@ def precomputed() -> dict[str, Result]:
 def _read(name: str, request: Request, store: Store) -> Result:
     result: Result
     try:
-        result = request.run(store=store, cancel=Signal(look_only=True, patience=PATIENCE))
+        result = request.run(store=store, signal=Signal(look_only=True, patience=PATIENCE))
     except NotStoredError as error:
         raise NotStoredError(
-            f"The precomputed result of {name!r} is missing or outdated: run `make answers`."
+            f"The precomputed result of {name!r} is missing or outdated: run `make precomputed`."
         ) from error
     return result
 

@@ -52,3 +52,16 @@ def test_a_click_on_a_point_is_one_entry_and_back_leads_where_it_was(page: Page,
     entries(page)
     expect(page).to_have_url(address)
     expect(page.get_by_role("slider", name="Layer")).to_have_count(0)
+
+
+def test_layers_that_are_played_are_one_entry(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/rsa?view=Token+map&layer=3")
+    expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "3")
+    before, address = entries(page), page.url
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuetext", "6")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    assert entries(page) == before + 1
+    assert "layer=6" in page.url
+    page.go_back()
+    expect(page).to_have_url(address)

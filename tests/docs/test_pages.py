@@ -55,7 +55,7 @@ def test_a_study_s_figures_are_drawn_and_described(name: str, box_answers: None)
 
 def test_a_study_without_a_precomputed_result_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test's store has none: a build must not compute for minutes, nor leave a page out."""
-    with pytest.raises(NotStoredError, match="make answers"):
+    with pytest.raises(NotStoredError, match="make precomputed"):
         figures.precomputed.__wrapped__()
 
 

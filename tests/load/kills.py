@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--sentences", "40")
+ATTEMPTS = 4  # runs for each kill that is wanted: some end before their moment
 MOMENTS = (0.1, 0.6)  # of an undisturbed run's time: a busy machine may be quicker the next time
 STUDIES: dict[str, tuple[str, ...]] = {
     "rsa": (*SMALL, "--words", "200", "--draws", "50"),
@@ -51,6 +53,7 @@ class Report:
         seconds: That the undisturbed run took.
         tasks: Values that it computed.
         killed: Runs that were killed before their end.
+        started: Runs that were to be killed.
         again: Values that had been kept and were computed once more.
         differing: Files that the last run wrote otherwise.
         trouble: What a run that was not killed said when it failed.
@@ -59,6 +62,7 @@ class Report:
     seconds: float = 0.0
     tasks: int = 0
     killed: int = 0
+    started: int = 0
     again: int = 0
     differing: tuple[str, ...] = ()
     trouble: str = ""
@@ -100,7 +104,7 @@ def note(log: Path, what: str, key: str) -> None:
 
 def start(command: str, folder: Path) -> subprocess.Popen[str]:
     """The command line of a study, in a process group of its own."""
-    arguments = [*command.split(), *STUDIES[command], "--out", str(folder / "out")]
+    arguments = [*command.split(), *STUDIES[command], "--yes", "--out", str(folder / "out")]
     environment = {
         **os.environ,
         "PALIMPSEST_STORE": str(folder / "store"),
@@ -132,10 +136,11 @@ def kill_and_compare(command: str, folder: Path, kills: int, draw: random.Random
     report.tasks = len(lines(alone / "log", "kept"))
     if report.trouble:
         return report
-    for _ in range(kills):
+    while report.killed < kills and report.started < ATTEMPTS * kills:
         kept = set(lines(shaken / "log", "kept"))
         so_far = len(lines(shaken / "log", "begun"))
         running = start(command, shaken)
+        report.started += 1
         try:
             running.wait(draw.uniform(*MOMENTS) * report.seconds)
         except subprocess.TimeoutExpired:
@@ -143,6 +148,10 @@ def kill_and_compare(command: str, folder: Path, kills: int, draw: random.Random
             report.killed += 1
         running.communicate()
         report.again += len(kept & set(lines(shaken / "log", "begun")[so_far:]))
+        if running.returncode == 0 and report.killed < kills:  # all is kept: the next kills need work again
+            shutil.rmtree(shaken)
+            shaken.mkdir()
+            (shaken / "log").touch()
     kept, so_far = set(lines(shaken / "log", "kept")), len(lines(shaken / "log", "begun"))
     report.trouble = finish(start(command, shaken))
     report.again += len(kept & set(lines(shaken / "log", "begun")[so_far:]))

@@ -97,9 +97,25 @@ class Tab:
             raise TabError(f"there is no {label} to choose from")
         state = WidgetState(id=group.id)
         state.string_array_value.data.append(value)
-        self._states[group.id] = state
+        await self.say(state)
+
+    async def say(self, state: WidgetState) -> None:
+        """Give a widget a state, as somebody who uses it does."""
+        self._states[state.id] = state
         self.settled = False
         await self._rerun()
+
+    async def press(self, label: str) -> None:
+        """Press a button.
+
+        Raises:
+            TabError: If there is none with this label.
+        """
+        button = next((shown for shown in self.of_type("button") if shown.label == label), None)
+        if button is None:
+            raise TabError(f"there is no button {label}")
+        await self.say(WidgetState(id=button.id, trigger_value=True))
+        del self._states[button.id]  # a press is said once
 
     @staticmethod
     def _is_group(element: Element, label: str) -> bool:
@@ -129,6 +145,15 @@ class Tab:
         except OSError as error:
             raise TabError(f"{path}: {error}") from error
 
+    @property
+    def query(self) -> str:
+        """What stands behind the question mark of the page's address."""
+        return self._query
+
+    def offers(self, label: str) -> bool:
+        """Whether there is such a download button."""
+        return any(button.label == label for button in self.of_type("download_button"))
+
     async def _make_file(self, file_id: str) -> str:
         message = BackMsg()
         message.backend_operation_request.request_id = file_id
@@ -152,7 +177,8 @@ class Tab:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError as error:
-            raise TabError(f"not in {seconds:.0f} s; the page says: {self.text()[:2000]}") from error
+            ended = "its script has ended" if self.settled else "its script has not ended"
+            raise TabError(f"not in {seconds:.0f} s; {ended}; the page says: {self.text()[:2000]}") from error
 
     def of_type(self, name: str) -> list[Any]:
         """The messages of the elements of one type on the page, in its order."""

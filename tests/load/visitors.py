@@ -20,6 +20,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ PATIENCE = 120.0  # seconds for an answer, so that a late one is counted and not
 LOOKS = 0.3  # seconds between two looks at the server's memory
 PAUSE = (0.5, 3.0)  # seconds between a visitor's acts
 EVIL = "hub:org/evil"
+SAVE = "Save"  # the button of a file that was made
 PAGES = ("", "rsa", "probe_trees", "weight_clustering", "seed_alignment", "teaching")
 VIEWS = {
     "rsa": ("Layer against layer", "By layer", "Token map", "Known truth", "Layer swap", "Through training"),
@@ -91,7 +93,10 @@ class Visit:
             numbers = f"{quantile(times, 0.5):6.2f} {quantile(times, 0.95):6.2f} {max(times):7.2f} {late:5}"
             lines.append(f"{name:22} {len(times):5} {numbers}")
         lines.append(f"peak memory of the server {self.megabytes:,} MB; load of the machine {self.load:.1f}")
-        return "\n".join([*lines, f"errors: {len(self.errors)}", *self.errors[:20]])
+        counted = Counter(self.errors).most_common(20)
+        return "\n".join(
+            [*lines, f"errors: {len(self.errors)}", *(f"{times} x {what}" for what, times in counted)]
+        )
 
 
 @dataclass
@@ -137,8 +142,18 @@ async def download(visitor: Visitor) -> None:
     """Open what came with the box, and fetch a file of it."""
     await visitor.tab.open("rsa")
     await visitor.tab.until(lambda tab: tab.settled and tab.charts(), PATIENCE)
-    if not await visitor.tab.download(visitor.draw.choice(("CSV", "SVG", "Report"))):
+    if not await visitor.tab.download(visitor.draw.choice(("CSV", "SVG", "PNG"))):
         raise TabError("an empty file")
+
+
+async def report(visitor: Visitor) -> None:
+    """Have the report of what came with the box made, and fetch it."""
+    await visitor.tab.open("rsa")
+    await visitor.tab.until(lambda tab: tab.settled and tab.charts(), PATIENCE)
+    await visitor.tab.press("Report")
+    await visitor.tab.until(lambda tab: tab.settled and tab.offers(SAVE), PATIENCE)
+    if b"</html>" not in await visitor.tab.download(SAVE):
+        raise TabError("a report that is cut short")
 
 
 async def bad_link(visitor: Visitor) -> None:
@@ -171,6 +186,7 @@ ACTS: dict[str, tuple[Act, float]] = {
     "a small study": (study, 3),
     "a tab abandoned": (abandon, 1),
     "a download": (download, 3),
+    "a report": (report, 1),
     "a bad link": (bad_link, 2),
     "a huge study refused": (huge, 2),
     "an upload refused": (upload, 1),

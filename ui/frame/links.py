@@ -69,6 +69,11 @@ class Address:
         """Give an option another value, before its widget is drawn."""
         self.take({name: value})
 
+    def pass_by(self, name: str, value: Any) -> None:
+        """Give an option a value on the way to another, before its widget is drawn: no step of the back button."""
+        st.session_state[self.key(name)] = value
+        self.chosen(name)
+
     def take(self, values: Mapping[str, Any]) -> None:
         """Give several options other values by one act, which is one step of the browser's back button."""
         for name, value in values.items():

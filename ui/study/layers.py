@@ -60,7 +60,8 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
         if not plays and chosen == layers[-1]:
             state[_next(address)] = layers[0]
         st.rerun()
-    address.update()
+    if not plays:  # layers that are played are one act, whose end the address says
+        address.update()
     return int(chosen)
 
 
@@ -76,14 +77,14 @@ def _advance(address: Address, layers: Sequence[int]) -> None:
     """Where layers are played, the next one when its time has come; after the last the playing ends."""
     state = st.session_state
     if _next(address) in state:
-        address.set("layer", state.pop(_next(address)))
+        address.pass_by("layer", state.pop(_next(address)))
         return
     since = state.get(_playing(address))
     if since is None or time.monotonic() - since < STEP * 0.8:
         return
     at = layers.index(address["layer"])
     if at + 1 < len(layers):
-        address.set("layer", layers[at + 1])
+        address.pass_by("layer", layers[at + 1])
         state[_playing(address)] = time.monotonic()
     else:
         state[_playing(address)] = None

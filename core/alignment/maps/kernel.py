@@ -103,13 +103,13 @@ class _Layer:
         for width in WIDTHS:
             kernel, seen = self._kernel(inside, width), self._kernel(across, width)
             for penalty in PENALTIES:
-                errors[width, penalty] = _error(seen @ _solve(kernel, targets[searched], penalty), wanted)
+                errors[width, penalty] = _error(seen @ solve(kernel, targets[searched], penalty), wanted)
         self.width, coarse = min(errors, key=lambda pair: errors[pair])
         kernel = self._kernel(squared_distances(self.rows, self.rows), self.width)
         seen = self._kernel(squared_distances(held, self.rows), self.width)
         fits = []
         for factor in FINER:
-            weights = _solve(kernel, targets, coarse * factor)
+            weights = solve(kernel, targets, coarse * factor)
             fits.append((_error(seen @ weights, wanted), coarse * factor, weights))
         _, self.penalty, self.weights = min(fits, key=lambda fit: fit[0])
 
@@ -149,7 +149,15 @@ def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:
     return squared
 
 
-def _solve(kernel: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
+def solve(
+    kernel: Float[np.ndarray, "row row"], targets: Float[np.ndarray, "row d"], penalty: float
+) -> Float[np.ndarray, "row d"]:
+    """Weights of the training rows: (kernel + penalty I)^-1 targets.
+
+    Example:
+        >>> solve(np.eye(2, dtype=np.float32), np.float32([[2], [4]]), 1.0).ravel().tolist()
+        [1.0, 2.0]
+    """
     from scipy.linalg import cho_factor, cho_solve
 
     penalised = kernel.copy()

@@ -21,7 +21,8 @@ class Method:
     Attributes:
         label: What charts call it.
         make: A fresh aligner for a random seed.
-        kind: "control", "linear" or "non-linear"; the last ones take their time, so each is a task of its own.
+        kind: "control", "linear", "non-linear" (they take their time, so each is a task of its own) or "static"
+            (they read the source's layer 0 through a window, see `core.vectors.window`).
         note: One clause for the page.
         colour: Its colour on every chart.
     """
@@ -51,6 +52,12 @@ def _kernel(seed: int) -> Aligner:
     return KernelRidge(seed)
 
 
+def _static(seed: int) -> Aligner:
+    from core.alignment.maps.static import StaticKernel
+
+    return StaticKernel((), seed)
+
+
 METHODS: dict[str, Method] = {
     "identity": Method("identity", lambda seed: Identity(), "control", "no map: the vectors as they are", "#8C8C8C"),
     "shuffled": Method("shuffled pairs", Shuffled, "control", "ridge regression on pairs that were broken", "#B8B8B8"),
@@ -71,12 +78,23 @@ METHODS: dict[str, Method] = {
         "invertible network", _inn, "non-linear", "Procrustes, then affine coupling blocks: a bijection", "#D55E00"
     ),
     "mlp": Method("plain network", _mlp, "non-linear", "ridge plus two layers: need not be a bijection", "#CC79A7"),
+    "static-word": Method(
+        "static word", _static, "static", "the word's own vector of layer 0: no layer was run", "#A6761D"
+    ),
+    "static-window": Method(
+        "static window", _static, "static", "layer 0 of the word and its neighbours: no layer was run", "#7F5A13"
+    ),
+    "state-and-window": Method(
+        "state and window", _kernel, "static", "kernel ridge on the state with the static window beside it", "#3D2B0A"
+    ),
 }
+STATIC = tuple(name for name, method in METHODS.items() if method.kind == "static")
 DEFAULT_METHODS = (
     "identity",
     "shuffled",
     "lookup",
     "procrustes",
+    "procrustes-scaled",
     "ols",
     "ridge",
     "cca",

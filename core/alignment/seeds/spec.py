@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from core import options
-from core.alignment.maps.registry import DEFAULT_METHODS, LINEAR, METHODS
+from core.alignment.maps.registry import DEFAULT_METHODS, LINEAR, METHODS, STATIC
 from core.errors import SpecError
 from core.options import Spec
 
@@ -28,12 +28,14 @@ def split_option() -> str:
     return split
 
 
-def methods_option(default: tuple[str, ...], help: str) -> tuple[str, ...]:
-    """The option `methods`, any of the registry's maps."""
+def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> tuple[str, ...]:
+    """The option `methods`, any of the registry's maps; those of the static window only where they are asked for."""
     methods: tuple[str, ...] = options.choices(
         "Maps",
         default,
-        lambda: {name: method.label for name, method in METHODS.items()},  # a method may be registered later
+        lambda: {  # a method may be registered later
+            name: method.label for name, method in METHODS.items() if static or method.kind != "static"
+        },
         titled=True,
         said="; {}",
         help=help,
@@ -60,7 +62,9 @@ class AlignSpec(Spec):
         help="Aligned among itself and shown beside the first, such as fine-tuned seeds; none where empty.",
     )
     methods: tuple[str, ...] = methods_option(
-        DEFAULT_METHODS, "How one space is mapped to the other. The non-linear maps take most of the time."
+        (*DEFAULT_METHODS, *STATIC),
+        "How one space is mapped to the other. The non-linear maps take most of the time.",
+        static=True,
     )
     split: str = split_option()
     corpus: str = options.corpus()

@@ -21,6 +21,7 @@ from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
 from core.alignment.seeds.tasks import align_layers, align_pair
 from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods
+from core.alignment.seeds.window import align_static
 from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
@@ -54,7 +55,8 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     content = contents(ready)
     sentences = ready.need("text").words
     slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
-    quick = tuple(name for name in spec.methods if METHODS[name].kind != "non-linear")
+    quick = tuple(name for name in spec.methods if METHODS[name].kind in ("control", "linear"))
+    static = tuple(name for name in spec.methods if METHODS[name].kind == "static")
     tasks: list[Task] = []
     for group, first, second in spec.pairs():
         if first not in content or second not in content:
@@ -73,6 +75,10 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
             name = f"{first} ↔ {second}: {METHODS[methods[0]].label if methods in slow else 'linear maps and controls'}"
             arguments = {**common, "methods": methods, "layers": spec.layers}
             tasks.append(Task.of(name, align_pair, role=(group, first, second, methods), group=second, **arguments))
+        if static:
+            arguments = {**common, "methods": static, "layers": spec.layers}
+            name = f"{first} ↔ {second}: static window"
+            tasks.append(Task.of(name, align_static, role=(group, first, second, static), group=second, **arguments))
         if spec.grid and (group, first, second) == spec.pairs()[0]:
             name = f"{first} → {second}: layer into layer"
             tasks.append(Task.of(name, align_layers, role="grid", group=second, **common, method=spec.grid))
@@ -86,12 +92,15 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
         A result with the tables `alignment` (`tables.COLUMNS`), `layers` (group, method, words, layer, nmse, low,
         high), `methods` (the same over all layers, without layer), `differences` (group, method, other_group,
         other_method, words, difference, low, high, level), and where there are any `curves` (source, target, method,
-        layer, step, training, validation, converged) and `grid` (source_layer, target_layer, nmse). Arrays hold the
-        pictures of the space, see `tables.points_of`.
+        layer, step, training, validation, converged), `gains` (`tables.GAINS`: what the layers add to the static
+        window, and it to them) and `grid` (source_layer, target_layer, nmse). Arrays hold the pictures of the space,
+        see `tables.points_of`.
     """
     values = {role: value for role, value in outputs.values.items() if role != "grid"}
     tables = {"alignment": error_table(spec, values)}
-    tables["layers"], tables["methods"], tables["differences"] = band_tables(spec, values)
+    tables["layers"], tables["methods"], tables["differences"], gains = band_tables(spec, values)
+    if len(gains):
+        tables["gains"] = gains
     curves = training_table(spec, values)
     if len(curves):
         tables["curves"] = curves

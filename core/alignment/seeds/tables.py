@@ -25,6 +25,15 @@ MEASURED = {"nmse": "nmse", "l2": "l2", "r2": "r2", "retrieval": "retrieval", "i
 COLUMNS = ("source", "target", "layer", "method", "split", "words", *MEASURED.values())
 BANDS = ("group", "method", "words", "nmse", "low", "high")
 DIFFERENCES = ("group", "method", "other_group", "other_method", "words", "difference", "low", "high", "level")
+RIVALS = ("ols", "ridge", "lookup", "static-window")
+OVERALL = -1  # the layer of a mean over layers
+GAINS = ("group", "gain", "words", "layer", "difference", "low", "high")
+PAIRS = {  # by what errors differ: the name of a gain -> the map that gains and the one that it is compared with
+    "state over window": ("kernel", "static-window"),
+    "window over word": ("static-window", "static-word"),
+    "window beside state": ("state-and-window", "kernel"),
+    "state beside window": ("state-and-window", "static-window"),
+}
 CURVES = ("source", "target", "method", "layer", "step", "training", "validation", "converged")
 
 
@@ -118,13 +127,14 @@ def points_of(spec: AlignSpec, values: Values) -> dict[str, np.ndarray]:
     return {"source_points": source, "target_points": target, "mapped_points": mapped}
 
 
-def band_tables(spec: AlignSpec, values: Values) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Errors with bands by layer and over all layers, and differences between maps and between groups."""
+def band_tables(spec: AlignSpec, values: Values) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Errors with bands by layer and over all layers, differences between maps and between groups, and gains."""
     import pandas as pd
 
     by_layer: list[pd.DataFrame] = []
     overall: list[dict[str, Any]] = []
     replicates: dict[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]] = {}
+    of_layers: dict[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]] = {}
     for (group, method, words), (ends, layers, estimate) in _replicates(values):
         low, high = estimate.band()
         columns = {"layer": layers, "nmse": estimate.point, "low": low, "high": high}
@@ -135,13 +145,38 @@ def band_tables(spec: AlignSpec, values: Values) -> tuple[pd.DataFrame, pd.DataF
             {"group": group, "method": method, "words": words, "nmse": float(whole.point[0]), **ends_of_band}
         )
         replicates[group, method, words] = (ends, whole)
+        of_layers[group, method, words] = (ends, layers, estimate)
     overall.sort(key=lambda row: (list(spec.groups).index(row["group"]), WORDS.index(row["words"]), row["nmse"]))
     columns_of_layers = [*BANDS[:3], "layer", *BANDS[3:]]
     return (
         pd.concat(by_layer, ignore_index=True) if by_layer else pd.DataFrame(columns=columns_of_layers),
         pd.DataFrame(overall, columns=list(BANDS)),
         pd.DataFrame(_differences(replicates), columns=list(DIFFERENCES)),
+        _gains(of_layers),
     )
+
+
+def _gains(
+    replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]],
+) -> pd.DataFrame:
+    """GAINS: how much lower one map's error is than another's, layer by layer and over all (layer -1).
+
+    Positive is better. Both are maps of the same rows, so that what they share cancels from the band.
+    """
+    import pandas as pd
+
+    frames = []
+    for (group, method, words), (ends, layers, estimate) in replicates.items():
+        for gain, (better, rival) in PAIRS.items():
+            rival_ends, _, rival_estimate = replicates.get((group, rival, words), ([], None, None))
+            if method != better or rival_estimate is None or rival_ends != ends:
+                continue
+            difference = rival_estimate - estimate
+            for part, places in ((difference, layers), (difference.mean(), np.array([OVERALL]))):
+                low, high = part.band()
+                columns = {"layer": places, "difference": part.point, "low": low, "high": high}
+                frames.append(pd.DataFrame({"group": group, "gain": gain, "words": words, **columns}))
+    return pd.concat(frames, ignore_index=True)[list(GAINS)] if frames else pd.DataFrame(columns=list(GAINS))
 
 
 def _replicates(
@@ -167,7 +202,7 @@ def _replicates(
 def _differences(
     replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]],
 ) -> list[dict[str, object]]:
-    """Every map against least squares, ridge and the lookup in its group, and every map between the groups.
+    """Every map against `RIVALS` in its group, and every map between the groups.
 
     The bands of the non-linear maps against ridge hold together: each is wider, so that all are right 95 times in a
     hundred (Bonferroni), because the headline names the best of them.
@@ -176,7 +211,7 @@ def _differences(
     for (group, method, words), (ends, estimate) in replicates.items():
         rivals = METHODS[method].kind == "non-linear"
         tried = sum(METHODS[m].kind == "non-linear" for g, m, w in replicates if (g, w) == (group, words))
-        for rival in ("ols", "ridge", "lookup"):
+        for rival in RIVALS:
             pairs, rival_estimate = replicates.get((group, rival, words), ([], None))
             if rival_estimate is None or rival == method or pairs != ends:
                 continue  # one of them failed on some pairs: not the same rows

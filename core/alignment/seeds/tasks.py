@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from core.alignment.maps.linear import LinearAligner, Moments, moments
+from core.alignment.maps.linear import Aligner, LinearAligner, Moments, moments
 from core.alignment.maps.registry import METHODS, make_aligner
 from core.alignment.seeds.protocol import Parts, rows_for, score, split_rows
 from core.errors import ShapeError
@@ -57,7 +57,7 @@ def align_pair(
     """
     with span(0.0, 0.2):
         x, y, parts, notices = _read(one, other, sentences, items, split, seed)
-    chosen = _chosen_layers(layers, len(x))
+    chosen = chosen_layers(layers, len(x))
     x, y = x[chosen], y[chosen]  # in single precision: whoever computes with them takes what they need in double
     value: Value = {
         "layers": chosen,
@@ -76,7 +76,7 @@ def align_pair(
     for number, (sources, targets) in enumerate(stacks):
         with span(0.2 + 0.8 * number / len(stacks), 0.2 + 0.8 * (number + 1) / len(stacks)):
             fits.append(_fit_all(sources, targets, parts, methods, seed))
-    return value | _by_direction(fits, len(chosen))
+    return value | by_direction(fits, len(chosen))
 
 
 @pure("alignment.layers", version=3, guard=as_identified)
@@ -163,44 +163,60 @@ def _read(
 
 def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int) -> Value:
     """Every method on stacked layers; what it gives is as in `align_pair`, with the stack for direction and layer."""
-    train, test = parts.train, parts.test
-    mean = y[:, train].mean(1, keepdims=True, dtype=np.float64)
-    sums = moments(x[:, train], y[:, train])
-    shown = test[np.linspace(0, len(test) - 1, min(SHOWN, len(test))).astype(np.int64)]
-    tested = y[:, test].astype(np.float64)
-    axes = np.linalg.svd(tested - tested.mean(1, keepdims=True), full_matrices=False)[2][:, :2].swapaxes(-1, -2)
-    del tested
-    value: Value = {"target_points": _points(y[:, shown], mean, axes)}
+    sums = moments(x[:, parts.train], y[:, parts.train])
+    judge = Judge(y, parts)
+    value: Value = {"target_points": judge.points(y[:, judge.shown])}
     if x.shape[-1] == y.shape[-1]:
-        value["source_points"] = _points(x[:, shown], mean, axes)
+        value["source_points"] = judge.points(x[:, judge.shown])
     for name, aligner in fit_each(methods, seed, x, y, parts, value, sums=sums):
-        given = rows_for(aligner, x, parts.types)
+        value |= judge.scores(name, aligner, rows_for(aligner, x, parts.types))
+    return value
+
+
+class Judge:
+    """Scores fitted maps on the rows of one target.
+
+    Args:
+        y: Rows of the target, (layer, row, d).
+        parts: Their split.
+    """
+
+    def __init__(self, y: np.ndarray, parts: Parts) -> None:
+        self.y, self.parts = y, parts
+        test = parts.test
+        self.mean = y[:, parts.train].mean(1, keepdims=True, dtype=np.float64)
+        self.shown = test[np.linspace(0, len(test) - 1, min(SHOWN, len(test))).astype(np.int64)]
+        tested = y[:, test].astype(np.float64)
+        self._axes = np.linalg.svd(tested - tested.mean(1, keepdims=True), full_matrices=False)[2]
+        self._axes = self._axes[:, :2].swapaxes(-1, -2)
+
+    def points(self, rows: np.ndarray) -> np.ndarray:
+        """Rows on the target's first two principal components, float32."""
+        return cast(np.ndarray, ((rows - self.mean) @ self._axes).astype(np.float32))
+
+    def scores(self, name: str, aligner: Aligner, given: np.ndarray) -> Value:
+        """What `align_pair` returns of one map, for the rows that it is given, (layer, row, d)."""
+        parts = self.parts
         scores = [
-            score(aligner, given[:, rows], y[:, rows], parts.unit[rows], parts.seen(rows), mean)
-            for rows in (train, test)
+            score(aligner, given[:, rows], self.y[:, rows], parts.unit[rows], parts.seen(rows), self.mean)
+            for rows in (parts.train, parts.test)
         ]
-        for column in COLUMNS:
-            value[f"{name}/{column}"] = np.stack([getattr(part, column) for part in scores])
+        value = {f"{name}/{column}": np.stack([getattr(part, column) for part in scores]) for column in COLUMNS}
         value[f"{name}/error"], value["spread"] = scores[1].error, scores[1].spread
-        value[f"{name}/mapped"] = _points(aligner.transform(given[:, shown]), mean, axes)
+        value[f"{name}/mapped"] = self.points(aligner.transform(given[:, self.shown]))
         if getattr(aligner, "left_out", 0):
             value[f"{name}/left_out"] = aligner.left_out
         curve: Curve | None = getattr(aligner, "curve", None)
         if curve is not None:
             value[f"{name}/steps"], value[f"{name}/converged"] = curve.steps, curve.converged
             value[f"{name}/training"], value[f"{name}/validation"] = curve.training, curve.validation
-    return value
-
-
-def _points(rows: np.ndarray, mean: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Rows on the target's first two principal components, float32."""
-    return cast(np.ndarray, ((rows - mean) @ axes).astype(np.float32))
+        return value
 
 
 LAYER_AXIS = {"training": -1, "validation": -1, "converged": -1, "mapped": 0, "source_points": 0, "target_points": 0}
 
 
-def _by_direction(fits: list[Value], layers: int) -> Value:
+def by_direction(fits: list[Value], layers: int) -> Value:
     """Stacks of both directions (or one value for each direction) as arrays with a leading direction."""
     value: Value = {}
     for name in {name: None for fit in fits for name in fit}:
@@ -226,7 +242,7 @@ def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
     return [np.pad(curve, ((0, longest - len(curve)), (0, 0)), constant_values=np.nan) for curve in curves]
 
 
-def _chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
+def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
     if any(not 0 <= layer < depth for layer in layers):
         raise ShapeError(f"Layers run from 0 to {depth - 1} here; {', '.join(map(str, layers))} were asked for.")
     return np.asarray(layers or range(depth), dtype=np.int64)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from core.models.architecture import Architecture
 from core.models.architectures import ARCHITECTURES, describe_type
 from core.models.architectures.inference import infer_type
 from core.models.files.bounds import MOST_LAYERS, MOST_SINES, MOST_WIDTH, check_bounds, refuse_redirection, walk
+from core.models.files.memory import remembered
 from core.models.files.safetensors import count_numbers, read_whole_header
 
 CONFIG = "config.json"
@@ -190,22 +190,23 @@ def count_parameters(files: list[Path]) -> int:
     """Numbers in the weights (whole-number tables left out); for pickled files, their size over four bytes."""
     if is_pickled(files):
         return sum(path.stat().st_size for path in files) // 4
-    return sum(count_numbers(read_whole_header(path)) for path in files)
+    return sum(map(_count_in_file, files))
+
+
+@remembered
+def _count_in_file(path: Path) -> int:
+    return count_numbers(read_whole_header(path))
 
 
 def content_hash(path: Path) -> str:
     """sha256 hex of a file's content; remembered while its size and time of change stay the same."""
-    _present(path)
-    status = path.stat()
-    identity = (str(path.resolve()), status.st_size, status.st_mtime_ns)
-    with _hashes_lock:
-        if identity in _hashes:
-            return _hashes[identity]
+    return _content_hash(_present(path))
+
+
+@remembered
+def _content_hash(path: Path) -> str:
     with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    with _hashes_lock:
-        _hashes[identity] = digest
-    return digest
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def config_hash(config: dict[str, Any]) -> str:
@@ -230,10 +231,6 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
         is_settings = path.suffix == ".json" and path.name != "tokenizer.json" and path.stat().st_size < 1_000_000
         parts.append(config_hash(read_json(path)) if is_settings else content_hash(path))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-_hashes: dict[tuple[str, int, int], str] = {}
-_hashes_lock = threading.Lock()
 
 
 def _tensor_names(folder: Path) -> list[str]:

@@ -19,6 +19,7 @@ from core.probes.trees.tables import (
     PROBE_OF,
     RANDOM,
     SELECTIVITY,
+    WINDOW,
     metric_label,
 )
 from core.results.drawing.axes import Plane, layer_plane, rule, span_of
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 320
-YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3]}
+YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3], WINDOW: [1, 0]}
 
 
 def scores_chart(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.probes.trees.tables import METRICS, POSITION, PROBE_OF, Group, Sample, as_table, summary
+from core.probes.trees.tables import METRICS, POSITION, PROBE_OF, WINDOW, Group, Sample, as_table, summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ def difference_rows(groups: Scores, base: str, sample: Sample) -> pd.DataFrame:
 
 
 def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
-    """Every model less what knows positions alone: probes on the code, and untrained models in their best layer.
+    """Every model less what no trained layer knows: probes on positions, on the embedding table, untrained models.
 
     Args:
         groups: Scores of the models.
@@ -31,7 +31,7 @@ def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
         sample: The test sentences.
     """
     choosers = {metric: METRICS[probe][0] for metric, probe in PROBE_OF.items()}
-    frames = margins(groups, rivals, dict.fromkeys(PROBE_OF, sample), choosers.__getitem__, (POSITION,))
+    frames = margins(groups, rivals, dict.fromkeys(PROBE_OF, sample), choosers.__getitem__, (POSITION, WINDOW))
     return as_table(frames, MARGINS)
 
 

@@ -14,9 +14,9 @@ from core.models.changes import change_tasks
 from core.models.files import checkpoints
 from core.models.identity import Identity, identity_tasks
 from core.probes.trees.data import Treebank, Trees, read_treebank
-from core.probes.trees.rival_tasks import score_baselines, score_parser, score_positions
+from core.probes.trees.rival_tasks import score_baselines, score_parser, score_positions, score_window
 from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.tables import PARSED, POSITION
+from core.probes.trees.tables import PARSED, POSITION, WINDOW
 from core.probes.trees.tasks import Regime, score_probes, train_probes
 from core.runs.runner import Task
 from core.runs.store import Value
@@ -78,17 +78,28 @@ def model_tasks(
     return tasks
 
 
+def window_task(spec: ProbeSpec, model: Identity, common: Mapping[str, Any]) -> Task:
+    """Probes on a model's embedding table, read through a window of words."""
+    arguments = {**model_arguments(spec, model), **common, **_alone(spec)}
+    name = f"static window: {model.ref}"
+    return Task.of(name, score_window, role=(WINDOW, model.ref), group=model.ref, **arguments)
+
+
+def _alone(spec: ProbeSpec) -> dict[str, Any]:
+    """How probes of one layer are trained that is no layer of a model."""
+    return {
+        "rank": spec.rank, "draws": spec.seeds, "probes": spec.probes, "seed": spec.seed, "epochs": spec.epochs
+    }  # fmt: skip
+
+
 def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:
     """What scores are held against: chain and random trees, positions alone, the parser where heads are gold."""
     tasks = [
         Task.of(
             "baselines", score_baselines, role=BASELINES, seed=spec.seed, trees=Trees.of(treebank.parts["test"])
         ),
-        Task.of(
-            "positions", score_positions, role=POSITION, rank=spec.rank, draws=spec.seeds, probes=spec.probes,
-            seed=spec.seed, epochs=spec.epochs, **common,
-        ),
-    ]  # fmt: skip
+        Task.of("positions", score_positions, role=POSITION, **_alone(spec), **common),
+    ]
     if treebank.judged is not None:
         parser: dict[str, Any] = {"pipeline": spec.pipeline, "pipeline_identity": treebank.parser}
         tasks.append(Task.of("parser", score_parser, role=PARSED, trees=Trees.of(treebank.judged), **parser))

@@ -19,6 +19,7 @@ HEADS = {
     "corpus": "the text's own heads",
     "parser": "a parser's heads, whatever the text has",
 }
+WINDOW_REACH = 1  # words on either side: a wider window gives a linear probe more to overfit than to read
 POSITIONS = {
     "auto": "for models that add no positions to their vectors, such as those with rotary positions",
     "on": "for every model",

@@ -23,7 +23,7 @@ from core.models.identity import identities
 from core.probes.prices import probe_price
 from core.probes.trees import PURPOSE
 from core.probes.trees.charts import figures
-from core.probes.trees.comparisons import difference_rows, margin_rows
+from core.probes.trees.comparisons import MARGINS, difference_rows, margin_rows
 from core.probes.trees.conllu import extra_files
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import (
@@ -33,6 +33,7 @@ from core.probes.trees.planning import (
     prepare,
     rival_tasks,
     training_arguments,
+    window_task,
 )
 from core.probes.trees.result import ProbeResult, model_probes
 from core.probes.trees.spec import ProbeSpec
@@ -45,6 +46,7 @@ from core.probes.trees.tables import (
     POSITION,
     PROBE_OF,
     RANDOM,
+    WINDOW,
     Group,
     Sample,
     as_table,
@@ -82,6 +84,7 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
         if model in identified:
             # What is added untrained needs no control of its own: nothing is claimed of it.
             tasks += model_tasks(spec, identified[model], common, controls=spec.controls if model in spec.models else 0)
+            tasks += [window_task(spec, identified[model], common)] if model in spec.models else []
     return tasks
 
 
@@ -143,6 +146,9 @@ def score_table(
             frames.append(score_rows(ref, "", of_model, sample, control=control))
     if POSITION in values:
         frames.append(score_rows(POSITION, "", probe_groups(values[POSITION], sample), sample, layered=False))
+    if (WINDOW, spec.models[0]) in values:
+        window = probe_groups(values[WINDOW, spec.models[0]], sample)
+        frames.append(score_rows(WINDOW, "", window, sample, layered=False))
     if BASELINES in values:
         for name, prefix in ((CHAIN, "chain_"), (RANDOM, "random_")):
             baselines = baseline_groups(values[BASELINES], sample, prefix)
@@ -165,12 +171,18 @@ def score_table(
 
 
 def _margins(groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample) -> pd.DataFrame:
-    """Trained models less their rivals."""
+    """Trained models less their rivals, each with the window of its own embedding table among them."""
     untrained = {ref: group for ref, group in groups.items() if parse_ref(ref).random}
     rivals: dict[str, Mapping[str, Group]] = dict(untrained)
     if POSITION in outputs.values:
         rivals[POSITION] = probe_groups(outputs.values[POSITION], sample)
-    return margin_rows({ref: group for ref, group in groups.items() if ref not in untrained}, rivals, sample)
+    frames = []
+    for ref, group in groups.items():
+        if ref not in untrained:
+            window = outputs.values.get((WINDOW, ref))
+            theirs = rivals if window is None else {**rivals, WINDOW: probe_groups(window, sample)}
+            frames.append(margin_rows({ref: group}, theirs, sample))
+    return as_table(frames, MARGINS)
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:

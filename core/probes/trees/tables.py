@@ -30,6 +30,7 @@ CONTROL = " control"  # after the probe that learned control trees
 SELECTIVITY = " selectivity"  # after the metric that the control's is taken from
 NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
 CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
+WINDOW = "static window"
 PERCENT = ("uuas", "root", HEADS_METRIC)
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 

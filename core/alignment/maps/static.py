@@ -1,0 +1,188 @@
+"""Kernel ridge regression from the static window: what a model's embedding table predicts before any layer has run.
+
+The rows are the same at every layer and only the targets differ, so that one factorisation serves all layers. Width of
+the window, kernel (linear, which is ridge regression, or Gaussian of several widths) and penalty are chosen for each
+layer on the validation rows, as `core.alignment.maps.kernel` chooses them: on a sample, then the penalty on all rows.
+
+    f(x) = mean_y + sum_i k(x, x_i) a_i,    a = (K + penalty I)^-1 (y - mean_y)
+
+Reference: Saunders, Gammerman & Vovk 1998. Deviations: as in `core.alignment.maps.kernel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from jaxtyping import Float
+
+from core.alignment.maps.kernel import MOST_ROWS, SEARCHED, solve, squared_distances
+from core.alignment.maps.linear import Aligner, Rows, check_pairs, hold_out
+from core.runs.runner import tick
+
+LINEAR = 0.0  # the width that stands for the linear kernel
+WIDTHS = (LINEAR, 0.25, 0.5, 1.0, 2.0, 4.0)  # of the median squared distance
+PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
+FINER = (0.3, 1.0, 3.0)  # times the chosen penalty, on all rows
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A kernel on the first `columns` of the rows, relative to training rows."""
+
+    rows: Float[np.ndarray, "row d"]
+    columns: int
+    width: float
+    unit: float
+
+    def __call__(self, x: Float[np.ndarray, "other d"]) -> Float[np.ndarray, "other row"]:
+        x = x[:, : self.columns]
+        if self.width == LINEAR:
+            product: np.ndarray = x @ self.rows.T / np.float32(self.unit)
+            return product
+        squared = squared_distances(x, self.rows)
+        gaussian: np.ndarray = np.exp(squared * np.float32(-1.0 / (self.width * self.unit)))
+        return gaussian
+
+
+class StaticKernel(Aligner):
+    """One source for all layers, a kernel and a penalty for each.
+
+    Args:
+        columns: How many of the source's columns each width of the window takes.
+        seed: Of the rows that the choice is made on.
+    """
+
+    def __init__(self, columns: Sequence[int], seed: int = 0) -> None:
+        self.columns, self.seed = tuple(columns), seed
+
+    def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
+        """Fit on paired training rows, of which `x` is the same at every layer; validation rows choose.
+
+        Args:
+            x: (layer, row, d), a broadcast of (row, d).
+            y: (layer, row, d_target).
+            validation: The same of other rows.
+
+        Raises:
+            ShapeError: If rows do not pair up, there are fewer than two, or values are not finite.
+        """
+        x, y = np.asarray(x), np.asarray(y)
+        check_pairs(x, y)
+        x, y, (held_x, held_y) = hold_out(x, y, validation)
+        rng = np.random.default_rng(self.seed)
+        kept = np.sort(rng.permutation(x.shape[-2])[:MOST_ROWS])
+        searched = np.sort(rng.permutation(len(kept))[:SEARCHED])
+        checked = np.sort(rng.permutation(held_x.shape[-2])[:SEARCHED])
+        self.left_out = x.shape[-2] - len(kept)
+        self.mean_x = x[0].mean(0, dtype=np.float64)
+        self.mean_y = y.mean(1, keepdims=True, dtype=np.float64)
+        rows, held = self._centred(x[0][kept]), self._centred(held_x[0][checked])
+        targets = _side_by_side(y[:, kept] - self.mean_y)
+        wanted = _side_by_side(held_y[:, checked] - self.mean_y)
+        chosen = self._choose(rows[searched], targets[searched], held, wanted, len(y))
+        self.maps: list[tuple[_Kernel, np.ndarray, list[int]]] = []
+        width = y.shape[-1]
+        for number, choice in enumerate(sorted(set(chosen))):
+            tick(0.5 + 0.5 * number / len(set(chosen)), "static window")
+            kernel = _kernel(rows, choice[0], choice[1], self._unit(rows, choice[0], choice[1]))
+            layers = [layer for layer, of_layer in enumerate(chosen) if of_layer == choice]
+            columns = np.concatenate([np.arange(layer * width, (layer + 1) * width) for layer in layers])
+            inside, across = kernel(rows), kernel(held)
+            fits = [solve(inside, targets[:, columns], choice[2] * factor) for factor in FINER]
+            errors = [_errors(across @ weights, wanted[:, columns], len(layers)) for weights in fits]
+            best = np.argmin(errors, axis=0)
+            weights = np.stack([fits[fit].reshape(len(rows), -1, width)[:, at] for at, fit in enumerate(best)])
+            self.maps.append((kernel, weights, layers))
+        return self
+
+    def transform(self, x: Rows) -> Rows:
+        """Source rows into the target space, (layer, row, d_target)."""
+        rows = self._centred(np.asarray(x)[0])
+        mapped = np.empty((len(self.mean_y), len(rows), self.mean_y.shape[-1]))
+        for kernel, weights, layers in self.maps:
+            across = kernel(rows)
+            for layer, of_layer in zip(layers, weights, strict=True):
+                mapped[layer] = across @ of_layer
+        return mapped + self.mean_y
+
+    def _choose(
+        self, rows: np.ndarray, targets: np.ndarray, held: np.ndarray, wanted: np.ndarray, layers: int
+    ) -> list[tuple[int, float, float]]:
+        """Columns, width and penalty of each layer, by the error on the validation rows."""
+        tried, errors = [], []
+        for number, columns in enumerate(self.columns):
+            for place, width in enumerate(WIDTHS):
+                tick(0.5 * (number + place / len(WIDTHS)) / len(self.columns), "static window")
+                kernel = _kernel(rows, columns, width, self._unit(rows, columns, width))
+                inside, across = kernel(rows), kernel(held)
+                for penalty in PENALTIES:
+                    tried.append((columns, width, penalty))
+                    errors.append(_errors(across @ solve(inside, targets, penalty), wanted, layers))
+        return [tried[place] for place in np.argmin(errors, axis=0)]
+
+    @staticmethod
+    def _unit(rows: np.ndarray, columns: int, width: float) -> float:
+        """What a kernel is measured in: the mean squared norm, or the median squared distance."""
+        rows = rows[:SEARCHED, :columns]
+        unit = (rows**2).sum(1).mean() if width == LINEAR else np.median(squared_distances(rows, rows))
+        return max(float(unit), float(np.finfo(np.float32).tiny))
+
+    def _centred(self, x: np.ndarray) -> np.ndarray:
+        centred: np.ndarray = (x - self.mean_x).astype(np.float32)
+        return centred
+
+
+def _kernel(rows: np.ndarray, columns: int, width: float, unit: float) -> _Kernel:
+    return _Kernel(rows[:, :columns], columns, width, unit)
+
+
+def _side_by_side(y: np.ndarray) -> np.ndarray:
+    """(layer, row, d) as (row, layer * d), float32."""
+    columns: np.ndarray = y.transpose(1, 0, 2).reshape(y.shape[1], -1).astype(np.float32)
+    return columns
+
+
+def _errors(predicted: np.ndarray, wanted: np.ndarray, layers: int) -> np.ndarray:
+    """Squared error of each layer."""
+    squared: np.ndarray = ((predicted - wanted) ** 2).sum(0).reshape(layers, -1).sum(-1)
+    return squared
+
+
+def reduced(
+    rows: Float[np.ndarray, "row d"], train: np.ndarray, width: int
+) -> Float[np.ndarray, "row width"]:
+    """Rows on the leading principal components of the training rows, as float32; all of them where d is no larger.
+
+    Example:
+        >>> rows = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 3.0, 0], [0, -3.0, 0]])
+        >>> np.abs(reduced(rows, np.arange(4), 1)).ravel().tolist()
+        [0.0, 0.0, 3.0, 3.0]
+    """
+    centred = (rows - rows[train].mean(0, dtype=np.float64)).astype(np.float64)
+    if rows.shape[1] <= width:
+        return centred.astype(np.float32)
+    _, axes = np.linalg.eigh(centred[train].T @ centred[train])
+    return (centred @ axes[:, ::-1][:, :width]).astype(np.float32)
+
+
+def beside(
+    states: Float[np.ndarray, "layer row d"], window: Float[np.ndarray, "row w"], train: np.ndarray
+) -> Float[np.ndarray, "layer row both"]:
+    """Each layer's rows with the window beside them, both of one mean squared norm over the training rows.
+
+    The window is reduced to the layer's width, so that it does not outweigh the layer by its dimensions.
+    """
+    near = reduced(window, train, states.shape[-1])
+    near /= _norm(near[train])
+    both = np.empty((*states.shape[:2], states.shape[-1] + near.shape[-1]), dtype=np.float32)
+    for layer, rows in enumerate(states):
+        centred = rows - rows[train].mean(0, dtype=np.float64)
+        both[layer] = np.concatenate([centred / _norm(centred[train]), near], axis=1)
+    return both
+
+
+def _norm(rows: np.ndarray) -> float:
+    return float(np.sqrt(max((rows.astype(np.float64) ** 2).sum(1).mean(), np.finfo(np.float64).tiny)))

@@ -1,0 +1,65 @@
+"""The static window: a model's own embedding table read through a few words, with no Transformer layer run.
+
+What a word's layer 0 and its neighbours' say together is known before any layer computes: a finding about hidden states
+is a finding about layers only as far as it goes beyond this. The rows are the layer-0 vectors of a word and of the
+words up to `reach` places before and behind it in its sentence; where there is no such word, zeros.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from core.errors import ShapeError
+
+REACH = 2  # words on either side, at most
+
+
+def places_in(reach: int) -> tuple[int, ...]:
+    """Places of a window, the word's own first and then outwards: a narrower window is a beginning of a wider one.
+
+    Example:
+        >>> places_in(2)
+        (0, -1, 1, -2, 2)
+    """
+    return (0, *(side * step for step in range(1, reach + 1) for side in (-1, 1)))
+
+
+def static_window(
+    vectors: Float[np.ndarray, "word d_model"],
+    sentence: Int[np.ndarray, " word"],
+    word: Int[np.ndarray, " word"],
+    reach: int = REACH,
+) -> Float[np.ndarray, "word window"]:
+    """Layer-0 vectors of each word and its neighbours, one beside the other in the order of `places_in`.
+
+    Args:
+        vectors: Layer 0 of the words.
+        sentence: Sentence of each word.
+        word: Position of each word in its sentence.
+        reach: Words on either side.
+
+    Returns:
+        (word, (2 reach + 1) d_model); zeros where a neighbour is not among the words.
+
+    Raises:
+        ShapeError: If the rows are whole sentences, which have no neighbours.
+
+    Example:
+        >>> import numpy as np
+        >>> rows = np.array([[1.0], [2.0], [3.0]])
+        >>> static_window(rows, np.array([0, 0, 1]), np.array([0, 1, 0]), reach=1).tolist()
+        [[1.0, 0.0, 2.0], [2.0, 1.0, 0.0], [3.0, 0.0, 0.0]]
+    """
+    if (np.asarray(word) < 0).any():
+        raise ShapeError("A static window needs rows that are words.")
+    longest = int(word.max(initial=0)) + 1 + 2 * reach  # room for the places before and behind a sentence
+    address = sentence.astype(np.int64) * longest + word + reach
+    order = np.argsort(address, kind="stable")
+    ordered = address[order]
+    blocks = []
+    for place in places_in(reach):
+        at = np.minimum(np.searchsorted(ordered, address + place), len(ordered) - 1)
+        there = ordered[at] == address + place
+        blocks.append(np.where(there[:, None], vectors[order[at]], vectors.dtype.type(0)))
+    return np.concatenate(blocks, axis=1)

@@ -1,0 +1,45 @@
+"""A file is read once while it stays as it is; a change of it, a link to another, an error are seen."""
+
+import os
+
+import pytest
+
+from core.models.files.memory import remembered
+
+
+def test_a_file_is_read_again_when_it_changed(tmp_path):
+    path, read = tmp_path / "a.txt", []
+    reader = remembered(lambda path: read.append(path) or path.read_text())
+    path.write_text("one")
+    assert [reader(path), reader(path)] == ["one", "one"]
+    path.write_text("three")
+    assert [reader(path), reader(path)] == ["three", "three"]
+    os.utime(path, ns=(1, 1))
+    assert reader(path) == "three"
+    assert len(read) == 3
+
+
+def test_a_link_that_points_elsewhere_is_read_again(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, ns=(1, 1))
+    link, reader = tmp_path / "link", remembered(lambda path: path.read_text())
+    link.symlink_to(tmp_path / "one")
+    assert reader(link) == "one"
+    link.unlink()
+    link.symlink_to(tmp_path / "two")
+    assert reader(link) == "two"
+
+
+def test_an_error_is_not_remembered(tmp_path):
+    path, reader = tmp_path / "a.txt", remembered(lambda path: int(path.read_text()))
+    path.write_text("x")
+    status = path.stat()
+    with pytest.raises(ValueError, match="invalid"):
+        reader(path)
+    path.write_text("7")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert reader(path) == 7
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        reader(path)
