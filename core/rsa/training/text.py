@@ -83,7 +83,7 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
     names = short_names(dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST)))
     start, end = _estimate(first), _estimate(last)
     change = _direction(start, end)
-    text = f"At the top layer, {label} with the final model {change}"
+    text = f"Over training, the top layer's {label} with the final model {change}"
     run = facts.get(OTHER_RUN)
     if run is not None:
         text += f"; another run's final model ({names[run.subject]}) scores {_estimate(run).text}"
@@ -106,10 +106,10 @@ def make_headline(statements: Sequence[Statement], label: str, steps: int) -> st
 def _direction(start: Estimate, end: Estimate) -> str:
     """Say whether the similarity rises, falls, or does neither by more than the bands."""
     if end.low > start.high:
-        return f"rises from {start.text} to {end.text} during training"
+        return f"rises from {start.text} to {end.text}"
     if end.high < start.low:
-        return f"falls from {start.text} to {end.text} during training"
-    return f"does not change detectably during training ({start.text} and {end.text})"
+        return f"falls from {start.text} to {end.text}"
+    return f"does not change detectably ({start.text} and {end.text})"
 
 
 def _nearest(statements: Sequence[Statement], steps: int) -> str:
