@@ -65,7 +65,9 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     with (
         form.bar,
         st.popover(
-            "Edit passage", icon=":material/edit_note:", help="Write a question with its passage and answer, or words to follow."
+            "Edit passage",
+            icon=":material/edit_note:",
+            help="Write a question with its passage and answer, or choose words to follow.",
         ),
         st.form(form.address.key("token map"), border=False),
     ):

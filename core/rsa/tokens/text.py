@@ -116,8 +116,8 @@ def top_answer_only(model: str) -> str:
 
 def missing_words(words: Sequence[str]) -> str:
     """Say which words to highlight are not in the passage."""
-    verb = "is" if len(words) == 1 else "are"
-    return f"{_listed(words)} {verb} not in the passage, so {'it is' if len(words) == 1 else 'they are'} not highlighted."
+    verb, it = ("is", "it is") if len(words) == 1 else ("are", "they are")
+    return f"{_listed(words)} {verb} not in the passage, so {it} not highlighted."
 
 
 def missing_part(what: str, words: Sequence[str]) -> str:
