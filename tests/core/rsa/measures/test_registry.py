@@ -189,7 +189,7 @@ def test_spaces_of_different_widths() -> None:
     x, y = _spaces()
     for name in MEASURES:
         if name == "cosine":
-            with pytest.raises(ShapeError, match="8 and 4"):
+            with pytest.raises(ShapeError, match=f"{WIDTH} and 4"):
                 compare(x, y[:, :4], name)
         else:
             assert compare(x, y[:, :4], name) == pytest.approx(REFERENCES[name](x, y[:, :4]), abs=1e-9)
