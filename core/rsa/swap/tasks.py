@@ -140,10 +140,9 @@ def _into_itself(work: Work) -> float:
     twin = copy.deepcopy(body_of(pair.task.model))
     blocks, theirs = pair.layers, list(layer_list(twin))
     (ours, plain), twin_states = work.own(0), states_of(twin, batch)
+    what = "a copy of the model as donor"
     return max(
-        _differ(
-            pair, "a copy of the model as donor", pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)), plain
-        )
+        _differ(pair, what, pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)), plain)
         for way in ("below", "above", "layer", "only")
         for layer in range(len(blocks) + 1)
         if (way, layer) not in SAME
