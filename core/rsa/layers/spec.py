@@ -21,7 +21,7 @@ MOST_RANKED = 5_000  # rank comparisons hold every pair: 5,000 items are 200 MB 
 
 @dataclass(frozen=True)
 class RsaSpec(Spec):
-    """One study: a base model against others, by layer."""
+    """One study: a base model compared with others, by layer."""
 
     base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from.")
     compare: tuple[str, ...] = options.models(

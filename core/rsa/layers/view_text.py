@@ -239,7 +239,7 @@ def _counted(count: int, total: int, kind: str) -> str:
 
 
 def _kind(facts: Facts) -> str:
-    """Call them fine-tunes where nothing says that one of them is none."""
+    """Call them fine-tunes unless one of them may not have been trained from the base."""
     tuned = all(model in facts.get(WEIGHT_CHANGE, ()) for model in facts[COMPARED])
     return "models" if facts.get(NOT_FROM_BASE) or not tuned else "fine-tunes"
 

@@ -4,9 +4,9 @@ A similarity matrix over n items is never needed whole: a measure needs sums ove
 matrices of two spaces a strip of rows at a time, adds every strip up to one number for each pair of sentences, and
 weighs those by how often a bootstrap draw holds the two sentences. One pass serves every draw.
 
-A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item carry no information (their
-similarity is 1 in every space) and are dropped; pairs of different items count once for each pair of copies, so
-c_s * c_t times for items from sentences s and t, and c_s * c_s times within a sentence.
+A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item carry no information
+(their similarity is 1 in every space) and are dropped; pairs of different items count once for each pair of copies,
+so c_s * c_t times for items from sentences s and t, and c_s * c_s times within a sentence.
 
 References:
     Kriegeskorte et al. 2008, Frontiers in Systems Neuroscience (similarity matrices, upper triangle).

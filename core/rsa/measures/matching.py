@@ -134,7 +134,7 @@ def procrustes_jackknife(
 
 
 def procrustes_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
-    """Procrustes similarity with the pairing of items broken, shape (draw,).
+    """Compute Procrustes similarity with the items shuffled, shape (draw,).
 
     Args:
         x: Vectors, shape (item, d_model).

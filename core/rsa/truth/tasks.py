@@ -87,8 +87,8 @@ def compare_planted(
         plants: How many such models; each layer is the fine-tune's with probability one half, never all or none.
 
     Returns:
-        `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input, `size` and `changed` (plant, layer):
-        whether the layer's own weights are the fine-tune's.
+        `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input, `size` and
+        `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
     """
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed)
