@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from core.errors import ShapeError
 from core.runs.runner import span
 from core.vectors.activations import Activations, extract
+from core.vectors.notices import other_depth
 
 LEAST_ITEMS = 10
 Words = tuple[tuple[str, ...], ...]
@@ -108,13 +109,6 @@ def extract_pair(
         notices.append(other_depth(base, len(base_states) - 1, other, len(other_states) - 1))
         other_states = other_states[np.round(np.linspace(0, len(other_states) - 1, len(base_states))).astype(int)]
     return Paired(base_states, other_states, first.sentence, first.word, tuple(notices))
-
-
-def other_depth(base: str, base_layers: int, other: str, other_layers: int) -> str:
-    """Say that two models differ in their number of layers."""
-    return (
-        f"{base} has {base_layers} layers and {other} has {other_layers}, so layers are compared by relative depth."
-    )
 
 
 def in_common(activations: Sequence[Activations]) -> list[Activations]:

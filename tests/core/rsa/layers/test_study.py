@@ -53,7 +53,8 @@ from core.rsa.measures.registry import Measure
 from core.runs.runner import run, run_stages
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text
-from core.vectors.pairs import other_depth, sample_words
+from core.vectors.notices import other_depth
+from core.vectors.pairs import sample_words
 from tests import ROOT
 from tests.core.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
