@@ -26,9 +26,9 @@ from ui.views.rsa_experiments import EXPERIMENTS
 
 VIEWS = {
     CURVES: "similarity to the base by layer",
-    GRID: "any layer of the base with any layer of the others",
-    TEXTS: "the same on two texts",
-    TOKENS: "the words of a passage through the layers",
+    GRID: "similarity of every layer of the base to every layer of the other models",
+    TEXTS: "similarity to the base by layer, on two texts",
+    TOKENS: "the words of a passage at each layer, in two dimensions",
     **views_of(EXPERIMENTS),
 }
 GROUPS = {"Layers": (CURVES, GRID, TEXTS, TOKENS), "Experiments": tuple(EXPERIMENTS)}
@@ -38,8 +38,8 @@ GROUPS = {"Layers": (CURVES, GRID, TEXTS, TOKENS), "Experiments": tuple(EXPERIME
 class Display(Spec):
     """What is shown of the study: in the address, no part of the study."""
 
-    view: str = options.choice("View", CURVES, VIEWS, help="What is drawn.")
-    layer: int = layer_option("Of the token map; the top one at first.")
+    view: str = options.choice("View", CURVES, VIEWS, help="The figure that is shown.")
+    layer: int = layer_option("The layer that the token map shows; the top layer at first.")
 
 
 token_options = [option for option in options_of(TokenMapSpec) if option.name != "models"]
@@ -48,14 +48,14 @@ form = Form(
     RsaSpec,
     display=(*options_of(Display), *token_options),
     title="Which layers does fine-tuning change?",
-    lead="The same words through two models, layer by layer: where the similarity falls, fine-tuning has written over "
-    "what pretraining wrote.",
+    lead="Every model reads the same words. Where its similarity to the base falls, the fine-tuned model represents "
+    "them differently from the pretrained one.",
     experiments=EXPERIMENTS,
 )
 
 
 def controls() -> None:
-    """What the study reads, and how."""
+    """Show the controls of models, measure and text."""
     left, middle, right = st.columns([3, 6, 2])
     with left:
         form.control("base")

@@ -1,1 +1,1 @@
-"""Representational similarity: which layers does fine-tuning change, and how much?"""
+"""Representational similarity: in which layers do fine-tuned models differ from their base, and by how much?"""

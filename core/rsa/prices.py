@@ -1,4 +1,4 @@
-"""What the studies of this room cost: forward passes, and measures that compare two spaces layer by layer."""
+"""Costs of this room's studies: forward passes, and measures that compare two spaces layer by layer."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from core.rsa.training.spec import TrainingSpec
     from core.rsa.truth.spec import TruthSpec
 
-PLAIN, SHUFFLED = 0.012, 2.2e-9  # processor seconds of a measure, whatever the size; of a number put in another order
+PLAIN, SHUFFLED = 0.012, 2.2e-9  # processor seconds of a measure, whatever the size; of a number in a shuffle
 PAIRS, PRODUCTS, RESAMPLED = 1.2e-10, 2.5e-11, 5e-10  # of a pair's dimension; of a multiplication; of a draw's pair
 FACTORED, MATRICES = 4e-11, {"pearson": 9e-9, "ranks": 1.5e-8}  # canonical: of a multiplication; of a matrix's entry
 SLOWER = {"cca": 1.0, "svcca": 0.8, "pwcca": 1.6, "procrustes": 0.5}  # than mean CCA
 STRIPS, TABLES = 8, {"cka": 8, "cka-debiased": 10}  # of 512 rows; of a number an item and draw
 WHOLE = {"pearson": 3.5, "ranks": 6.0}  # matrices over items that are held at once
 COPIES = 4  # of the vectors of two models
-LABELLED = 300  # sentences of the box with a label
+LABELLED = 300  # included sentences with a label
 TESTED = 30_000.0  # of the batch that the self-tests run, times the width: see `vectors.forward`
 PASSAGE = 2.0  # processor seconds of a token map beside its models
-ROUNDINGS, EXCHANGED = 4, 0.6  # of a frozen fine-tune; of a pass that an exchange of layers runs
+ROUNDINGS, SWAPPED = 4, 0.6  # of a frozen fine-tune; of a pass that a layer swap runs
 
 
 def scoring(
     measure: str, kernel: str, comparison: str, items: float, width: int, sentences: float, draws: int
 ) -> float:
-    """Processor seconds of one layer: the similarity, its band and its null."""
+    """Estimate the processor seconds of one layer: the similarity, its band and its chance level."""
     options = Options(kernel, comparison)
     null = null_draws(get_measure(measure, options), round(items), width, options)
     once = comparing(measure, items, width)
@@ -53,14 +53,14 @@ def scoring(
 
 
 def comparing(measure: str, items: float, width: int) -> float:
-    """Processor seconds of one similarity alone."""
+    """Estimate the processor seconds of one similarity alone."""
     if measure in SLOWER:
         return SLOWER[measure] * FACTORED * (items * width**2 + 20.0 * min(items, width) ** 3)
     return 3 * PRODUCTS * items * width * min(items, width)
 
 
 def holding(measure: str, kernel: str, comparison: str, items: float, sentences: float, draws: int) -> float:
-    """Bytes that one layer's scoring holds at its peak, beside the vectors."""
+    """Estimate the peak memory of scoring one layer, without the vectors, in bytes."""
     held = STRIPS * 512 * items * costs.DOUBLE + 3 * draws * sentences * costs.DOUBLE
     if measure in TABLES:
         held += TABLES[measure] * items * draws * costs.DOUBLE
@@ -70,12 +70,12 @@ def holding(measure: str, kernel: str, comparison: str, items: float, sentences:
 
 
 def _whole(kernel: str, comparison: str) -> str:
-    """Which comparison holds whole matrices over items; "" where none does."""
+    """Name the comparison that holds whole matrices over items; "" if none does."""
     return "ranks" if comparison != "pearson" else "pearson" if kernel == "euclidean" else ""
 
 
 def rsa_price(spec: RsaSpec) -> Price:
-    """The price of the main study."""
+    """Estimate the price of the main study."""
     compared, references = find_compared(spec.base, spec.compare).refs, find_references(spec)
     sizes = costs.sizes_of((spec.base, *compared, *references))
     sentences = costs.sentences_of(spec)
@@ -100,7 +100,7 @@ def rsa_price(spec: RsaSpec) -> Price:
 
 
 def training_price(spec: TrainingSpec) -> Price:
-    """The price of the steps of a run: every step against the end."""
+    """Estimate the price of comparing every checkpoint with the final model."""
     refs = (*spec.checkpoints, *spec.others)
     sizes, sentences = costs.sizes_of((spec.end, *refs)), costs.sentences_of(spec)
     items = min(spec.words, costs.WORDS * sentences)
@@ -118,7 +118,7 @@ def training_price(spec: TrainingSpec) -> Price:
 
 
 def tokens_price(spec: TokenMapSpec) -> Price:
-    """The price of a token map: one passage through each model."""
+    """Estimate the price of a token map: one passage through each model."""
     sizes = costs.sizes_of(spec.models)
     tasks = [costs.STARTING + PASSAGE, *(costs.vectors(size, 5) for size in sizes.values())]
     widest = max((size.d_model for size in sizes.values()), default=0)
@@ -129,7 +129,7 @@ def tokens_price(spec: TokenMapSpec) -> Price:
 
 
 def swap_price(spec: SwapSpec) -> Price:
-    """The price of exchanging layers: every way at every layer runs the layers above it again."""
+    """Estimate the price of layer swaps: every swap runs the layers above it again."""
     compared = find_compared(spec.base, spec.compare).refs
     sizes = costs.sizes_of((spec.base, *compared))
     sentences = min(costs.sentences_of(spec), LABELLED)
@@ -139,7 +139,7 @@ def swap_price(spec: SwapSpec) -> Price:
     for ref in compared:
         if ref in sizes:
             size = sizes[ref]
-            passes = EXCHANGED * ways * (size.layers + 1) + 2 * donors
+            passes = SWAPPED * ways * (size.layers + 1) + 2 * donors
             tested = min(sentences, TESTED / size.d_model) * 2 * (size.layers + 1)  # passes of single sentences
             tasks.append(
                 costs.opening(size) * (2 + donors)
@@ -154,12 +154,12 @@ def swap_price(spec: SwapSpec) -> Price:
 
 
 def _turning(size: Size, spec: SwapSpec) -> float:
-    """Processor seconds to turn a fine-tune's change in random directions."""
+    """Estimate the processor seconds of rotating a fine-tune's change at random."""
     return spec.noises * size.layers * 12 * 3e-10 * size.d_model**3
 
 
 def truth_price(spec: TruthSpec) -> Price:
-    """The price of measures held against known truth: models rounded or planted, and every measure on each."""
+    """Estimate the price of the benchmark: models are rounded or planted, and every measure compares each."""
     refs = (*spec.compare, *spec.planted)
     sizes, sentences = costs.sizes_of((spec.base, *refs)), costs.sentences_of(spec)
     items = min(spec.words, costs.WORDS * sentences)
@@ -181,5 +181,5 @@ def truth_price(spec: TruthSpec) -> Price:
 
 
 def _most_numbers(sizes: dict[str, Size], items: float) -> float:
-    """Numbers of one model's vectors of these items, in all layers, at most."""
+    """Count the numbers in the largest model's vectors of these items, in all layers."""
     return max(((size.layers + 1) * size.d_model * items for size in sizes.values()), default=0.0)

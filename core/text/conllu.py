@@ -1,11 +1,11 @@
-"""CoNLL-U in: sentences of words with heads, tags and labels; whatever the format does not allow is refused.
+"""Reading CoNLL-U: sentences of words with heads, tags and labels; invalid lines are refused.
 
 Read: comments, multiword ranges (`3-4`, whose syntactic words follow and are the words), empty nodes (`8.1`,
 left out: they carry no head of the basic tree), a byte order mark, CRLF, a missing last newline. Heads that
-are `_` throughout make a corpus without heads. Refused, naming file, line and reason: anything else.
+are all `_` make a corpus without heads. Everything else is refused, with file, line and reason.
 
 Reference: https://universaldependencies.org/format.html. Deviations: `# genre = NAME` before a sentence names
-its genre; a line of blanks counts as empty; XPOS, UPOS and labels are not held against any inventory.
+its genre; a line of blanks counts as empty; XPOS, UPOS and labels are not checked against any inventory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.errors import CorpusError
 from core.text.trees import head_problem
 
 COLUMNS = 10
-NO_HEADS = "{name} has no heads (all are _): its trees can only come from a parser."
+NO_HEADS = "{name} has no heads (all are _), so its trees come from a parser."
 PUNCTUATION_TAGS = frozenset({"''", ",", ".", ":", "``", "-LRB-", "-RRB-"})
 _PENN_WORDS = (
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG VBN VBP "
@@ -33,16 +33,16 @@ _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")  # no sentence has m
 _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 _WORD_ID = re.compile(r"[1-9][0-9]{0,8}")
 _HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
-LONGEST_WORD = 500  # characters; a tokenizer or a parser would be long at more
+LONGEST_WORD = 500  # characters; longer words slow tokenizer and parser down
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words of one sentence, and what is known about them.
+    """Words of one sentence, with their annotation.
 
     Attributes:
         words: Syntactic words (`do`, `n't`), in order.
-        heads: 1-based head of each word, 0 for the root; None where no tree is known.
+        heads: 1-based head of each word, 0 for the root; None without a tree.
         genre: One of the demo's genres, or "".
         upos: Universal part-of-speech tags, or None.
         xpos: Tags of the treebank's own set (Penn Treebank for English), or None.
@@ -60,12 +60,12 @@ class Sentence:
 
 
 def is_punctuation(sentence: Sentence) -> Bool[np.ndarray, " word"]:
-    """True for the words that unlabelled attachment leaves out: punctuation.
+    """Mark punctuation, which unlabelled attachment leaves out, as True.
 
     By XPOS where the tag is one of the Penn Treebank's: the seven tags of the structural probe's published code
-    (hyphens, HYPH, and symbols, NFP and SYM, count as words). A word with any other tag, as in treebanks with an
-    inventory of their own, or with none, is judged by UPOS `PUNCT`; one without tags, by whether it is made of
-    Unicode punctuation alone. On UD English EWT (dev / test), edges to left-out words dropped and counts pooled over
+    (hyphens, HYPH, and symbols, NFP and SYM, count as words). A word with any other tag, as in treebanks with their
+    own inventory, or with none, is judged by UPOS `PUNCT`; one without tags, by whether it consists only of Unicode
+    punctuation. On UD English EWT (dev / test), edges to left-out words dropped and counts pooled over
     sentences, the XPOS rule gives a linear-chain UUAS of 43.0 / 43.0.
     """
     nothing = ("_",) * len(sentence.words)
@@ -83,7 +83,7 @@ def _is_mark(word: str, upos: str, xpos: str) -> bool:
 
 @dataclass
 class _Block:
-    """A sentence while it is read: the words' rows with their line numbers, and what came before them."""
+    """A sentence while it is read: the words' rows with their line numbers, and the comments before them."""
 
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     comments: dict[str, str] = field(default_factory=dict)
@@ -93,11 +93,11 @@ class _Block:
 
 
 def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
-    """Sentences of a CoNLL-U file, one at a time, so that a reader who has enough may stop.
+    """Read the sentences of a CoNLL-U file one at a time, so that reading can stop early.
 
     Args:
         lines: Lines of text, with or without their line ends.
-        name: What the file is called in error messages.
+        name: The file's name in error messages.
 
     Raises:
         CorpusError: At the first line that the format does not allow, with file, line and reason; also if some
@@ -125,8 +125,8 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
         yield sentence
     if count == 0:
         raise CorpusError(
-            f"{name} holds no sentence in its {number} lines; "
-            "CoNLL-U has one word a line and an empty line between sentences."
+            f"{name} holds no sentence in its {number} lines: write one word per line, and an empty line between "
+            "sentences."
         )
 
 
@@ -138,40 +138,42 @@ def _take(block: _Block, text: str, number: int, name: str) -> None:
     """Add one non-empty line to the sentence."""
     if text.startswith("#"):
         if block.first:
-            raise _refuse(name, number, "a comment inside a sentence; comments stand before its first word")
+            raise _refuse(name, number, "a comment inside a sentence; move it before the first word")
         key, _, value = text[1:].partition("=")
         block.comments[key.strip()] = value.strip()
         return
     columns = text.split("\t")
     if len(columns) != COLUMNS:
-        raise _refuse(name, number, f"columns separated by tabs: {len(columns)}, where CoNLL-U has {COLUMNS}")
+        raise _refuse(
+            name, number, f"{len(columns)} columns separated by tabs, but CoNLL-U has {COLUMNS}"
+        )
     if not all(columns):
-        raise _refuse(name, number, f"column {columns.index('') + 1} is empty; CoNLL-U writes _ for nothing")
+        raise _refuse(name, number, f"column {columns.index('') + 1} is empty; write _ instead")
     if len(columns[1]) > LONGEST_WORD:
-        raise _refuse(name, number, f"a word of {len(columns[1]):,} characters; {LONGEST_WORD} are allowed")
+        raise _refuse(name, number, f"a word has {len(columns[1]):,} characters, more than {LONGEST_WORD}")
     block.first = block.first or number
     identifier, last = columns[0], len(block.rows)
     if _WORD_ID.fullmatch(identifier):
         if int(identifier) != last + 1:
-            raise _refuse(name, number, f"word id {identifier} out of order; {last + 1} is next")
+            raise _refuse(name, number, f"word id {identifier} is out of order; {last + 1} is next")
         block.rows.append((number, columns))
     elif match := _RANGE.fullmatch(identifier):
         start, end = int(match[1]), int(match[2])
         if start != last + 1 or end < start or start <= block.range_end:
-            raise _refuse(name, number, f"multiword range {identifier} out of order; word {last + 1} is next")
+            raise _refuse(name, number, f"multiword range {identifier} is out of order; word {last + 1} is next")
         block.range_end = end
     elif match := _EMPTY_NODE.fullmatch(identifier):
         node = int(match[1]), int(match[2])
         expected = (last, block.empty_node[1] + 1 if block.empty_node[0] == last else 1)
         if node != expected:
-            raise _refuse(name, number, f"empty node {identifier} out of order; {expected[0]}.{expected[1]} is next")
+            raise _refuse(name, number, f"empty node {identifier} is out of order; {expected[0]}.{expected[1]} is next")
         block.empty_node = node
     else:
         raise _refuse(name, number, f"id {identifier[:20]!r} is not a word (3), a range (3-4) or an empty node (3.1)")
 
 
 def _finish(block: _Block, name: str) -> Sentence:
-    """The sentence of a block, its heads checked."""
+    """Make the sentence of a block, and check its heads."""
     if not block.rows:
         raise _refuse(name, block.first, "the sentence that begins here has no words")
     rows = [columns for _, columns in block.rows]
@@ -189,18 +191,18 @@ def _finish(block: _Block, name: str) -> Sentence:
 
 
 def _tags(rows: list[list[str]], column: int) -> tuple[str, ...] | None:
-    """A column as a tuple, or None when it says nothing."""
+    """Give a column as a tuple, or None if it is all _."""
     values = tuple(row[column] for row in rows)
     return None if all(value == "_" for value in values) else values
 
 
 def _heads(block: _Block, name: str) -> tuple[int, ...] | None:
-    """Heads of a block as integers, None when all are missing; refused unless they are one tree."""
+    """Give the heads of a block as integers, None if all are missing; refuse them unless they are one tree."""
     missing = [line for line, columns in block.rows if columns[6] == "_"]
     if len(missing) == len(block.rows):
         return None
     if missing:
-        raise _refuse(name, missing[0], "a head is missing (_) while other words of the sentence have theirs")
+        raise _refuse(name, missing[0], "a head is missing (_), but other words of the sentence have one")
     for line, columns in block.rows:
         if not _HEAD.fullmatch(columns[6]):
             raise _refuse(name, line, f"head {columns[6][:20]!r} is not a whole number")
@@ -214,9 +216,9 @@ def _heads(block: _Block, name: str) -> tuple[int, ...] | None:
 
 
 def _same_heads(sentence: Sentence, with_heads: bool | None, block: _Block, name: str) -> bool:
-    """Whether the sentence has heads; refused where it differs from those before it."""
+    """Whether the sentence has heads; refuse it if the sentences before it differ."""
     present = sentence.heads is not None
     if with_heads is not None and present != with_heads:
-        which = "has heads while those before it have none" if present else "has no heads while those before it do"
+        which = "has heads, but those before it have none" if present else "has no heads, but those before it do"
         raise _refuse(name, block.first, f"the sentence that begins here {which}")
     return present

@@ -1,11 +1,11 @@
-"""CorpusRef in, sentences of words out, with heads where the corpus has them.
+"""Corpora: a CorpusRef is read as sentences of words, with heads if the corpus has them.
 
 A CorpusRef is one string, the same in forms, links, the command line and reports:
-`demo` (in the box) · `demo:fiction,news` (two of its genres) · `demo-gold` (its hand-checked trees) · a path ending
+`demo` (included) · `demo:fiction,news` (two of its genres) · `demo-gold` (its hand-checked trees) · a path ending
 in `.txt` or `.conllu`, also with `.gz` (not in shared mode) · `hub:NAME[/CONFIG][#SPLIT][:COLUMN]`.
 
-Words are the unit: CoNLL-U gives them, plain text is cut by spaCy's English rules (once; the store keeps them).
-What is left out (sentences too long, everything after a cap) is said in the notices, never dropped in silence.
+The unit is the word: CoNLL-U has words, plain text is cut by spaCy's English rules (once; the store keeps them).
+Notices say what is left out (sentences that are too long, everything beyond a limit).
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ __all__ = [
     "read_corpus",
 ]
 
-FORMS = "demo, demo:GENRE,GENRE, demo-gold, a path ending in .txt or .conllu (or .gz), or hub:NAME"
+FORMS = "demo, demo:GENRE,GENRE, demo-gold, a path that ends in .txt or .conllu (or .gz), or hub:NAME"
 LONGEST_SENTENCE = 512  # words; longer ones are lists or tables, and a distance matrix grows with the square
 LONGEST_NAME = 100  # characters of a file's name in messages
-HUB_SENTENCES = 1_000  # of a hub data set, when no number is asked for
+HUB_SENTENCES = 1_000  # of a hub data set, if no number is given
 _SUFFIXES = (".txt", ".conllu", ".txt.gz", ".conllu.gz")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentences, where they came from, and what the reader should know about them.
+    """Sentences with their source and notices.
 
     Attributes:
         ref: The CorpusRef; `upload:NAME` for an upload.
         sentences: In the corpus's order.
-        notices: One sentence each, for the user.
+        notices: One sentence each, for readers.
     """
 
     ref: str
@@ -61,13 +61,13 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 over words, heads, genres, tags and labels; where they were read from does not matter."""
+        """Compute sha256 over words, heads, genres, tags and labels, whatever their source."""
         content = [[s.words, s.heads, s.genre, s.upos, s.xpos, s.deprel] for s in self.sentences]
         return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
     @property
     def words(self) -> tuple[tuple[str, ...], ...]:
-        """The words of each sentence."""
+        """List the words of each sentence."""
         return tuple(sentence.words for sentence in self.sentences)
 
     @property
@@ -77,23 +77,23 @@ class Corpus:
 
 
 def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) -> Corpus:
-    """Sentences of a corpus.
+    """Read the sentences of a corpus.
 
     Args:
         ref: A CorpusRef, see the module's first lines.
-        limit: At most so many sentences, from the front; None for all that the instance allows (a hub data set
-            then gives 1,000). The demo corpora's genres take turns from the front, so any limit holds them all.
+        limit: The largest number of sentences, from the front; None for all that the server allows (1,000 of a hub
+            data set). The genres of the demo corpora alternate, so any limit includes them all.
         genres: Keep these genres only (demo corpora, or CoNLL-U with `# genre = NAME`).
 
     Raises:
-        CorpusError: If the reference is of no known form, or the corpus is missing, empty, or not what it says.
+        CorpusError: If the reference has no valid form, or the corpus is missing, empty or malformed.
     """
     limits = current_limits()
     base, _, named = ref.strip().partition(":")
     if base in ("demo", "demo-gold"):
         path = zoo_folder() / "corpus" / ("demo.txt" if base == "demo" else "demo-gold.conllu")
         if not path.is_file():
-            raise CorpusError(f"The demo corpus is missing ({path}). Restore it with `git checkout zoo/corpus`.")
+            raise CorpusError(f"The demo corpus is missing ({path}): restore it with `git checkout zoo/corpus`.")
         named_genres = tuple(part.strip() for part in named.split(",") if part.strip())
         wanted = _genres(named_genres, genres)
         with path.open("rb") as handle:
@@ -106,17 +106,17 @@ def read_corpus(ref: str, limit: int | None = None, genres: Sequence[str] = ()) 
         return _collect(ref.strip(), read_hub(hub, left_out), count, tuple(genres), limits, left_out)
     if ref.strip().lower().endswith(_SUFFIXES):
         return _read_path(ref.strip(), limit, tuple(genres), limits)
-    raise CorpusError(f"{ref[:100]!r} is not a corpus. There are: {FORMS}.")
+    raise CorpusError(f"{ref[:100]!r} is not a corpus: choose {FORMS}.")
 
 
 def corpus_problem(ref: str) -> str | None:
-    """Why this cannot be a text that is read here; None if it may be one. Nothing is read, the hub is not asked."""
+    """Say why this cannot be a text; None if it may be one. Nothing is read, and the hub is not asked."""
     base, _, named = ref.partition(":")
     if base == "upload":
         return None
     if base in ("demo", "demo-gold"):
         unknown = [genre for genre in (part.strip() for part in named.split(",")) if genre and genre not in GENRES]
-        return f"{unknown[0]!r} is not a genre of the demo. There are: {', '.join(GENRES)}." if unknown else None
+        return f"{unknown[0]!r} is not a genre of the demo: choose from {', '.join(GENRES)}." if unknown else None
     if base == "hub":
         try:
             parse_hub_ref(ref)
@@ -124,17 +124,17 @@ def corpus_problem(ref: str) -> str | None:
             return str(error)
         return None
     if not ref.lower().endswith(_SUFFIXES):
-        return f"{ref[:100]!r} is not a text. There are: {FORMS}."
+        return f"{ref[:100]!r} is not a text: choose {FORMS}."
     if current_limits().shared:
         return "Files of the server cannot be read on a shared instance: upload the text instead."
     return None if Path(ref).expanduser().is_file() else f"There is no file {ref[:100]}: check the path, or upload it."
 
 
 def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpus:
-    """Sentences of an uploaded `.txt` or `.conllu` file (also `.gz`), its size capped packed and unpacked.
+    """Read the sentences of an uploaded `.txt` or `.conllu` file (also `.gz`) of limited size, packed and unpacked.
 
     Raises:
-        CorpusError: If the file is too large, of another kind, empty, or not what it says.
+        CorpusError: If the file is too large, of another kind, empty or malformed.
     """
     limits = current_limits()
     short = _short_name(name)
@@ -143,15 +143,17 @@ def corpus_from_bytes(name: str, data: bytes, limit: int | None = None) -> Corpu
             f"{short} cannot be read: upload a file that ends in .txt or .conllu (or .txt.gz, .conllu.gz)."
         )
     if len(data) > limits.max_upload_bytes:
-        raise CorpusError(f"{short} is larger than {_megabytes(limits)} MB, the most that can be uploaded here.")
+        raise CorpusError(
+            f"{short} is larger than {_megabytes(limits)} MB, the limit for uploads: upload a smaller file."
+        )
     source = read_file(io.BytesIO(data), short, limits.max_upload_bytes)
     return _collect(f"upload:{short}", source, limit, (), limits)
 
 
 def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
-    """The same sentences with a parser's trees, tags and labels in place of whatever they had.
+    """Replace the sentences' trees, tags and labels by a parser's.
 
-    A notice says whose parses they are and how good that parser is known to be: they are parses, not gold.
+    A notice names the parser and its accuracy: these are parses, not gold.
 
     Raises:
         ModelError: If there is no such pipeline.
@@ -166,14 +168,14 @@ def parse_corpus(corpus: Corpus, pipeline: str = "box") -> Corpus:
     if pipeline == BOX:
         uas = box_scores().get("uas")
         accuracy = f" (UAS {uas:.1f} % on UD English EWT dev)" if uas else ""
-        notice = f"Trees are parses by the parser in the box{accuracy}, not gold."
+        notice = f"Trees are parses by the included parser{accuracy}, not gold annotation."
     else:
-        notice = f"Trees are parses, not gold. {CLEARNLP_NOTICE.format(pipeline=pipeline)}"
+        notice = f"Trees are parses, not gold annotation. {CLEARNLP_NOTICE.format(pipeline=pipeline)}"
     return replace(corpus, sentences=sentences, notices=(*corpus.notices, notice))
 
 
 def _short_name(name: str) -> str:
-    """A file's name without its folders, cut in the middle so that its ending stays."""
+    """Give a file's name without its folders, shortened in the middle so that its ending stays."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     return last if len(last) <= LONGEST_NAME else f"{last[: LONGEST_NAME - 20]}…{last[-19:]}"
 
@@ -183,19 +185,21 @@ def _megabytes(limits: Limits) -> str:
 
 
 def _genres(named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
-    """Genres named in the reference and asked for beside it; both, where both are given."""
+    """Combine the genres of the reference with those of the option; their intersection if both are given."""
     for genre in (*named, *asked):
         if genre not in GENRES:
-            raise CorpusError(f"{genre[:100]!r} is not a genre of the demo corpus. There are: {', '.join(GENRES)}.")
+            raise CorpusError(f"{genre[:100]!r} is not a genre of the demo corpus: choose from {', '.join(GENRES)}.")
     both = tuple(genre for genre in named if genre in asked) if named and asked else (*named, *asked)
     if (named or asked) and not both:
-        raise CorpusError(f"The genres {', '.join(named)} and {', '.join(asked)} have nothing in common.")
+        raise CorpusError(
+            f"The genres {', '.join(named)} and {', '.join(asked)} have none in common: choose one that is in both."
+        )
     return both
 
 
 @dataclass
 class _Tally:
-    """What was left out while sentences were taken."""
+    """Counts of what was read and left out."""
 
     long: int = 0
     stopped: str = ""
@@ -211,7 +215,7 @@ def _collect(
     limits: Limits,
     left_out: Mapping[str, int] = MappingProxyType({}),
 ) -> Corpus:
-    """Take sentences from a source up to the limits, and say what was left out, by the source too."""
+    """Take sentences from a source up to the limits, and say what was left out."""
     if limit is not None and limit < 1:
         raise CorpusError(f"The number of sentences must be at least 1, not {limit}.")
     tally = _Tally()
@@ -222,10 +226,10 @@ def _collect(
             tally.long += 1
             continue
         if len(tally.taken) == limits.max_sentences:
-            tally.stopped = f"the first {limits.max_sentences:,} sentences were taken"
+            tally.stopped = f"first {limits.max_sentences:,} sentences"
             break
         if tally.words + len(sentence.words) > limits.max_words:
-            tally.stopped = f"the first {len(tally.taken):,} sentences ({limits.max_words:,} words) were taken"
+            tally.stopped = f"first {len(tally.taken):,} sentences ({limits.max_words:,} words)"
             break
         tally.words += len(sentence.words)
         tally.taken.append(sentence)
@@ -233,27 +237,31 @@ def _collect(
             break
     notices = []
     if tally.long:
-        plural = "s" if tally.long > 1 else ""
-        notices.append(f"{tally.long} sentence{plural} longer than {LONGEST_SENTENCE} words left out.")
-    notices += [f"{count} {what} left out." for what, count in left_out.items()]
+        notices.append(left_out_notice(f"Sentences of more than {LONGEST_SENTENCE} words", tally.long))
+    notices += [left_out_notice(what, count) for what, count in left_out.items()]
     if tally.stopped:
-        notices.append(f"This instance has a cap: {tally.stopped}, the rest left out.")
+        notices.append(f"Only the {tally.stopped} were read, because this server limits the length of a text.")
     if not tally.taken:
         why = f" of {', '.join(genres)}" if genres else f" of {LONGEST_SENTENCE} words or fewer" if tally.long else ""
-        raise CorpusError(f"{ref} holds no sentence{why}. Give it some, or choose another corpus.")
+        raise CorpusError(f"{ref} holds no sentence{why}: choose another text.")
     if ".conllu" in ref.lower() and all(sentence.heads is None for sentence in tally.taken):
         notices.append(NO_HEADS.format(name=ref))
     return Corpus(ref, tuple(tally.taken), tuple(notices))
 
 
+def left_out_notice(what: str, count: int) -> str:
+    """Say what was left out, and how often: "Sentences of more than 512 words were left out (3)."."""
+    return f"{what} were left out ({count:,})."
+
+
 def _read_path(ref: str, limit: int | None, genres: tuple[str, ...], limits: Limits) -> Corpus:
-    """A file named by its path, read only as far as needed."""
+    """Read a file by its path, only as far as needed."""
     if limits.shared:
-        raise CorpusError("Files are not read by their path on a shared instance. Upload the file, or use demo.")
+        raise CorpusError("Files cannot be read by their path on a shared instance: upload the file, or choose demo.")
     try:
         path = Path(ref).expanduser()
         if not path.is_file():
-            raise CorpusError(f"There is no file {_short(ref)}. Check the path, or use demo.")
+            raise CorpusError(f"There is no file {_short(ref)}: check the path, or choose demo.")
         with path.open("rb") as handle:
             return _collect(ref, read_file(handle, path.name), limit, genres, limits)
     except (OSError, RuntimeError, ValueError) as error:  # also: no such user, a zero byte, a path too long

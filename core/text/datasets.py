@@ -1,4 +1,4 @@
-"""Text of a hub data set, streamed: the first rows only, and one clear sentence for each way to fail.
+"""Text of a hub data set, streamed: only the first rows, and one clear sentence for each failure.
 
 Code in a data set's repository is never run (`datasets` 4 and later cannot).
 """
@@ -27,7 +27,7 @@ Row = str | tuple[str, ...] | None
 
 @dataclass(frozen=True)
 class HubText:
-    """A column of a split of a data set; empty strings where the reference leaves it open."""
+    """A column of a split of a data set; empty strings for what the reference does not name."""
 
     name: str
     configuration: str = ""
@@ -38,35 +38,37 @@ class HubText:
 def parse_hub_ref(ref: str) -> HubText:
     """Read `hub:NAME[/CONFIG][#SPLIT][:COLUMN]`; NAME is `data` or `owner/data`.
 
-    With two parts, as in `hub:a/b`, they are owner and data set.
+    Two parts, as in `hub:a/b`, are owner and data set.
 
     Raises:
-        CorpusError: If the reference is not of this form, or names a folder here.
+        CorpusError: If the reference does not have this form, or names a local folder.
     """
     match = _REFERENCE.fullmatch(ref)
     if match is None or ".." in ref or len(ref) > LONGEST_REFERENCE:
-        raise CorpusError(f"{ref[:100]!r} does not name a hub data set; the form is {FORM}.")
+        raise CorpusError(f"{ref[:100]!r} does not name a hub data set: use the form {FORM}.")
     parts = match["name"].split("/")
     name = "/".join(parts[:2])
     if _is_here(name):
         # `datasets` would read the folder instead of asking the hub.
-        raise CorpusError(f"{name} is also a file or folder here, so hub:{name} is refused; start from another folder.")
+        raise CorpusError(
+            f"hub:{name} cannot be read, because {name} is also a local file or folder: start from another folder."
+        )
     return HubText(name, parts[2] if len(parts) == 3 else "", match["split"] or "train", match["column"] or "")
 
 
 def _is_here(name: str) -> bool:
     try:
         return Path(name).exists()
-    except OSError:  # a name that no file system takes
+    except OSError:  # a name that is not valid in any file system
         return False
 
 
 def read_rows(source: HubText) -> Iterator[Row]:
-    """Rows of the column as they come, read here: strings, tuples of words, None for a row without text.
+    """Read the rows of the column in this process: strings, tuples of words, None for a row without text.
 
     Raises:
-        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, wants a
-            login, limits the rate, or the data cannot be read as text.
+        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, requires
+            a login, limits the rate, or the data cannot be read as text.
     """
     try:
         column = ""
@@ -80,8 +82,8 @@ def read_rows(source: HubText) -> Iterator[Row]:
                 yield words if sum(map(len, words)) <= LONGEST_ROW else None
             elif value is not None:
                 raise CorpusError(
-                    f"Column {column} of {source.name} holds {type(value).__name__} values, not text. "
-                    f"Name another column: {', '.join(row)[:500]}."
+                    f"Column {column} of {source.name} contains {type(value).__name__} values, not text: "
+                    f"choose another column of {', '.join(row)[:500]}."
                 )
             else:
                 yield None
@@ -89,56 +91,56 @@ def read_rows(source: HubText) -> Iterator[Row]:
         raise
     except MemoryError as error:
         raise CorpusError(too_much(source.name)) from error
-    except Exception as error:  # whatever the library's many readers make of a file
+    except Exception as error:  # any error of the library's many readers
         raise CorpusError(_explain(source, error)) from error
 
 
 def too_much(name: str) -> str:
-    """What to say of a data set whose reader needed more memory than it may have."""
-    return f"Reading {name} needs more memory than a text should (a line without end?): choose another data set."
+    """Say that a data set's reader needed more memory than it may have."""
+    return f"Reading {name} needs too much memory, perhaps because of a very long line: choose another data set."
 
 
 def _open(source: HubText) -> Any:
-    """The streamed data set; a function of its own so that tests can put a local folder in its place."""
+    """Open the streamed data set; a separate function so that tests can replace it by a local folder."""
     from datasets import load_dataset
 
-    token = False if current_limits().shared else None  # strangers never borrow the owner's login
+    token = False if current_limits().shared else None  # visitors never use the owner's login
     return load_dataset(
         source.name, source.configuration or None, split=source.split, streaming=True, token=token
     )  # fmt: skip
 
 
 def _column(source: HubText, row: dict[str, Any]) -> str:
-    """The column asked for, else the first that is likely to hold text."""
+    """Choose the named column, else the first that is likely to hold text."""
     if source.column:
         if source.column not in row:
-            raise CorpusError(f"{source.name} has no column {source.column}. It has: {', '.join(row)[:500]}.")
+            raise CorpusError(f"{source.name} has no column {source.column}: choose one of {', '.join(row)[:500]}.")
         return source.column
     texts = [name for name, value in row.items() if isinstance(value, str)]
     for name in (*(p for p in PREFERRED_COLUMNS if p in row), *texts):
         return name
-    raise CorpusError(f"{source.name} has no column of text. It has: {', '.join(row)[:500]}.")
+    raise CorpusError(f"{source.name} has no column of text, only {', '.join(row)[:500]}: choose another data set.")
 
 
 def _explain(source: HubText, error: Exception) -> str:
-    """One sentence for what went wrong, and what to do about it."""
+    """Say what went wrong, and what to do about it."""
     message = " ".join(str(error).split())
     low, name = message.lower(), source.name
     status = getattr(getattr(error, "response", None), "status_code", None)
     if "gated" in low or status in (401, 403):
-        return f"The data set {name} wants a login: accept its terms on its hub page, then run `hf auth login`."
+        return f"The data set {name} requires a login: accept its terms on its hub page, then run `hf auth login`."
     if status == 429 or "too many requests" in low or "rate limit" in low:
-        return f"The hub limits the rate of requests just now. Wait some minutes and ask for {name} again."
+        return f"The hub limits the rate of requests: wait a few minutes, then read {name} again."
     if "offlinemode" in low:
-        return f"The hub is switched off here (HF_HUB_OFFLINE), so {name} cannot be read. Use demo, or upload a file."
+        return f"{name} cannot be read, because the hub is switched off (HF_HUB_OFFLINE): use demo, or upload a file."
     if isinstance(error, ConnectionError | TimeoutError) or "reach" in low or "connect" in low:
-        return f"The hub cannot be reached, so {name} cannot be read. Check the network, use demo, or upload a file."
+        return f"{name} cannot be read, because the hub cannot be reached: check the network, or use demo."
     if "doesn't exist on the hub" in low or "couldn't find any data file" in low:
-        return f"The hub has no data set {name}, or it is private. Check the name; the form is {FORM}."
+        return f"The hub has no data set {name}, or it is private: check the name, which has the form {FORM}."
     if "scripts are no longer supported" in low:
-        return f"The data set {name} is made by a script, which is never run. Look for a Parquet copy of it on the hub."
+        return f"The data set {name} is made by a script, which is never run: look for a Parquet copy on the hub."
     if "config" in low and ("not found" in low or "missing" in low):
-        return f"The data set {name} has other configurations than {source.configuration or 'none'!r}: {message[:300]}"
+        return f"The data set {name} has no configuration {source.configuration or 'none'!r}: {message[:300]}"
     if "split" in low:
         return f"The data set {name} has no split {source.split}: {message[:300]}"
     return f"The data set {name} could not be read as text ({type(error).__name__}: {message[:300]})."

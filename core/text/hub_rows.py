@@ -1,6 +1,6 @@
-"""A hub data set read by a process of its own, which has a limit of memory and can be ended at any time.
+"""Reading a hub data set in a separate process, which has a memory limit and can be ended at any time.
 
-The library that streams data sets reads a line without end into memory, and a file of nothing but line ends for hours;
+The library that streams data sets reads an endless line into memory, and a file of nothing but line ends for hours;
 neither can be interrupted from within. The files that a data set's card names must be its own, so that no card reaches
 addresses or files of the host.
 """
@@ -26,20 +26,20 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|~")
 
 
 def stream_rows(source: HubText) -> Iterator[str | tuple[str, ...]]:
-    """Rows of the column, first to last: a string, or a tuple of words where the data set holds words.
+    """Stream the rows of the column in order: a string, or a tuple of words if the data set has words.
 
-    A process of its own reads them: what a stranger's files make of it ends with it, and cancelling ends it at once.
+    A separate process reads them, so that malicious files cannot affect this one and cancelling ends it at once.
 
     Raises:
-        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, wants a
-            login, limits the rate, the data cannot be read as text, or no text comes within the limits.
+        CorpusError: If the hub cannot be reached, has no such data set, configuration, split or column, requires
+            a login, limits the rate, the data cannot be read as text, or no text is found within the limits.
         CancelledError: If the run is cancelled.
     """
     yield from usable_rows(source, rows_apart(source))
 
 
 def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[str, ...]]:
-    """The rows that hold text, as long as the limits of rows and bytes last; see `stream_rows`."""
+    """Keep the rows that have text, up to the limits of rows and characters; see `stream_rows`."""
     taken = empty = 0
     for number, row in enumerate(rows, start=1):
         size = len(row) if isinstance(row, str) else sum(map(len, row or ()))
@@ -47,7 +47,7 @@ def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[st
         if not size or not (row.strip() if isinstance(row, str) else row):
             empty += 1
         if empty > MOST_EMPTY:
-            raise CorpusError(f"{MOST_EMPTY:,} rows of {source.name} hold no text: name another column or data set.")
+            raise CorpusError(f"{MOST_EMPTY:,} rows of {source.name} hold no text: choose another column or data set.")
         if number > MOST_ROWS or taken > MOST_CHARACTERS:
             return
         if row:
@@ -55,10 +55,10 @@ def usable_rows(source: HubText, rows: Iterable[Row]) -> Iterator[str | tuple[st
 
 
 def rows_apart(source: HubText) -> Iterator[Row]:
-    """Rows of a data set, read by another process.
+    """Read the rows of a data set in another process.
 
     Raises:
-        CorpusError: As `datasets.read_rows`; also if it takes too long or too much memory.
+        CorpusError: As for `datasets.read_rows`; also if it takes too long or too much memory.
         CancelledError: If the run is cancelled.
     """
     reader = Apart("core.text.hub_rows", MEMORY)
@@ -76,7 +76,7 @@ def rows_apart(source: HubText) -> Iterator[Row]:
 
 
 def guard_card(name: str) -> None:
-    """From now on in this process, a card's data files must lie in its own repository (or the folder that was named).
+    """Require in this process that a card's data files lie in its own repository (or the folder that was named).
 
     Raises, when a card is read:
         CorpusError: If it names an address, or a path that begins at the root or leads upward.
@@ -90,7 +90,7 @@ def guard_card(name: str) -> None:
         inside = pattern.startswith(folder) or not ADDRESS.match(pattern)
         if not inside or ".." in pattern.replace("\\", "/").split("/"):
             raise CorpusError(
-                f"The card of {name} names files that are not its own ({pattern[:100]!r}): choose another."
+                f"The card of {name} names files outside its repository ({pattern[:100]!r}): choose another data set."
             )
         return cast(list[str], resolve(pattern, base_path, *arguments, **named))
 
@@ -98,10 +98,10 @@ def guard_card(name: str) -> None:
 
 
 def answer(request: dict[str, str]) -> Iterator[Row]:
-    """Rows of the data set that the request describes: what the process of its own does.
+    """Read the rows of the data set that the request describes, in the separate process.
 
     Raises:
-        CorpusError: As `datasets.read_rows`.
+        CorpusError: As for `datasets.read_rows`.
     """
     source = HubText(**request)
     guard_card(source.name)

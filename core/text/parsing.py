@@ -1,19 +1,19 @@
-"""Text to words and words to trees, by spaCy; the only module that imports it.
+"""Text is cut into words and parsed by spaCy; this is the only module that imports it.
 
 A pipeline is called `box` (the one trained for this project on UD English EWT, in `zoo/parser`) or by the name of an
-installed `en_core_web_*`. The box predicts Universal Dependencies. The `en_core_web_*` pipelines predict ClearNLP
-dependencies (Stanford style): prepositions and auxiliaries head what UD hangs them under, so distances and depths
-of the two are not comparable; `CLEARNLP_NOTICE` says so to the reader.
+installed `en_core_web_*`. The first predicts Universal Dependencies. The `en_core_web_*` pipelines predict ClearNLP
+dependencies (Stanford style): prepositions and auxiliaries are heads of words that are their heads in UD, so
+distances and depths of the two are not comparable; `CLEARNLP_NOTICE` says so to readers.
 
-spaCy's tokenizer takes time with the square of a run of brackets or quotes, and holds the interpreter meanwhile:
-9,000 of them stop everybody for 18 s. So `check_line` bounds what stands between two white spaces, and a line is
-handed over in pieces short enough that other threads, and a cancelled run, have their turn in between.
+spaCy's tokenizer takes quadratic time in a run of brackets or quotes, and holds the interpreter lock meanwhile:
+9,000 of them block every thread for 18 s. Therefore `check_line` limits the characters between two white spaces, and a
+line is tokenised in pieces short enough that other threads and a cancellation get their turn in between.
 
 Words are parsed as given, one tree a sentence. Parses and words are kept in the store under the sentence's content
-and the pipeline's fingerprint, so that what was parsed before is read without importing spaCy.
+and the pipeline's fingerprint, so that stored parses are read without importing spaCy.
 
-Deviations from spaCy: exactly one root a sentence. spaCy may leave several words without a head; the first stays
-the root and the others are hung under it as `parataxis`.
+Deviations from spaCy: every sentence has exactly one root. spaCy may leave several words without a head; the first
+stays the root and the others are attached to it as `parataxis`.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 BOX = "box"
 CLEARNLP_NOTICE = (
     "{pipeline} predicts ClearNLP dependencies, not Universal Dependencies: prepositions and auxiliaries head "
-    "their phrases, so trees and scores are not comparable with those of the parser in the box or of a UD treebank."
+    "their phrases, so trees and scores are not comparable with those of the included parser or of a UD treebank."
 )
 _INSTALLED = re.compile(r"en_core_web_[a-z]+")
-_BATCH = 128  # sentences parsed and stored at once, between two looks at the progress
+_BATCH = 128  # sentences parsed and stored at once, between two reports of progress
 _VERSION = 1  # of parses and words in the store
-LONGEST_RUN = 500  # characters without white space; as many brackets take the tokenizer 40 ms
+LONGEST_RUN = 500  # characters without white space; so many brackets take the tokenizer 40 ms
 LONGEST_LINE = 1_000_000  # characters
 _LINE = 500_000  # characters of one document
-_PIECE = 500  # characters that the tokenizer is given at once, and holds the interpreter for
-_lock = threading.Lock()  # spaCy's string store is not safe under two threads
+_PIECE = 500  # characters that the tokenizer gets at once, while it holds the interpreter lock
+_lock = threading.Lock()  # spaCy's string store is not thread-safe
 _loaded: dict[str, Language] = {}
 
 
@@ -73,13 +73,13 @@ class Parse:
 
 
 def available_pipelines() -> list[str]:
-    """Names that `parse_sentences` takes: `box`, then the installed `en_core_web_*`, sorted."""
+    """List the names that `parse_sentences` accepts: `box`, then the installed `en_core_web_*`, sorted."""
     names = {entry.name for entry in importlib.metadata.entry_points(group="spacy_models")}
     return [BOX, *sorted(name for name in names if _INSTALLED.fullmatch(name))]
 
 
 def pipeline_fingerprint(pipeline: str = BOX) -> str:
-    """sha256 over the pipeline's files and spaCy's version; does not import spaCy.
+    """Compute sha256 over the pipeline's files and spaCy's version; spaCy is not imported.
 
     Raises:
         ModelError: If there is no such pipeline.
@@ -89,22 +89,22 @@ def pipeline_fingerprint(pipeline: str = BOX) -> str:
 
 
 def box_scores() -> dict[str, Any]:
-    """What the recipe measured for the parser in the box (dev UAS, LAS, tag accuracy in percent); {} if unknown."""
+    """Read the scores of the included parser (dev UAS, LAS, tag accuracy in per cent); {} if unknown."""
     path = zoo_folder() / "parser" / "scores.json"
     return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
 
 
 def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
-    """Sentences of words by spaCy's English rules; a line end always ends a sentence.
+    """Cut text into sentences of words by spaCy's English rules; a line end always ends a sentence.
 
     Args:
         split: Whether one line may hold several sentences (ended by `.`, `!`, `?`); False takes each line as one.
 
     Returns:
-        One tuple of words a sentence; blank lines give none.
+        One tuple of words per sentence; blank lines give none.
 
     Raises:
-        CorpusError: As `check_line`.
+        CorpusError: As for `check_line`.
         CancelledError: If the run is cancelled.
     """
     lines = text.splitlines()
@@ -118,31 +118,31 @@ def tokenize(text: str, split: bool = True) -> list[tuple[str, ...]]:
 
 
 def check_line(line: str, where: str) -> None:
-    """Refuse a line that would hold the tokenizer for long; takes time in proportion to the line.
+    """Refuse a line that would take the tokenizer too long; takes linear time.
 
     Args:
-        where: What the message calls the line ("notes.txt, line 3").
+        where: Name of the line in the message ("notes.txt, line 3").
 
     Raises:
         CorpusError: If the line is longer than `LONGEST_LINE`, or `LONGEST_RUN` is exceeded between white space.
     """
     if len(line) > LONGEST_LINE:
         raise CorpusError(
-            f"{where} has {len(line):,} characters, and {LONGEST_LINE:,} can be read: "
-            "put each sentence or paragraph on a line of its own."
+            f"{where} has {len(line):,} characters, but at most {LONGEST_LINE:,} can be read: "
+            "put each sentence or paragraph on its own line."
         )
     run = max(map(len, line.split()), default=0) if len(line) > LONGEST_RUN else 0
     if run > LONGEST_RUN:
         raise CorpusError(
-            f"{where} has {run:,} characters without a space among them, and {LONGEST_RUN:,} can be read: "
-            "this is no text in words; take it out or put spaces between the words."
+            f"{where} has {run:,} characters without a space, but at most {LONGEST_RUN:,} can be read: "
+            "remove them or put spaces between the words."
         )
 
 
 def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None = None) -> list[list[tuple[str, ...]]]:
-    """`tokenize` for each of several lines, kept in the store as one entry; a second call imports no spaCy.
+    """Tokenise each of several lines, and store them as one entry; a second call does not import spaCy.
 
-    The demo's lines come from the box, already cut.
+    The demo's lines are included, already cut.
     """
     key = words_key(lines, split)
     demo = shipped()
@@ -158,18 +158,18 @@ def tokenize_lines(lines: Sequence[str], split: bool = True, store: Store | None
 
 
 def words_key(lines: Sequence[str], split: bool) -> str:
-    """What the words of these lines are known by."""
+    """Compute the store key of these lines' words."""
     return key_of("words", _VERSION, importlib.metadata.version("spacy"), split, tuple(lines))
 
 
 def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, store: Store | None = None) -> list[Parse]:
-    """One tree a sentence over the words as given.
+    """Parse sentences: one tree per sentence over the given words.
 
-    Whatever the words are (none, one, hundreds, symbols, other scripts), the answer has as many heads as words and
+    Whatever the words are (none, one, hundreds, symbols, other scripts), the parse has as many heads as words and
     one root; an empty sentence has an empty parse.
 
     Args:
-        store: Where parses are kept; the store of the run at hand if None. The demo's come from the box, parsed.
+        store: Where parses are kept; the current run's store if None. The demo's parses are included.
 
     Raises:
         ModelError: If there is no such pipeline, or it has no parser, or it cannot be loaded.
@@ -196,9 +196,9 @@ def parse_sentences(sentences: Sequence[Sequence[str]], pipeline: str = BOX, sto
 
 
 def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
-    """One document's sentences of words, a piece at a time under the lock.
+    """Cut one document into sentences of words, a piece at a time under the lock.
 
-    They are those that spaCy finds in the whole, but for an emoticon or two: its rules for them look past a space.
+    The result is that of the whole document except for rare emoticons, whose rules look past a space.
     """
     from core.runs.tasks import tick
 
@@ -222,14 +222,14 @@ def _sentences(line: str, split: bool) -> list[tuple[str, ...]]:
 
 
 def _piece_end(line: str, start: int) -> int:
-    """Where a piece that begins at `start` ends: after white space, of which `check_line` has made sure."""
+    """Find where a piece that begins at `start` ends: after white space, which `check_line` guarantees."""
     if len(line) - start <= _PIECE:
         return len(line)
     return next(end for end in range(start + _PIECE + 1, start, -1) if line[end - 1].isspace())
 
 
 def _blank() -> Language:
-    """The English tokenizer with a rule for sentences, made once a process; the caller holds the lock."""
+    """Make the English tokenizer with a sentence rule, once per process; the caller holds the lock."""
     import spacy
 
     if "blank" not in _loaded:
@@ -248,13 +248,13 @@ def _parse_of(columns: Columns) -> Parse:
 
 
 def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> list[Parse]:
-    """Parses computed now, in order; see `parse_sentences`, which looks first at what is there."""
-    with _lock:  # round the import too: of two threads that import spaCy at once one may meet half of it
+    """Parse sentences now, in order; `parse_sentences` first looks in the store."""
+    with _lock:  # around the import too: of two threads that import spaCy at once, one may see it half imported
         from spacy.tokens import Doc
 
         nlp, table = _load(pipeline), _upos_table(pipeline)
         docs = [
-            # spaCy takes no empty string for a word; it is parsed as a blank would be in writing.
+            # spaCy refuses an empty string as a word; "_" stands for it.
             Doc(nlp.vocab, words=[word or "_" for word in words], sent_starts=_one_start(words))
             for words in sentences
             if words
@@ -264,12 +264,12 @@ def parse_words(sentences: Sequence[tuple[str, ...]], pipeline: str = BOX) -> li
 
 
 def _one_start(words: Sequence[str]) -> list[bool | int | None]:
-    """The first word begins the one sentence."""
+    """Mark the first word as the start of the only sentence."""
     return [True, *[False] * (len(words) - 1)]
 
 
 def _one_tree(doc: Doc, table: dict[str, str] | None) -> Parse:
-    """A document as one tree; `table` gives UPOS where the pipeline has none."""
+    """Make one tree of a document; `table` gives UPOS if the pipeline has none."""
     heads = [0 if token.head.i == token.i else token.head.i + 1 for token in doc]
     labels = [(token.dep_ or "dep").replace("ROOT", "root") for token in doc]
     roots = [i for i, head in enumerate(heads) if head == 0]
@@ -285,7 +285,7 @@ def _one_tree(doc: Doc, table: dict[str, str] | None) -> Parse:
 
 
 def _upos(table: dict[str, str], tag: str, label: str, word: str) -> str:
-    """UPOS by the finest key that the recipe's table has."""
+    """Look UPOS up by the most specific key of the table."""
     for key in (f"{tag} {label} {word}", f"{tag} {label}", tag):
         if key in table:
             return table[key]
@@ -293,22 +293,22 @@ def _upos(table: dict[str, str], tag: str, label: str, word: str) -> str:
 
 
 def _folder(pipeline: str) -> Path:
-    """Folder of a pipeline's files, found without importing it."""
+    """Find the folder of a pipeline's files without importing it."""
     if pipeline == BOX:
         folder = zoo_folder() / "parser"
         if not (folder / "config.cfg").is_file():
             raise ModelError(
-                f"There is no parser in the box (looked in {folder}). Make it with `make zoo`, "
-                "or install a spaCy pipeline such as en_core_web_sm and choose it."
+                f"The included parser is missing ({folder}): make it with `make zoo`, or install a spaCy pipeline such "
+                "as en_core_web_sm and choose it."
             )
         return folder
     if not _INSTALLED.fullmatch(pipeline):
-        raise ModelError(f"{pipeline!r} is not a parser. There are: {', '.join(available_pipelines())}.")
+        raise ModelError(f"{pipeline!r} is not a parser: choose one of {', '.join(available_pipelines())}.")
     spec = importlib.util.find_spec(pipeline)
     if spec is None or spec.origin is None:
         raise ModelError(
-            f"The spaCy pipeline {pipeline} is not installed. Install it with `python -m spacy download {pipeline}`, "
-            f"or choose one of: {', '.join(available_pipelines())}."
+            f"The spaCy pipeline {pipeline} is not installed: install it with `python -m spacy download {pipeline}`, "
+            f"or choose one of {', '.join(available_pipelines())}."
         )
     return Path(spec.origin).parent
 
@@ -323,7 +323,7 @@ def _fingerprint(folder: str, changed: int) -> str:
 
 
 def _load(pipeline: str) -> Language:
-    """The pipeline, loaded once a process; the caller holds the lock."""
+    """Load the pipeline, once per process; the caller holds the lock."""
     import spacy
 
     folder = _folder(pipeline)
@@ -333,16 +333,16 @@ def _load(pipeline: str) -> Language:
             nlp = spacy.load(folder if pipeline == BOX else pipeline, exclude=["ner", "lemmatizer", "senter"])
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise ModelError(
-                f"The parser {pipeline} in {folder} could not be loaded ({type(error).__name__}: {error}). "
-                "Restore its files, or choose another."
+                f"The parser {pipeline} in {folder} could not be loaded ({type(error).__name__}: {error}): "
+                "restore its files, or choose another parser."
             ) from error
         if "parser" not in nlp.pipe_names:
-            raise ModelError(f"The spaCy pipeline {pipeline} has no parser. Choose another.")
+            raise ModelError(f"The spaCy pipeline {pipeline} has no parser: choose another pipeline.")
         _loaded[key] = nlp
     return _loaded[key]
 
 
 def _upos_table(pipeline: str) -> dict[str, str] | None:
-    """Table from XPOS and label to UPOS, beside a pipeline that predicts XPOS only; None for the others."""
+    """Read the table from XPOS and label to UPOS of a pipeline that predicts only XPOS; None for others."""
     path = _folder(pipeline) / "upos.json"
     return json.loads(path.read_text(encoding="utf8")) if path.is_file() else None

@@ -1,4 +1,4 @@
-"""Reading a study's text, as a task: files, hub data sets and tokenising take their time and can be cancelled."""
+"""Reading a study's text as a task: files, hub data sets and tokenising take time and can be cancelled."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Text = Corpus | bytes
 
 @pure("text.read")
 def read_text(ref: str, genres: tuple[str, ...], limit: int | None, given: Text | None = None) -> Corpus:
-    """The sentences that a study reads.
+    """Read the sentences of a study.
 
     Args:
         ref: A CorpusRef, or `upload:NAME` with the upload in `given`.
-        genres: Genres kept; all where empty.
-        limit: At most so many sentences, from the front.
-        given: The text itself, where it is not to be looked up.
+        genres: Genres kept; all if empty.
+        limit: The largest number of sentences, from the front.
+        given: The text itself, if it came with the request.
 
     Raises:
         CorpusError: If the text cannot be read, or holds no sentence of the genres.
@@ -37,18 +37,22 @@ def read_text(ref: str, genres: tuple[str, ...], limit: int | None, given: Text 
 
 
 def _counted(corpus: Corpus, limit: int | None) -> Corpus:
-    """The corpus, with a notice where it has fewer sentences than were asked for."""
+    """Add a notice to the corpus if it has fewer sentences than were asked for."""
     count = len(corpus.sentences)
     if limit is None or count >= limit:
         return corpus
-    notice = f"{count:,} sentences of {corpus.ref} were read; {limit:,} were asked for, and it has no more."
-    return replace(corpus, notices=(*corpus.notices, notice))
+    return replace(corpus, notices=(*corpus.notices, fewer_sentences(corpus.ref, count, limit)))
+
+
+def fewer_sentences(ref: str, count: int, limit: int) -> str:
+    """Say that a text is shorter than was asked for."""
+    return f"{ref} has only {count:,} sentences, fewer than the {limit:,} that were asked for; all were read."
 
 
 def text_task(
     ref: str, genres: Sequence[str], limit: int | None, texts: Mapping[str, Text] | None = None, *, role: Any = "text"
 ) -> Task:
-    """The task that reads one text; `texts` holds those that came with the request, by CorpusRef."""
+    """Make the task that reads one text; `texts` holds those that came with the request, by CorpusRef."""
     return Task.of(
         f"read {ref}", read_text, role=role, fleeting=True, ref=ref, genres=tuple(genres), limit=limit,
         given=(texts or {}).get(ref),

@@ -1,7 +1,7 @@
-"""The demo corpora as the box was shipped: cut into words and parsed, so that nobody's first figure waits for spaCy.
+"""The included demo corpora, cut into words and parsed, so that the first figure does not wait for spaCy.
 
-What is in the file is known by content, like everything that is stored: under another text, another parser or another
-spaCy it is not found, and is computed as ever. `python -m core zoo demo` makes it.
+The file is keyed by content, like everything that is stored: with another text, parser or spaCy version it is not
+used, and the words and parses are computed as usual. `python -m core zoo demo` makes it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Shipped:
 
 
 def shipped() -> Shipped:
-    """What the box was shipped with; empty where the file is missing or cannot be read."""
+    """Read the included words and parses; empty if the file is missing or cannot be read."""
     path = zoo_folder() / FILE
     try:
         return _read(path, path.stat().st_mtime_ns)

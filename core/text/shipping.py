@@ -1,4 +1,4 @@
-"""The demo corpora cut into words and parsed, for the box: what `shipped` reads, made here."""
+"""Makes the file that `shipped` reads: the demo corpora, cut into words and parsed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from core.text.sources import demo_rows
 
 
 def ship_demo() -> Path:
-    """Cut and parse the demo corpora anew, by the parser in the box, and write the file; returns where.
+    """Cut and parse the demo corpora with the included parser, and write the file.
+
+    Returns:
+        The file's path.
 
     Raises:
-        CorpusError: If a demo corpus is not there.
-        ModelError: If there is no parser in the box.
+        CorpusError: If a demo corpus is missing.
+        ModelError: If the included parser is missing.
     """
     sentences = list(read_corpus("demo-gold").words)
     with (zoo_folder() / "corpus" / "demo.txt").open("rb") as handle:

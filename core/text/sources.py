@@ -1,4 +1,4 @@
-"""Sentences of words out of a file, a hub data set or the demo, one after another as they are asked for."""
+"""Sentences of words from a file, a hub data set or the demo, read one after another on demand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHUNK = 256  # lines that are cut into words, and stored, together
 
 
 def read_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[Sentence]:
-    """Sentences of an open `.txt` or `.conllu` file, packed or not."""
+    """Read the sentences of an open `.txt` or `.conllu` file, packed or not."""
     if name.lower().endswith(".gz"):
         handle = gzip.GzipFile(fileobj=handle)  # type: ignore[assignment]
     lines = read_lines(handle, name, cap)
@@ -40,7 +40,7 @@ def read_file(handle: BinaryIO, name: str, cap: int | None = None) -> Iterator[S
 
 
 def _read_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
-    """Plain text cut into sentences of words, a chunk of lines at a time; a line that is no text is refused."""
+    """Cut plain text into sentences of words, a chunk of lines at a time; refuse a line that is not text."""
     from core.text.parsing import check_line, tokenize_lines
 
     filled = ((number, line) for number, line in enumerate(texts, start=1) if line.strip())
@@ -52,14 +52,14 @@ def _read_text(texts: Iterable[str], name: str) -> Iterator[Sentence]:
 
 
 def read_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
-    """Rows of a hub data set: text is cut into words, words are taken as they are, what is no text is counted."""
+    """Read rows of a hub data set: text is cut into words, words are kept, rows without text are counted."""
     from core.text.parsing import LONGEST_RUN, check_line
 
     def readable(line: str) -> bool:
         try:
             check_line(line, source.name)
         except CorpusError:
-            left_out[f"lines of {source.name} without spaces or without end"] += 1
+            left_out[f"Lines of {source.name} that are too long or have no spaces"] += 1
             return False
         return True
 
@@ -67,13 +67,13 @@ def read_hub(source: HubText, left_out: Counter[str]) -> Iterator[Sentence]:
         if isinstance(row, str):
             yield from _read_text(filter(readable, row.splitlines()), source.name)
         elif max(map(len, row)) > LONGEST_RUN:
-            left_out[f"rows of {source.name} with a word of more than {LONGEST_RUN} characters"] += 1
+            left_out[f"Rows of {source.name} with a word of more than {LONGEST_RUN} characters"] += 1
         else:
             yield Sentence(row)
 
 
 def read_demo(handle: BinaryIO) -> Iterator[Sentence]:
-    """The demo corpus: genre, tab, one sentence a line."""
+    """Read the demo corpus: genre, tab, one sentence per line."""
     from core.text.parsing import tokenize_lines
 
     rows = demo_rows(handle)
@@ -83,11 +83,11 @@ def read_demo(handle: BinaryIO) -> Iterator[Sentence]:
 
 
 def demo_rows(handle: BinaryIO) -> list[list[str]]:
-    """Genre and sentence of each line of the demo."""
+    """Split each line of the demo into genre and sentence."""
     rows = [line.split("\t") for line in read_lines(handle, "demo.txt") if line.strip()]
     for number, row in enumerate(rows, start=1):
         if len(row) != 2 or row[0] not in GENRES:
             raise CorpusError(
-                f"demo.txt, sentence {number}: a line is a genre, a tab and a sentence; restore the file."
+                f"demo.txt, sentence {number}: the line is not a genre, a tab and a sentence. Restore the file."
             )
     return rows

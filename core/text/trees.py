@@ -1,7 +1,7 @@
-"""Dependency trees as arrays: heads in, distances, depths and edges out; distances in, a spanning tree out.
+"""Dependency trees as arrays: distances, depths and edges from heads; a spanning tree from distances.
 
 A tree over the words of a sentence is written as heads, the way CoNLL-U does: word i (counted from 1)
-hangs under word `heads[i - 1]`, and the root hangs under 0. Edges are 0-based pairs (i, j) with i < j.
+hangs under word `heads[i - 1]`, and the root has head 0. Edges are 0-based pairs (i, j) with i < j.
 
 Reference: Hewitt & Manning 2019, NAACL, sections 2 and 3 (tree distance, tree depth, minimum spanning tree
 of predicted distances). Deviations: ties between equal distances are broken by linear order (see
@@ -22,7 +22,7 @@ Edges = list[tuple[int, int]]
 
 
 def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
-    """What keeps `heads` from being one tree: (0-based index of a word to blame, reason); None for a tree."""
+    """Find what keeps `heads` from being one tree: (0-based index of a word, reason); None for a tree."""
     n = len(heads)
     if n == 0:
         return 0, "there are no words"
@@ -33,8 +33,8 @@ def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
         if head == 0:
             roots.append(i)
     if len(roots) > 1:
-        return roots[1], f"there are {len(roots)} roots (words {_numbers(roots)}); one is allowed"
-    state = [0] * n  # 0 not seen, 1 on the way up from the present word, 2 known to reach the root
+        return roots[1], f"there are {len(roots)} roots (words {_numbers(roots)}), but only one is allowed"
+    state = [0] * n  # 0 not seen, 1 on the path from the current word, 2 reaches the root
     for start in range(n):
         path, i = [], start
         while i >= 0 and state[i] == 0:
@@ -43,17 +43,17 @@ def head_problem(heads: Sequence[int]) -> tuple[int, str] | None:
             i = heads[i] - 1
         if i >= 0 and state[i] == 1:
             cycle = path[path.index(i) :]
-            return i, "the heads run in a circle through word" + (
+            return i, "the heads form a cycle through word" + (
                 f"s {_numbers(sorted(cycle))}" if len(cycle) > 1 else f" {i + 1}"
             )
         for j in path:
             state[j] = 2
-    # Without a root, following heads must end in a circle, which is reported above.
+    # Without a root, following heads must end in a cycle, which is reported above.
     return None
 
 
 def _numbers(words: Sequence[int]) -> str:
-    """1-based numbers of words, the first ten of them."""
+    """List 1-based numbers of words, the first ten of them."""
     return ", ".join(str(i + 1) for i in words[:10]) + (", ..." if len(words) > 10 else "")
 
 
@@ -69,7 +69,7 @@ def validate_heads(heads: Sequence[int]) -> None:
 
 
 def tree_depths(heads: Sequence[int]) -> Int[np.ndarray, " word"]:
-    """Edges between each word and the root; the root has depth 0.
+    """Count the edges between each word and the root; the root has depth 0.
 
     Raises:
         ShapeError: If `heads` are not one tree.
@@ -79,17 +79,17 @@ def tree_depths(heads: Sequence[int]) -> Int[np.ndarray, " word"]:
 
 
 def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
-    """Path length in edges between every two words; symmetric, 0 on the diagonal.
+    """Count the edges between every two words; symmetric, 0 on the diagonal.
 
-    Two words are as far apart as their depths less twice the depth of the lowest word above both; that depth is one
-    less than the words above both, so one product of the table of what stands above what gives all distances.
+    The distance of two words is the sum of their depths minus twice the depth of their lowest common ancestor; that
+    depth is one less than the number of common ancestors, so one matrix product of ancestors gives all distances.
 
     Raises:
         ShapeError: If `heads` are not one tree.
     """
     validate_heads(heads)
     n = len(heads)
-    above = np.eye(n, n + 1)  # whether a word is another one or stands above it; the last column is above the root
+    above = np.eye(n, n + 1)  # whether a word is the other one or its ancestor; the last column is above the root
     up = np.asarray(heads, dtype=np.int64) - 1
     reached = up
     while (reached >= 0).any():
@@ -101,11 +101,11 @@ def tree_distances(heads: Sequence[int]) -> Int[np.ndarray, "word word"]:
 
 
 def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
-    """Edges of the minimum spanning tree of one matrix of predicted distances; see `spanning_trees`.
+    """Find the minimum spanning tree of one matrix of predicted distances; see `spanning_trees`.
 
     Args:
         distances: Symmetric up to rounding, finite; only order matters. The mean with the transpose is used.
-        keep: Words that take part (punctuation is left out this way); None for all.
+        keep: Words to include (punctuation is left out this way); None for all.
 
     Returns:
         Sorted 0-based edges (i, j), i < j, one fewer than the words kept; empty for fewer than two.
@@ -115,11 +115,11 @@ def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarr
     """
     matrix = np.asarray(distances, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ShapeError(f"Distances must be a square matrix, one row a word; got shape {matrix.shape}.")
+        raise ShapeError(f"Distances must be a square matrix, one row per word; got shape {matrix.shape}.")
     inside = np.zeros(len(matrix), dtype=bool)
     inside[_kept(len(matrix), keep)] = True
     if not np.isfinite(matrix[np.ix_(inside, inside)]).all():
-        raise ShapeError("Distances must be finite numbers; there are NaN or infinite values among them.")
+        raise ShapeError("Distances must be finite, but some of them are NaN or infinite.")
     if not inside.any():
         return []
     return sorted((int(i), int(j)) for i, j in spanning_trees(matrix[None], inside[None])[0] if i >= 0)
@@ -128,15 +128,15 @@ def spanning_tree(distances: Float[np.ndarray, "word word"], keep: Bool[np.ndarr
 def spanning_trees(
     distances: Float[np.ndarray, "tree word word"], keep: Bool[np.ndarray, "tree word"]
 ) -> Int[np.ndarray, "tree edge two"]:
-    """Minimum spanning trees over the kept words of many matrices of one size, grown together.
+    """Find the minimum spanning trees over the kept words of many matrices of one size at once.
 
     Prim's algorithm on dense matrices, which reads zero as a distance (scipy's routine reads it as a missing edge) and
-    fixes ties: the edge between nearer words wins, then the one farther left. So a matrix without any information
-    gives the linear chain.
+    breaks ties: the edge between closer words wins, then the one farther left. So a constant matrix gives the linear
+    chain.
 
     Args:
         distances: Finite; the mean with the transpose is used.
-        keep: Words that take part.
+        keep: Words to include.
 
     Returns:
         0-based edges (i, j), i < j, in no order; -1 where a tree has fewer kept words than others.
@@ -173,7 +173,7 @@ def spanning_trees(
 
 
 def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = None) -> Edges:
-    """Sorted 0-based edges of a tree, those to left-out words dropped (not reattached), as UUAS counts them.
+    """List the sorted 0-based edges of a tree without those to left-out words (not reattached), as UUAS does.
 
     Raises:
         ShapeError: If `heads` are not one tree or `keep` does not fit.
@@ -185,7 +185,7 @@ def tree_edges(heads: Sequence[int], keep: Bool[np.ndarray, " word"] | None = No
 
 
 def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None = None) -> tuple[int, ...]:
-    """Hang a tree given as 0-based edges from the 0-based word `root`: 1-based heads, 0 for the root.
+    """Root a tree given as 0-based edges at the 0-based word `root`: 1-based heads, 0 for the root.
 
     Args:
         n: Words in the sentence; by default one more than the edges, as in a tree over all words.
@@ -195,11 +195,11 @@ def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None 
     """
     count = len(edges) + 1 if n is None else n
     if not 0 <= root < count or len(edges) != count - 1:
-        raise ShapeError(f"{len(edges)} edges hung from word {root} are not a tree over {count} words.")
+        raise ShapeError(f"{len(edges)} edges from root {root} do not form a tree over {count} words.")
     neighbours: list[list[int]] = [[] for _ in range(count)]
     for i, j in edges:
         if not (0 <= i < count and 0 <= j < count):
-            raise ShapeError(f"Edge ({i}, {j}) points outside the {count} words of the sentence.")
+            raise ShapeError(f"Edge ({i}, {j}) is outside the {count} words of the sentence.")
         neighbours[i].append(j)
         neighbours[j].append(i)
     heads = [-1] * count
@@ -211,22 +211,22 @@ def heads_from_edges(edges: Sequence[tuple[int, int]], root: int, n: int | None 
                 heads[j] = i + 1
                 waiting.append(j)
     if -1 in heads:
-        raise ShapeError(f"These edges do not reach word {heads.index(-1)} from the root: not one tree.")
+        raise ShapeError(f"The edges do not form one tree: word {heads.index(-1)} is not connected to the root.")
     return tuple(heads)
 
 
 def _kept(n: int, keep: Bool[np.ndarray, " word"] | None) -> np.ndarray:
-    """0-based indices of the words that take part."""
+    """List the 0-based indices of the words to include."""
     if keep is None:
         return np.arange(n)
     mask = np.asarray(keep, dtype=bool)
     if mask.shape != (n,):
-        raise ShapeError(f"The mask of words to keep has shape {mask.shape}; the sentence has {n} words.")
+        raise ShapeError(f"The mask of words to keep has shape {mask.shape}, but the sentence has {n} words.")
     return np.flatnonzero(mask)
 
 
 def _depths(heads: Sequence[int]) -> np.ndarray:
-    """Depths of heads known to be a tree; each word's path up stops at the first depth that is known."""
+    """Compute the depths of a valid tree; each word's path stops at the first known depth."""
     depths = np.full(len(heads), -1, dtype=np.int64)
     for start in range(len(heads)):
         path, i = [], start

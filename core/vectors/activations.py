@@ -1,12 +1,12 @@
-"""Vectors of words, sentences or [CLS] from every layer, computed once a sentence and kept in the store.
+"""Vectors of words, sentences or [CLS] from every layer, computed once per sentence and kept in the store.
 
-What is stored is a sentence's vectors in float16 (float32 where a number would overflow), under a key over the
-weights, the tokenizer, the words, the side, the number format and a version. Only sentences that are not there yet
-are run: adding 200 runs 200. The same numbers come back cold and warm, because what is returned is always what the
-store would give.
+A sentence's vectors are stored in float16 (float32 where a number would overflow), under a key over the weights, the
+tokenizer, the words, the side, the number format and a version. Only sentences that are not in the store are run:
+adding 200 runs 200. The numbers are the same whether they were stored or not, because what is returned always has the
+stored precision.
 
-A sentence longer than the model reads is left out with a notice, never cut; so is a word of which the tokenizer
-leaves nothing (some emoji and control characters).
+A sentence longer than the model's input is left out with a notice, never cut; so is a word that the tokenizer removes
+entirely (some emoji and control characters).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from core.models import ModelInfo, ModelRef, describe, load_tokenizer, locate, p
 from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.runs.tasks import span, tick
+from core.vectors.notices import blank_items, too_long
 
 if TYPE_CHECKING:
     from core.models import LoadedModel
@@ -42,9 +43,9 @@ class Activations:
 
     Attributes:
         vectors: float32 (layer, item, d_model); layer 0 is the embedding output.
-        sentence: int (item,), index of the sentence in what was given.
+        sentence: int (item,), index of the sentence in the input.
         word: int (item,), index of the word in its sentence; -1 for [CLS] and means.
-        notices: What was left out, in sentences for the user.
+        notices: What was left out, in sentences for readers.
     """
 
     vectors: np.ndarray
@@ -55,7 +56,7 @@ class Activations:
 
 @dataclass(frozen=True)
 class _Reading:
-    """One model's way of reading, and what its stored sentences are known by."""
+    """How one model reads, and the key of its stored sentences."""
 
     ref: ModelRef
     info: ModelInfo
@@ -69,7 +70,7 @@ class _Reading:
     between: tuple[str, float] | None = None
 
     def key(self, words: Sequence[str], part: str) -> str:
-        """Store key of one sentence's "words" or "summary"."""
+        """Compute the store key of one sentence's "words" or "summary"."""
         from core.runs.store import key_of
 
         return key_of(self.identity, part, tuple(words))
@@ -88,7 +89,7 @@ def extract(
     between: tuple[str, float] | None = None,
     store: Store | None = None,
 ) -> Activations:
-    """The vectors of `sentences` in every layer of a model, from the store where they are there.
+    """Extract the vectors of `sentences` in every layer of a model, from the store if they are in it.
 
     Args:
         ref: The model.
@@ -99,14 +100,14 @@ def extract(
         side: "encoder" or "decoder", for models that have both.
         device: "cpu", "cuda", "mps"; None chooses. Not part of what is stored: devices agree to rounding.
         dtype: "float32", or "bfloat16" for speed where the processor has it.
-        between: (base, share) for the model whose weights lie at this share of the way from the base's to `ref`'s.
-        store: Where results are kept; the store of the run at hand if None.
+        between: (base, share) to interpolate the weights: base + share * (ref - base).
+        store: Where results are kept; the current run's store if None.
 
     Returns:
         Items in the order of the sentences, and of the words (or of `keep`) in each.
 
     Raises:
-        ModelError: If the model cannot be had, or has no [CLS] token and that was asked for.
+        ModelError: If the model cannot be loaded, or has no [CLS] token although items are "cls".
         ShapeError: If `keep` or `layers` do not fit.
         CancelledError: If the run is cancelled; what was computed stays stored.
     """
@@ -137,12 +138,15 @@ def extract(
 
 
 def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = None) -> np.ndarray:
-    """bool (sentence,): which sentences the model reads whole, with at least one word left by its tokenizer.
+    """Find the sentences that the model can read whole, with at least one word that its tokenizer keeps.
 
     Combine the masks of several models to give them all the same sentences.
 
+    Returns:
+        bool (sentence,).
+
     Raises:
-        ModelError: If the model cannot be had.
+        ModelError: If the model cannot be loaded.
     """
     from core.runs.store import key_of
 
@@ -158,7 +162,7 @@ def fitting(ref: str | ModelRef, sentences: Sentences, *, store: Store | None = 
         subwords[there] = [encoded.subwords if max(encoded.words, default=-1) >= 0 else 0 for encoded in cut]
         return {"subwords": subwords}
 
-    # Kept for all together: what is stored needs no tokenizer, whose import takes longer than its work.
+    # Stored for all together: a stored mask needs no tokenizer, whose import takes longer than its work.
     counted, _ = reading.store.get_or_compute(key_of("fitting", VERSION, tokenizer_fingerprint(ref), texts), count)
     fits: np.ndarray = (counted["subwords"] > 0) & (counted["subwords"] <= reading.longest)
     return fits
@@ -177,7 +181,7 @@ def _reading(
     ref = parse_ref(ref)
     info = describe(ref)
     if side not in ("encoder", "decoder"):
-        raise ModelError(f"side must be encoder or decoder, got {side!r}.")
+        raise ModelError(f"side must be encoder or decoder, not {side!r}.")
     if info.family != "encoder-decoder":
         side = info.family
     config = checkpoints.read_config(locate(ref))
@@ -191,16 +195,19 @@ def _reading(
 
 def _check(reading: _Reading, sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> None:
     if items not in ITEMS:
-        raise ShapeError(f"items must be one of {', '.join(ITEMS)}, got {items!r}.")
+        raise ShapeError(f"items must be one of {', '.join(ITEMS)}, not {items!r}.")
     if items == "cls" and not _has_cls(reading):
         raise _no_cls(reading)
     if keep is None:
         return
     if items != "words" or len(keep) != len(sentences):
-        raise ShapeError(f"keep lists words for each of {len(sentences)} sentences, got {len(keep)} lists for {items}.")
+        raise ShapeError(
+            f"keep needs items 'words' and one list for each of {len(sentences)} sentences, "
+            f"not {len(keep)} for {items!r}."
+        )
     for index, (words, wanted) in enumerate(zip(sentences, keep, strict=True)):
         if any(not 0 <= word < len(words) for word in wanted):
-            raise ShapeError(f"keep asks for words outside of sentence {index}, which has {len(words)}.")
+            raise ShapeError(f"keep names words outside sentence {index}, which has {len(words)} words.")
 
 
 def _has_cls(reading: _Reading) -> bool:
@@ -208,19 +215,22 @@ def _has_cls(reading: _Reading) -> bool:
 
 
 def _no_cls(reading: _Reading) -> ModelError:
-    return ModelError(f"{reading.ref} has no [CLS] token ({reading.info.model_type}): choose words or sentence means.")
+    return ModelError(
+        f"{reading.ref} has no [CLS] token (it is a {reading.info.model_type} model): choose words or sentence means "
+        "as items."
+    )
 
 
 def _layers(layers: Sequence[int] | None, count: int) -> list[int]:
     if layers is None:
         return list(range(count))
     if any(not -count <= layer < count for layer in layers):
-        raise ShapeError(f"layers run from 0 (embeddings) to {count - 1} (top), got {list(layers)}.")
+        raise ShapeError(f"layers must be between 0 (embeddings) and {count - 1} (top), not {list(layers)}.")
     return [layer % count for layer in layers]
 
 
 def _wanted(sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | None) -> list[np.ndarray]:
-    """The word indices to return of each sentence; -1, once, for the sentence as a whole."""
+    """List the word indices to return of each sentence; -1, once, for the whole sentence."""
     if keep is not None:
         return [np.asarray(words, dtype=np.int64) for words in keep]
     if items == "words":
@@ -229,7 +239,7 @@ def _wanted(sentences: Sentences, items: str, keep: Sequence[Sequence[int]] | No
 
 
 def _select(reading: _Reading, value: Value, items: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(layer, item, d_model) of one stored sentence, and whether each item is there."""
+    """Select (layer, item, d_model) of one stored sentence, and whether each item exists."""
     if items == "words":
         return value["words"][:, wanted], value["pieces"][wanted] > 0
     if items == "cls" and "cls" not in value:
@@ -238,7 +248,7 @@ def _select(reading: _Reading, value: Value, items: str, wanted: np.ndarray) -> 
 
 
 def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[int, Value], None]) -> None:
-    """Give `place` the stored value of every sentence that has words, in any order; what is missing is computed."""
+    """Pass the stored value of every sentence with words to `place`, in any order; compute what is missing."""
     places: dict[str, list[int]] = {}
     for index, words in enumerate(sentences):
         if words:
@@ -277,7 +287,7 @@ def _visit(reading: _Reading, sentences: Sentences, part: str, place: Callable[[
 def _compute(
     reading: _Reading, loaded: LoadedModel, missing: dict[str, tuple[str, ...]], part: str
 ) -> dict[str, Value]:
-    """The values under the keys of `missing`: looked for once more, alone with this model, and else computed."""
+    """Compute the values of `missing`, after looking in the store once more under the model's lock."""
     from core.vectors.forward import cut_sentences, read_sentences
 
     with reading.store.lock(reading.identity, waiting=lambda: tick(0.0, "waiting for another process")):
@@ -313,23 +323,19 @@ def _stored_summary(vectors: SentenceVectors) -> Value:
 
 
 def _half(values: np.ndarray) -> np.ndarray:
-    """float16, unless a number would overflow."""
+    """Convert to float16, unless a number would overflow."""
     return values.astype(np.float16) if np.abs(values).max(initial=0.0) <= LARGEST_HALF else values
 
 
 def _notices(
     reading: _Reading, sentences: Sentences, long: list[int], absent: np.ndarray, items: str
 ) -> tuple[str, ...]:
-    """What was left out, and why; `absent` are the sentences of the items that are not there."""
+    """Say what was left out, and why; `absent` are the sentences of the missing items."""
     notices = [*ARCHITECTURES[reading.info.model_type].caveats]
     if long:
         first = " ".join(sentences[long[0]][:6])
-        notices.append(
-            f"{len(long)} of {len(sentences)} sentences are longer than {reading.ref} reads ({reading.longest} "
-            f"subwords) and were left out; the first begins “{first} …”."
-        )
+        notices.append(too_long(str(reading.ref), len(long), len(sentences), reading.longest, first))
     blank = int((~np.isin(absent, long)).sum())
     if blank:
-        what = "words" if items == "words" else "sentences"
-        notices.append(f"{blank} {what} were left out, because the tokenizer of {reading.ref} leaves nothing of them.")
+        notices.append(blank_items(str(reading.ref), blank, "word" if items == "words" else "sentence"))
     return tuple(notices)

@@ -1,12 +1,12 @@
 """Forward passes: sentences of words in, vectors of words out, from every layer at once.
 
-Sentences are tokenised as lists of words, sorted by length into batches of about as many tokens, and padded within a
-batch alone. Each word's vector is the mean of its subwords' (the fast tokenizer's word ids say which), with special
-tokens and padding left out. Layer 0 is the embedding output, the last layer what the model gives as such: decoders'
-final norm included.
+Sentences are tokenised as lists of words, sorted by length into batches of about as many tokens, and padded only
+within a batch. Each word's vector is the mean of its subwords' (the fast tokenizer's word ids say which), with special
+tokens and padding left out. Layer 0 is the embedding output; the last layer is the model's own output, including the
+final norm of decoders.
 
-Deviations: byte-level tokenizers see a space before every word, the first included, so that a word is cut the same
-wherever it stands. The decoder of an encoder-decoder reads the sentence it has to say, after its start token.
+Deviations: byte-level tokenizers get a space before every word, including the first, so that a word is cut the same
+at any position. The decoder of an encoder-decoder reads the sentence as its own output, after its start token.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from core.models.loading.tokenizers import Tokenizer
 
 CPU_BUDGET = 256 * 768  # numbers in one layer's output: 256 tokens at BERT-base width
-CPU_MOST = 2048  # tokens: beyond it narrow models gain nothing
+CPU_MOST = 2048  # tokens: larger batches do not speed up narrow models
 GPU_BUDGET = 16_384  # tokens
 
 
 @dataclass(frozen=True)
 class Subwords:
-    """A sentence as a tokenizer cuts it.
+    """A sentence cut into subwords by a tokenizer.
 
     Attributes:
-        ids: Token ids, special tokens included; of a sentence longer than any model reads, the first.
+        ids: Token ids with special tokens; of a sentence longer than any model reads, only the first.
         words: Index of the word that each token belongs to; -1 for special tokens.
         length: Words in the sentence.
         subwords: Tokens of the whole sentence.
@@ -47,17 +47,17 @@ class Subwords:
 
     @property
     def inside(self) -> list[int]:
-        """Token ids without the special ones."""
+        """List the token ids without special tokens."""
         return [token for token, word in zip(self.ids, self.words, strict=True) if word >= 0]
 
 
 @dataclass(frozen=True)
 class SentenceVectors:
-    """What one forward pass says of one sentence.
+    """The vectors of one sentence from one forward pass.
 
     Attributes:
         words: float32 (layer, word, d_model); zeros for a word without subwords.
-        pieces: int (word,), subwords of each word; 0 where the tokenizer leaves nothing of it.
+        pieces: int (word,), number of subwords of each word; 0 if the tokenizer removes it.
         cls: float32 (layer, d_model) of the classification token; None where there is none.
         mean: float32 (layer, d_model), mean over the words that have subwords.
     """
@@ -69,7 +69,7 @@ class SentenceVectors:
 
 
 def cut_sentences(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[Subwords]:
-    """Each sentence's subwords and the words they belong to; nothing is padded, and nothing that a model reads cut off.
+    """Cut sentences into subwords, with the word that each belongs to; nothing is padded or cut off.
 
     Args:
         tokenizer: The model's.
@@ -86,13 +86,13 @@ def cut_sentences(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> l
 
 
 def cut_pair(tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str]) -> tuple[Subwords, list[int] | None]:
-    """Two texts as one sequence, the way the tokenizer joins a pair; the second's words are counted on from the first.
+    """Join two texts to one sequence, as the tokenizer joins a pair; the second's words are numbered after the first's.
 
     Returns:
-        The subwords, and the segment of each, 0 or 1; None where the tokenizer knows no segments.
+        The subwords, and the segment of each, 0 or 1; None if the tokenizer has no segments.
 
     Raises:
-        ModelError: As `cut_sentences`.
+        ModelError: As for `cut_sentences`.
     """
     (encoding,) = tokenizer.encode([first], [second], spaced=True)
     shift = {0: 0, 1: len(first)}
@@ -104,9 +104,9 @@ def cut_pair(tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str]) 
 
 
 def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Indices of sentences by batch: sorted by length, and at most `budget` tokens with the padding.
+    """Batch sentences by length, with at most `budget` tokens including padding.
 
-    A sentence longer than the budget is a batch of its own. Longest first, so that memory peaks at the beginning.
+    A sentence longer than the budget is a batch of its own. The longest come first, so that memory peaks early.
     """
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
@@ -118,7 +118,7 @@ def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
 
 
 def token_budget(device: str, d_model: int) -> int:
-    """Tokens of one batch: what fits the processor's caches, or fills an accelerator."""
+    """Choose the tokens of one batch: as many as fit into the processor's caches, or fill an accelerator."""
     return min(CPU_MOST, max(64, CPU_BUDGET // d_model)) if device == "cpu" else GPU_BUDGET
 
 
@@ -128,7 +128,7 @@ def read_sentences(
     """Run the model over the sentences, a batch at a time.
 
     Args:
-        loaded: The model; its weights are not changed.
+        loaded: The model; its weights stay unchanged.
         sentences: From `cut_sentences`, none longer than the model's positions.
         side: Which stack of an encoder-decoder; ignored for others.
 
@@ -168,7 +168,7 @@ def _read_batch(loaded: LoadedModel, batch: list[Subwords], side: str) -> list[S
 
 
 def _hidden_states(loaded: LoadedModel, batch: list[Subwords], side: str) -> tuple[tuple[torch.Tensor, ...], int]:
-    """All layers' states (sentence, subword, d_model), and by how many places they are shifted to the right."""
+    """Compute all layers' states (sentence, subword, d_model), and by how many places they are shifted right."""
     import torch
 
     config = loaded.model.config
@@ -197,7 +197,7 @@ def _hidden_states(loaded: LoadedModel, batch: list[Subwords], side: str) -> tup
 
 
 def _word_places(batch: list[Subwords], starts: np.ndarray, width: int, shift: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each subword of a word: its place in the flattened (sentence, subword) grid, and its word's slot."""
+    """Find the place of each subword in the flattened (sentence, subword) grid, and its word's slot."""
     places, slots = [], []
     for row, sentence in enumerate(batch):
         owner = np.asarray(sentence.words, dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Two models on the same items: what a study samples, extracts and knows its models by.
+"""Two models on the same items: sampled words, and their vectors in both models.
 
-Models with other tokenizers leave out other sentences and words; a comparison takes the items that both have.
+Models with different tokenizers leave out different sentences and words; a comparison uses the items that both have.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from core.errors import ShapeError
 from core.runs.runner import span
 from core.vectors.activations import Activations, extract
+from core.vectors.notices import other_depth
 
 LEAST_ITEMS = 10
 Words = tuple[tuple[str, ...], ...]
@@ -54,13 +55,13 @@ class Paired:
 def sample_words(
     sentences: Words, sample: int, rng: np.random.Generator, once: bool = False
 ) -> tuple[NDArray[np.int64], tuple[tuple[int, ...], ...]]:
-    """Words drawn at random from all sentences, each word as likely as any other.
+    """Sample words from all sentences, each word with the same probability.
 
     Args:
         sentences: Words of each sentence.
         sample: How many; all of them where there are fewer.
         rng: Source of randomness.
-        once: Whether each word is drawn once at most, upper and lower case alike, at a place chosen at random.
+        once: Whether each word is drawn at most once, ignoring case, at a place chosen at random.
 
     Returns:
         The sentences that hold a sampled word, and the positions of the sampled words in each.
@@ -81,7 +82,7 @@ def sample_words(
 
 
 def extract_pair(base: str, other: str, items: Items, match_layers: bool = True, share: float = 1.0) -> Paired:
-    """Vectors of the items that both models have, in one order.
+    """Extract the vectors of the items that both models have, in one order.
 
     Args:
         base, other: References.
@@ -103,21 +104,21 @@ def extract_pair(base: str, other: str, items: Items, match_layers: bool = True,
     first, second = in_common([first, second])
     if len(first.sentence) < LEAST_ITEMS:
         left = len(first.sentence)
-        raise ShapeError(f"Only {left} items are left, and {LEAST_ITEMS} are needed: use more or shorter text.")
+        raise ShapeError(
+            f"Only {left} items can be read by both models, and {LEAST_ITEMS} are needed: use more text or shorter "
+            "sentences."
+        )
     base_states, other_states = first.vectors, second.vectors
     if match_layers and len(base_states) != len(other_states):
-        notices.append(
-            f"{base} has {len(base_states) - 1} layers and {other} {len(other_states) - 1}: "
-            "layers are matched by relative depth."
-        )
+        notices.append(other_depth(base, len(base_states) - 1, other, len(other_states) - 1))
         other_states = other_states[np.round(np.linspace(0, len(other_states) - 1, len(base_states))).astype(int)]
     return Paired(base_states, other_states, first.sentence, first.word, tuple(notices))
 
 
 def in_common(activations: Sequence[Activations]) -> list[Activations]:
-    """The same activations reduced to the items (sentence, word) that all of them have, in one order.
+    """Reduce activations to the items (sentence, word) that all of them have, in one order.
 
-    Models with other tokenizers leave out other sentences and words; comparing them needs the rest.
+    Models with different tokenizers leave out different sentences and words; a comparison needs the rest.
     """
     owned = [list(zip(part.sentence.tolist(), part.word.tolist(), strict=True)) for part in activations]
     shared = set.intersection(*map(set, owned)) if owned else set()

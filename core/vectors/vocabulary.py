@@ -1,7 +1,7 @@
-"""Words of a text that a model's tokenizer does not have: it reads them all as one unknown token.
+"""Words of a text that are not in a model's vocabulary: its tokenizer reads them all as one unknown token.
 
-Nothing is run through a model. Each word of a text is cut once for each tokenizer, in a stage between the first, which
-reads the text and finds the models, and the tasks of a study.
+No model is run. Each word of a text is cut once by each tokenizer, in a stage between the first one, which reads the
+text and identifies the models, and the tasks of a study.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from core.runs.runner import Outputs
 from core.runs.tasks import Task, pure
 
 VERSION = 1  # raised when the share of the same words and tokenizer changes
-NOTED = 0.01  # a share from which a reader is told
-MOSTLY = 0.2  # a share above which no headline is said without it
+NOTED = 0.01  # share from which there is a notice
+MOSTLY = 0.2  # share above which the headline begins with it
 MOST_NAMED = 3  # models
 UNKNOWN = "unknown words"  # first part of a role
-NAMED_TEXTS = ("second text", "passage")  # roles that readers have a word for
+NAMED_TEXTS = ("second text", "passage")  # roles that are also words for readers
 R = TypeVar("R", bound=Result)
 Sentences = Sequence[Sequence[str]]
 
 
 @runtime_checkable
 class Readable(Protocol):
-    """What a first stage brings and models read."""
+    """A text from the first stage, which models read."""
 
     @property
     def words(self) -> Sentences:
-        """The words of each sentence."""
+        """List the words of each sentence."""
 
 
 def unknown_share(ref: str, sentences: Sentences) -> float:
-    """The share of the words that the model's tokenizer does not have; 0 where there are no words.
+    """Compute the share of words that are not in the model's vocabulary; 0 without words.
 
     Args:
         ref: The model.
         sentences: Words of each sentence.
 
     Raises:
-        ModelError: If the tokenizer cannot be had.
+        ModelError: If the tokenizer cannot be loaded.
     """
     counts = Counter(word for words in sentences for word in words if word)
     if not counts:
@@ -56,7 +56,7 @@ def unknown_share(ref: str, sentences: Sentences) -> float:
 
 
 def unknown_word_tasks(ready: Outputs) -> list[Task]:
-    """A task for each text that the first stage read and each tokenizer of its models.
+    """Make a task for each text that the first stage read and each tokenizer of its models.
 
     Args:
         ready: Outputs of the first stage.
@@ -72,7 +72,7 @@ def unknown_word_tasks(ready: Outputs) -> list[Task]:
 
 
 def with_unknown_words(result: R, ready: Outputs) -> R:
-    """The result with a notice of the words that its models' tokenizers do not have, and a caution above `MOSTLY`.
+    """Add a notice of unknown words to the result, and a caution above `MOSTLY`.
 
     Args:
         result: The study's.
@@ -87,21 +87,21 @@ def with_unknown_words(result: R, ready: Outputs) -> R:
 
 
 def with_unknown_share(result: R, refs: Sequence[str], share: float, text: str) -> R:
-    """The result with what a share of unknown words asks to be said.
+    """Add the notice and the caution that a share of unknown words calls for to the result.
 
     Args:
         result: The study's.
         refs: Models that share a tokenizer.
-        share: Of the words that it does not have.
-        text: What was read, in a word.
+        share: Of the words that are not in its vocabulary.
+        text: What was read: "text", "passage".
     """
     if share < NOTED:
         return result
     models, part = _named(refs), text_of(share, "per cent")
     notice = (
-        f"{part} of the words of the {text} are not in the vocabulary of {models}: all of them are read as one unknown "
-        "token, so what is measured on them says nothing about the words. Choose a text in the language and the field "
-        "that the model was trained on."
+        f"{part} of the words of the {text} are not in the vocabulary of {models}, which reads them all as one unknown "
+        "token, so the numbers say nothing about these words. Choose a text in the language and domain that the model "
+        "was trained on."
     )
     notices = (notice, *result.notices)
     if share <= MOSTLY:
@@ -121,7 +121,7 @@ def _share(ref: str, sentences: Sentences) -> float:
 
 
 def _readers(ready: Outputs) -> dict[str, tuple[str, ...]]:
-    """References by the fingerprint of their tokenizer."""
+    """Group references by the fingerprint of their tokenizer."""
     readers: dict[str, tuple[str, ...]] = {}
     for ref, identity in identities(ready).items():
         tokenizer = identity.content.split()[-1]
@@ -138,11 +138,11 @@ def _named(refs: Iterable[str]) -> str:
 
 
 def _unknown_words(ref: str, words: tuple[str, ...]) -> frozenset[str]:
-    """Those of the words, each given once, in which the tokenizer meets something that it does not have."""
+    """Find the words, each given once, that contain something outside the tokenizer's vocabulary."""
     from core.runs.store import current_store, key_of
 
     file = locate(ref) / "tokenizer.json"
-    if parse_ref(ref).kind == "zoo" and file.is_file():  # of the box: trusted, and quicker to cut than to look up
+    if parse_ref(ref).kind == "zoo" and file.is_file():  # included: trusted, and faster to cut than to look up
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(file))

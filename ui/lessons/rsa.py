@@ -1,4 +1,4 @@
-"""What fine-tuning writes over."""
+"""Lesson of the RSA page: what fine-tuning changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _top_similarity(result: Result) -> float | None:
-    """Mean similarity of the compared models in the top layer."""
+    """Average the similarity of the compared models in the top layer."""
     table = result.tables["similarity"]
     top = table[table["layer"] == table["layer"].max()]["similarity"].dropna()
     return float(top.mean()) if len(top) else None
@@ -21,16 +21,16 @@ def _top_similarity(result: Result) -> float | None:
 RSA = Lesson(
     page="rsa",
     path="pages/rsa.py",
-    title="What does fine-tuning write over?",
+    title="What does fine-tuning change?",
     minutes=20,
     background=(
-        "The same thousand words go through a pretrained model and through three models that were fine-tuned from it: "
-        "for parsing, for sentiment, for inference. In every layer we list how similar each pair of words is, once in "
-        "the one model and once in the other, and correlate the two lists. 1 means that nothing has moved; what two "
-        "unrelated spaces reach is drawn as a grey band."
+        "The same thousand words are read by a pretrained model and by three models that were fine-tuned from it: for "
+        "parsing, for sentiment, and for inference. At every layer we compute how similar each pair of words is, once "
+        "in each model, and correlate the two lists. A correlation of 1 means that fine-tuning left these similarities "
+        "unchanged; the grey band is chance level, the correlation of two unrelated models."
     ),
     guess=Guess(
-        question="How similar are base and fine-tune in the **top layer**, on average over the three?",
+        question="How similar are base and fine-tune in the **top layer**, averaged over the three fine-tunes?",
         low=0.0,
         high=1.0,
         step=0.05,
@@ -42,54 +42,58 @@ RSA = Lesson(
     ),
     options={},
     explain=(
-        "Fine-tuning reaches every weight, yet its mark grows with depth. The task's error enters at the top, and what "
-        "a lower layer changes is changed again by all layers above it, so that even equal steps everywhere would show "
-        "most at the top. Before you say that a task *needs* the upper layers, look at two more things: how far the "
-        "weights moved at all (a model trained longer differs more, whatever its task), and how alike two pretraining "
-        "seeds are, the dashed line: a fine-tune below it differs from its own base more than a stranger does."
+        "Fine-tuning reaches every weight, but its effect on the vectors grows with depth. The task's error enters at "
+        "the top, and every change in a lower layer is passed on to all layers above it, so even equal changes "
+        "everywhere would show most at the top. Before you conclude that a task *needs* the upper layers, look at two "
+        "more things. How far did the weights move? A model that was trained longer differs more, whatever its task. "
+        "And how similar are two pretraining seeds (the dashed line)? A fine-tune below it differs from its base more "
+        "than an independently trained model does."
     ),
     tries=(
         Try(
-            "The same at one size of change",
-            "Does the order of the tasks survive, once every weight change is scaled to the smallest?",
+            "Compare changes of equal size",
+            "Is the order of the tasks the same once every weight change is scaled to the smallest?",
             {"matched_size": "true"},
         ),
         Try(
-            "Models whose lower layers were frozen",
-            "Up to which layer is the similarity exactly 1? Could you have told without being told?",
+            "Freeze the lower layers",
+            "Up to which layer is the similarity exactly 1? Would you have found the frozen layers yourself?",
             {"compare": ("zoo:parse-frozen-2", "zoo:parse-frozen-4", "zoo:parse-0")},
         ),
         Try(
-            "Every word once",
-            "Layer 0 knows words only. How much of a high similarity was the same word coming again?",
+            "Use every word once",
+            "Layer 0 knows only words. How much of a high similarity came from repeated words?",
             {"one_per_word": "true"},
         ),
     ),
     questions=(
         Question(
-            "The measure never compares a vector of one model with a vector of the other. Why does it not have to?",
-            "It compares similarities: numbers between words of one and the same model. The two lists have the same "
-            "pairs in the same order, so they can be correlated even if the spaces have other axes or other sizes.",
+            "RSA never compares a vector of one model with a vector of the other. Why is that not necessary?",
+            "It compares similarities, which are numbers between two words of the same model. Both lists have the same "
+            "pairs in the same order, so they can be correlated even if the two spaces have different axes or sizes.",
         ),
         Question(
-            "Why does the grey band pair whole sentences at random, and not words?",
-            "Words of one sentence are alike in any model. A band from words paired freely would be so low that two "
-            "untrained models would pass it; the band must hold everything that comes without shared knowledge.",
+            "Why does the chance level (grey band) shuffle whole sentences rather than words?",
+            "Words of one sentence are similar in every model. A chance level from shuffled words would be so low that "
+            "even two untrained models would exceed it; it must include everything that models share without having "
+            "learned anything in common.",
         ),
         Question(
-            "Two curves end at different heights. What must you know before you call one task more thorough?",
-            "How far the weights moved, whether the bands over runs overlap, and how long and fast each was trained. "
-            "The page shows the size of the change beside each name and can scale all to one size.",
+            "Two curves end at different heights. What must you know before you say that one task changes the model "
+            "more?",
+            "How far the weights moved, whether the bands over runs overlap, and how long and at what learning rate "
+            "each model was trained. The figure shows the size of the weight change next to each name, and *Matched "
+            "size* scales all changes to one size.",
         ),
         Question(
-            "A similarity of 1 through layer 4 and less above: what happened in training?",
+            "The similarity is 1 up to layer 4 and lower above. What happened during fine-tuning?",
             "The embeddings and the lowest four layers were frozen. Equal weights and equal input give equal vectors, "
-            "so the similarity is exactly 1, not nearly.",
+            "so the similarity is exactly 1, not just close to it.",
         ),
         Question(
-            "A few dimensions of a model are a hundred times larger than the rest. What does that do to the curve?",
-            "The cosine then sees little else, and two spaces that share those dimensions look alike whatever the rest "
-            "does. Standardise the dimensions, or drop the largest, and compare.",
+            "A few dimensions of a model are a hundred times larger than the others. How does that affect the curve?",
+            "The cosine then depends on almost nothing else, and two spaces that share those dimensions look similar "
+            "whatever the others do. Standardise the dimensions, or drop the largest, and compare.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""The parts of the RSA page that have controls of their own: the second text, the token map."""
+"""The views of the RSA page: curves, grid, two texts with a control of their own, and the token map."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ CURVES, GRID, TEXTS, TOKENS = "By layer", "Layer against layer", "Two texts", "T
 
 
 def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
-    """Controls of the text to show beside the first; the spec with it."""
+    """Show the controls of the second text, and return the spec with it."""
     if not (form.address["against"] or form.address["against_genres"]):
         form.address.propose("against_genres", list(OTHER_GENRES))
     with (
         form.bar,
-        st.popover("Text", icon=":material/text_compare:", help="Choose what stands beside the first text."),
+        st.popover("Compare texts", icon=":material/text_compare:", help="Choose the second text."),
         st.form(form.address.key("second text"), border=False),
     ):
         form.control("against", anew=True, format_func=lambda ref: ref or SAME)
         form.control("against_genres", anew=True)
-        st.form_submit_button("Show", type="primary")
+        st.form_submit_button("Compare", type="primary")
     chosen = form.spec(grid=False)
     if chosen is None:
         st.stop()
@@ -57,7 +57,7 @@ def second_text(form: Form[RsaSpec], spec: RsaSpec) -> RsaSpec:
 
 
 def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
-    """The words of a passage through the layers, the base beside the compared models.
+    """Show the words of a passage through the layers, in the base and in the compared models.
 
     Args:
         form: The page's.
@@ -66,7 +66,9 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
     with (
         form.bar,
         st.popover(
-            "Passage", icon=":material/edit_note:", help="The question, its passage and answer, or words to follow."
+            "Edit passage",
+            icon=":material/edit_note:",
+            help="Write a question with its passage and answer, or choose words to follow.",
         ),
         st.form(form.address.key("token map"), border=False),
     ):
@@ -102,17 +104,17 @@ def token_map(form: Form[RsaSpec], spec: RsaSpec) -> None:
 
 
 def view_headline(result: Result, view: str) -> str:
-    """What the view shows, in a sentence; "" where the study's own headline says it."""
+    """Say what the view shows; "" where there is nothing to say."""
     return {GRID: grid_sentence, TEXTS: texts_sentence}.get(view, curves_sentence)(result)
 
 
 def _token_map_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The token map of the layer that was clicked."""
+    """Link to the token map of the layer that was clicked."""
     return {"view": TOKENS, "layer": int(point["layer"])} if "layer" in point else {}
 
 
 def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
-    """The view's charts, the downloads of just these, and their table."""
+    """Show the view's charts, their downloads and their table."""
     table = {GRID: "grid", TEXTS: "domains"}.get(view, "similarity")
     chart: Callable[..., Chart] = {GRID: charts.grid_chart, TEXTS: charts.domains_chart}.get(
         view, charts.similarity_chart
@@ -134,13 +136,13 @@ def draw(form: Form[RsaSpec], result: Result, view: str) -> None:
         mark=lessons.mark("rsa") if view == CURVES else None,
         pick=Picking(form.address, ("layer",), _token_map_at).made,
     )
-    st.caption("Click a point or a cell: the token map opens at its layer.")
+    st.caption("Click a point or a cell to open the token map at its layer.")
     show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view, name=called)
     show_table(result.tables[table], table)
 
 
 def _draw_layer(address: Address, result: Result) -> None:
-    """The slider and its maps: nothing is computed, the coordinates of every layer are there."""
+    """Show the slider and its maps; nothing is computed, the result holds the coordinates of every layer."""
     models = list(dict.fromkeys(result.table["model"]))
     names = short_names(tuple(models))
     top = int(result.table["layer"].max())

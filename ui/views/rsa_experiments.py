@@ -1,4 +1,4 @@
-"""Experiments of the RSA page: layers exchanged, measures against known truth, steps of training."""
+"""Experiments of the RSA page: layer swap, benchmark with known answers, checkpoints of a training run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ TEXT = ("corpus", "genres", "sentences", "seed")
 
 
 def swap_shown(address: Address, result: Result) -> Shown:
-    """A row of two panels for each fine-tune."""
-    every = st.toggle("All lines", key="swap_every", help="Adds further ways of exchanging layers, and chance.")
+    """Show two panels for each fine-tune."""
+    every = st.toggle(
+        "Show all swaps",
+        key="swap_every",
+        help="Add the other kinds of swap, random changes of equal size and the majority baseline.",
+    )
     panels = [(kind, model) for model in dict.fromkeys(result.table["model"]) for kind in ("single", "cut")]
     return Shown(
         lambda *, context: [
@@ -35,7 +39,7 @@ def swap_shown(address: Address, result: Result) -> Shown:
 
 
 def truth_shown(address: Address, result: Result) -> Shown:
-    """A panel for each truth, matched in size or not."""
+    """Show a panel for frozen and for planted models, with weight changes matched in size or not."""
     panels = dict.fromkeys(zip(result.table["truth"], result.table["matched"], strict=True))
     return Shown(
         lambda *, context: [

@@ -1,3 +1,3 @@
-"""The RSA study: where models differ, by layer."""
+"""The RSA study: in which layers models differ."""
 
 PURPOSE = "where models differ, layer by layer: representational similarity"

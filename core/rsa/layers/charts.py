@@ -1,6 +1,6 @@
-"""Charts of the RSA room: similarity by layer, layer against layer, two corpora.
+"""Charts of the study: similarity by layer, layer against layer, two texts.
 
-One without panels stretches to its container.
+A chart without panels stretches to its container.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT, GRID = 320, 300
-NULL = "paired at random"
+NULL = "chance level"
 
 
 def similarity_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """One curve per model by layer, with its band, the null as a grey band, and dashed reference models.
+    """Draw one curve per model by layer, with its band, chance level in grey, and dashed reference models.
 
     Args:
         result: Of the RSA study.
@@ -43,16 +43,16 @@ def similarity_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def domains_chart(result: Result, corpus: str | None = None, *, context: Context = PAGE) -> Chart:
-    """The same curves on two corpora, to be read side by side: both share their axes.
+    """Draw the same curves on two texts, with the same axes.
 
     Args:
         result: Of an RSA study with a second corpus.
-        corpus: One of the table's corpora, for a chart that stretches; both beside each other without it.
+        corpus: One of the table's texts, for a chart that stretches; without it, both in one chart.
 
     Raises:
-        SpecError: If the study had one corpus only, or not this one.
+        SpecError: If the study had only one text, or not this one.
     """
-    table = result.need("domains", "a second corpus (against)")
+    table = result.need("domains", "a second text (--against)")
     corpora = list(dict.fromkeys(table["corpus"]))
     lowest = float(table[["low", "null_low", "similarity"]].min().min())
     if corpus is not None:
@@ -67,16 +67,16 @@ def domains_chart(result: Result, corpus: str | None = None, *, context: Context
 
 
 def grid_chart(result: Result, model: str | None = None, *, context: Context = PAGE) -> Chart:
-    """Every layer of the base against every layer of another model, as a heatmap.
+    """Draw the similarity of every layer of the base to every layer of another model, as a heatmap.
 
     Args:
         result: Of an RSA study with a grid.
-        model: Reference of one compared model, for a chart that stretches; all beside each other without it.
+        model: Reference of one compared model, for a chart that stretches; without it, all in one chart.
 
     Raises:
         SpecError: If the study had no grid, or not this model.
     """
-    table = result.need("grid", "a layer-by-layer grid")
+    table = result.need("grid", "a layer-by-layer grid (--grid)")
     models = tuple(dict.fromkeys(table["model"]))
     if model is not None:
         check_chosen(model, models)
@@ -88,7 +88,7 @@ def grid_chart(result: Result, model: str | None = None, *, context: Context = P
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
     charts: dict[str, Chart] = {"similarity": similarity_chart(result, context=context)}
     if len(result.tables.get("grid", ())):
         charts["grid"] = grid_chart(result, context=context)
@@ -104,7 +104,7 @@ def _curves(
     lowest: float | None = None,
     title: str = "", *, context: Context,
 ) -> Chart:
-    """Null, bands, references, curves and points, in that order."""
+    """Draw chance level, bands, references, curves and points, in that order."""
     import pandas as pd
 
     label = MEASURES[result.spec["measure"]].label
@@ -135,17 +135,17 @@ def _curves(
     middle = [(NULL, float(null.iloc[-1][["null_low", "null_high"]].mean()))] if len(null) else []
     tips = (
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("similarity", label, "share")),
-        *(Tip("low", "Band, 95 %", "share"), Tip("null_low", "Null, 95 %", "share")),
+        *(Tip("low", "Band, 95 %", "share"), Tip("null_low", "Chance level, 95 %", "share")),
     )
-    under = [grey_band(null, plane, "null_low", "null_high", "Sentences paired at random")] if len(null) else []
+    under = [grey_band(null, plane, "null_low", "null_high", "Chance level (sentences shuffled)")] if len(null) else []
     base_name = short_names((base, *compared))[base]
-    what = title or f"{label} with {base_name}, by layer"
+    what = title or f"Similarity to {base_name} by layer"
     chart = curves(rows, plane, looks, tips, under=under, named=middle)
     return finished(chart, rows, plane, what, _subtitle(table), list(looks))
 
 
 def _reference_names(references: pd.DataFrame, base: str) -> dict[str, str]:
-    """What the base is compared with for scale: random weights, another seed."""
+    """Name the reference models: random weights, another seed."""
     refs = tuple(dict.fromkeys(references["model"]))
     names = short_names((base, *refs))
     return {ref: "random weights" if ref.startswith("random:") else f"{names[ref]}, another seed" for ref in refs}
@@ -155,7 +155,7 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context
     label = MEASURES[result.spec["measure"]].label
     names = short_names((result.spec["base"], model))
     titles = (f"Layer of {names[model]}", f"Layer of {names[result.spec['base']]}", label)
-    what = f"{names[model]}, layer by layer"
+    what = f"{names[model]}, layer against layer"
     tips = (
         *(Tip("base_layer", titles[1], "whole"), Tip("layer", titles[0], "whole")),
         Tip("similarity", label, "share"),
@@ -176,12 +176,12 @@ def _heatmap(result: Result, rows: pd.DataFrame, model: str, *, context: Context
 
 
 def across_of(count: int) -> int:
-    """Panels beside each other: three where that leaves none in a second row, or as few as two rows can."""
+    """Choose the panels per row: three if that leaves no row with a gap or saves a row, else two."""
     return 3 if count in (3, 5, 6) else 2
 
 
 def curve_names(table: pd.DataFrame) -> dict[str, str]:
-    """What each curve is called: its short name, runs pooled, and in brackets how far its weights moved."""
+    """Name each curve: short name, and in brackets the runs pooled and the size of the weight change."""
     first = table.drop_duplicates("model").set_index("model")
     short = short_names(tuple(first.index))
     return {str(ref): f"{short[str(ref)]}{_size(row)}" for ref, row in first.iterrows()}
@@ -198,9 +198,9 @@ def _size(row: Any) -> str:
 def _subtitle(table: pd.DataFrame) -> str:
     parts = []
     if table["null_low"].notna().any():
-        parts.append("grey band: sentences paired at random, 95 %")
+        parts.append("grey band: chance level (sentences shuffled), 95 %")
     if table["low"].notna().any():
-        parts.append("bands: 95 %, resampling sentences" + (" and runs" if (table["runs"] > 1).any() else ""))
+        parts.append("bands: 95 %, over sentences" + (" and runs" if (table["runs"] > 1).any() else ""))
     if table["relative_change"].notna().any():
-        parts.append("in brackets: relative size of the weight change")
+        parts.append("in brackets: size of the weight change")
     return "; ".join(parts)

@@ -1,9 +1,9 @@
-"""Which models a study compares, and which of them are runs of one task: these become one curve.
+"""Which models a study compares, and which of them are runs of one task: these are pooled into one curve.
 
-A pattern (`zoo:parse-*`) names fine-tunes of the base; models of the box that started elsewhere or were trained
-otherwise are left out of it with a notice. Models whose references differ in their last number alone are runs of one
-task. Their curve is the mean, with a t-interval whose variance has two sources: the runs, and the sentences that all
-of them share. The null is the widest of theirs.
+A pattern (`zoo:parse-*`) names fine-tunes of the base; included models that were trained from another base or with
+other settings are left out of it with a notice. Models whose references differ only in their last number are runs of
+one task. Their curve is the mean, with a t-interval whose variance has two sources: the runs, and the sentences that
+all of them share. Their chance level is the widest of the runs'.
 
 Reference: none. Deviations: none.
 """
@@ -36,7 +36,7 @@ NORMAL_WIDTH = 2.0 * 1.959963984540054  # of a 95 % band, in standard errors
 
 @dataclass(frozen=True)
 class Compared:
-    """The models of a study, each once, what a pattern left out, and what the base is compared with for scale."""
+    """The models of a study, each once, notices of what a pattern left out, and reference models."""
 
     refs: tuple[str, ...]
     notices: tuple[str, ...]
@@ -44,15 +44,15 @@ class Compared:
 
 
 def find_compared(base: str, patterns: Sequence[str]) -> Compared:
-    """The models that references and patterns name.
+    """Find the models that references and patterns name.
 
     Args:
         base: Reference of the base; a pattern never names it.
-        patterns: References, or patterns with * and ? for models of the box or folders.
+        patterns: References, or patterns with * and ? for included models or folders.
 
     Raises:
         SpecError: If a pattern matches nothing that can be compared.
-        ModelError: If something is no reference.
+        ModelError: If something is not a reference.
     """
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
     refs: list[str] = []
@@ -63,32 +63,47 @@ def find_compared(base: str, patterns: Sequence[str]) -> Compared:
             elsewhere = [ref for ref in matches if entries.get(ref, {}).get("base", base) not in (base, None)]
             if elsewhere:
                 names = ", ".join(f"{ref} ({entries[ref]['base']})" for ref in elsewhere)
-                notices.append(f"Left out, because they started from another base than {base}: {names}.")
+                notices.append(other_base(base, names))
             matches = [ref for ref in matches if ref not in elsewhere]
-            variants = [ref for ref in matches if _trained_otherwise(entries.get(ref, {}))]
+            variants = [ref for ref in matches if _other_settings(entries.get(ref, {}))]
             if variants and len(variants) < len(matches):
-                notices.append(f"Left out, because they were trained otherwise; name them: {', '.join(variants)}.")
+                notices.append(other_settings(variants))
                 matches = [ref for ref in matches if ref not in variants]
         if not matches:
-            raise SpecError(f"No model that can be compared with {base} matches {pattern!r}; name others.")
+            raise SpecError(
+                f"No model that can be compared with {base} matches {pattern!r}: choose other models."
+            )
         refs += matches
     return Compared(tuple(dict.fromkeys(refs)), tuple(notices))
 
 
+def other_base(base: str, names: str) -> str:
+    """Say which models a pattern left out because of their base."""
+    return f"The pattern leaves out models that were trained from another base than {base}: {names}."
+
+
+def other_settings(refs: Sequence[str]) -> str:
+    """Say which models a pattern left out because of their settings."""
+    return (
+        f"The pattern leaves out models that were trained with other settings: {', '.join(refs)}. To compare them, "
+        "choose them by name."
+    )
+
+
 def runs_of(base: str, refs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Curve -> the models that it pools: runs of one task under a pattern such as zoo:parse-*, others by themselves."""
+    """Group runs of one task under a pattern such as zoo:parse-*; other models are groups of one."""
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
     groups: dict[str, list[str]] = {}
     for ref in refs:
         entry = entries.get(ref, {"base": base})
-        alike = entry.get("base") == base and not _trained_otherwise(entry)
+        alike = entry.get("base") == base and not _other_settings(entry)
         poolable = alike and NUMBERED.search(ref) and not ref.startswith("random:")
         groups.setdefault(NUMBERED.sub("-*", ref) if poolable else ref, []).append(ref)
     return {name if len(runs) > 1 else runs[0]: tuple(runs) for name, runs in groups.items()}
 
 
 def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """One curve per group.
+    """Pool the curves of each group into one.
 
     Args:
         rows: model, layer, similarity, low, high, null_low, null_high, relative_change, apart and scaled, one row per
@@ -113,7 +128,7 @@ def pool_rows(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]]) -> pd.Dat
 
 
 def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
-    """One layer of runs of one task."""
+    """Pool one layer of the runs of one task."""
     values = part["similarity"].to_numpy(dtype=float)
     point = float(values.mean())
     over_runs = float(values.var(ddof=1)) / len(values)
@@ -135,15 +150,15 @@ def _pool(name: str, layer: Any, part: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _trained_otherwise(entry: Mapping[str, Any]) -> bool:
-    """Whether the box's manifest says another dose, or layers that did not train."""
+def _other_settings(entry: Mapping[str, Any]) -> bool:
+    """Whether the manifest of included models says another learning rate, or frozen layers."""
     return float(entry.get("dose") or 1.0) != 1.0 or bool(entry.get("frozen"))
 
 
 def find_references(spec: RsaSpec) -> tuple[str, ...]:
-    """References that the base is compared with for scale: another pretraining seed of the box, and random weights.
+    """Find the reference models: another included pretraining seed, and random weights.
 
-    The other seed is there when the base is `zoo:seed-N`: the lowest-numbered other one that is not compared anyway.
+    There is another seed if the base is `zoo:seed-N`: the one with the lowest number.
     """
     if not spec.references:
         return ()

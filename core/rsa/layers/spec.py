@@ -1,4 +1,4 @@
-"""What the RSA page or the command line may ask for: each option is declared here and nowhere else."""
+"""The study's options: each is declared here and nowhere else."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ MOST_RANKED = 5_000  # rank comparisons hold every pair: 5,000 items are 200 MB 
 
 @dataclass(frozen=True)
 class RsaSpec(Spec):
-    """One study: a base model against others, by layer."""
+    """One study: a base model compared with others, by layer."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the others come from.")
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from.")
     compare: tuple[str, ...] = options.models(
         "Compared with",
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
         most=60,
         patterns=True,
         said=" against {}",
-        help="Models compared with the base, layer by layer; patterns such as zoo:parse-* too.",
+        help="Models compared with the base, layer by layer; patterns such as zoo:parse-* work too.",
     )
     pool_runs: bool = options.flag(
         "Pool runs",
         True,
-        help="Models whose names differ in their last number alone become one curve, with a t-interval over runs.",
+        help="Draw models whose names differ only in their last number as one curve, with a t-interval "
+        "over runs; turn it off to see each run.",
     )
     matched_size: bool = options.flag(
         "Matched size",
         False,
-        help="Scale every weight change to the smallest one: weights between the base's and the model's own, "
-        "which is not a shorter training.",
+        help="Scale every weight change to the size of the smallest one, to compare tasks at equal size; "
+        "the interpolated models are not those of a shorter training.",
     )
     measure: str = options.choice(
         "Measure",
@@ -49,67 +50,102 @@ class RsaSpec(Spec):
         lambda: {name: measure.label for name, measure in MEASURES.items()},
         titled=True,
         said="; {}",
-        help="How two spaces of the same words are compared.",
+        help="The similarity measure; try another one to see whether a finding depends on it.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
-    items: str = options.choice("Items", "words", ITEMS, help="What is compared.")
+    items: str = options.choice(
+        "Items", "words", ITEMS, help="The vectors that are compared: of words or of whole sentences."
+    )
     words: int = options.whole(
-        "Words sampled", 1_000, low=10, high=20_000, help="Words drawn from all sentences, where items are words."
+        "Words sampled",
+        1_000,
+        low=10,
+        high=20_000,
+        help="Words sampled from all sentences if items are words; more words give narrower bands.",
     )
     one_per_word: bool = options.flag(
         "One occurrence per word",
         False,
-        help="Draw each word once, however often the text has it: words that come again make spaces look alike.",
+        help="Sample each word at most once, because repeated words make any two models look similar.",
     )
     standardise: bool = options.flag(
-        "Standardise dimensions", False, help="Bring each dimension to mean 0 and standard deviation 1 first."
+        "Standardise dimensions",
+        False,
+        help="Scale each dimension to mean 0 and standard deviation 1 first, so that no few dimensions "
+        "dominate.",
     )
     drop_rogue: int = options.whole(
-        "Rogue dimensions dropped", 0, low=0, high=64, help="Dimensions with the largest mean square, dropped first."
+        "Rogue dimensions dropped",
+        0,
+        low=0,
+        high=64,
+        help="How many dimensions with the largest mean square are removed first, to see whether they "
+        "explain the similarity.",
     )
-    kernel: str = options.choice("Kernel of RSA", "cosine", KERNELS, help="Similarity of two items, for RSA.")
+    kernel: str = options.choice(
+        "Kernel of RSA", "cosine", KERNELS, help="How RSA measures the similarity of two items."
+    )
     comparison: str = options.choice(
-        "Comparison of RSA", "pearson", COMPARISONS, help="How the two matrices of similarities are compared, for RSA."
+        "Comparison of RSA",
+        "pearson",
+        COMPARISONS,
+        help="How RSA compares the two similarity matrices; ranks are robust to outliers.",
     )
     references: bool = options.flag(
-        "Reference models", True, help="Another pretraining seed of the box and random weights, for scale."
+        "Reference models",
+        True,
+        help="Add another included pretraining seed and random weights as dashed lines, for comparison.",
     )
     grid: bool = options.flag(
-        "Layer against layer", False, help="Add every layer of the base against every layer of the others.", shown=False
+        "Layer against layer",
+        False,
+        help="Also compare every layer of the base with every layer of the other models.",
+        shown=False,
     )
     against: str = options.corpus(
-        "", label="Beside it", help="A second text, shown beside the first: the effect may depend on it.", shown=False
+        "",
+        label="Second text",
+        help="A second text to compare with the first, since the effect may depend on the text.",
+        shown=False,
     )
     against_genres: tuple[str, ...] = options.genres(
-        "Its genres", help="Genres kept of the second text; of the first one where no second is named.", shown=False
+        "Genres of the second text",
+        help="Genres of the second text; without a second text, these genres of the first text.",
+        shown=False,
     )
     draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
+        "Bootstrap draws",
+        500,
+        low=20,
+        high=10_000,
+        help="How often sentences are resampled for each band; more draws take longer.",
     )
-    seed: int = options.seed("Seed of the sample, the bootstrap and the null.")
+    seed: int = options.seed("Seed of the sample, the bootstrap and the chance level.")
 
     def check(self) -> None:
         if self.one_per_word and self.items != "words":
-            raise SpecError(f"one_per_word chooses among words, and the items are {self.items}: leave it off.")
+            raise SpecError(
+                f"one_per_word needs words as items, and the items are {self.items}: turn it off."
+            )
         ranked = self.measure == "rsa" and self.comparison != "pearson"
         items = self.words if self.items == "words" else self.sentences
         if ranked and items > MOST_RANKED:
             named = "words" if self.items == "words" else "sentences"
             raise SpecError(
-                f"{named} takes a whole number up to {MOST_RANKED:,} where the comparison is {self.comparison}, "
-                f"which holds every pair of items; not {items}."
+                f"{named} takes a whole number up to {MOST_RANKED:,} with the comparison {self.comparison}, "
+                f"which keeps every pair of items in memory, not {items}: use fewer, or compare by pearson."
             )
 
     @property
     def options(self) -> Options:
-        """Kernel and comparison, for the RSA measure."""
+        """Give kernel and comparison to the RSA measure."""
         return Options(self.kernel, self.comparison)
 
     @property
     def second_corpus(self) -> tuple[str, tuple[str, ...]] | None:
-        """CorpusRef and genres to show beside the first, or None."""
+        """Give the second text's CorpusRef and genres, or None."""
         if not self.against and not self.against_genres:
             return None
         return self.against or self.corpus, self.against_genres

@@ -1,8 +1,8 @@
-"""The RSA study: which layers does fine-tuning change, and how much?
+"""The RSA study: in which layers do fine-tuned models differ from their base, and by how much?
 
-prepare: the texts are read, the models asked for. plan: one task for each compared model, one for each reference
-model, and on request one for each layer-by-layer grid and for each model on a second corpus. collect: tidy tables, a
-headline and a methods paragraph.
+`prepare` reads the texts and identifies the models. `plan` makes one task for each compared model, one for each
+reference model and, on request, one for each layer-by-layer grid and for each model on a second corpus. `collect`
+makes tidy tables, statements, a headline and a methods paragraph.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning?
@@ -26,11 +26,22 @@ from core.results.notices import start_notices
 from core.results.papers.citing import cite
 from core.rsa.layers import PURPOSE
 from core.rsa.layers.charts import figures
-from core.rsa.layers.notices import measure_notices, size_notices
+from core.rsa.layers.differences import statements_of
 from core.rsa.layers.runs import COMPARED, Compared, find_compared, find_references, pool_rows, runs_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.tasks import Settings, compare_layers, compare_models
-from core.rsa.layers.text import CAVEATS, FORMULAS, make_headline, make_methods
+from core.rsa.layers.text import (
+    CAVEATS,
+    FORMULAS,
+    HOW_TO_READ,
+    NO_SIZE,
+    REASON,
+    make_methods,
+    measure_notices,
+    size_notices,
+    without_size,
+)
+from core.rsa.layers.view_text import make_headline
 from core.rsa.measures.registry import MEASURES
 from core.rsa.prices import rsa_price
 from core.runs.runner import Outputs, Task
@@ -50,7 +61,7 @@ CITATIONS = ("merchant2020", "kriegeskorte2008")
 
 
 def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read the texts, ask what the models are.
+    """Make the tasks of the first stage: read the texts, identify the models.
 
     Args:
         spec: The study.
@@ -65,7 +76,7 @@ def prepare(spec: RsaSpec, texts: Mapping[str, Text] | None = None) -> list[Task
 
 
 def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study, from what its first stage brought. A model that could not be found has none.
+    """Make the study's tasks from the outputs of its first stage; a model that was not found has none.
 
     Raises:
         ModelError: If the base model could not be found.
@@ -105,7 +116,7 @@ def plan(spec: RsaSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Tables, headline, notices and methods from the tasks' outputs.
+    """Make tables, statements, headline, notices and methods from the tasks' outputs.
 
     Returns:
         A result with the tables `similarity` (CURVES), `references` (COLUMNS; where asked for), `runs` (`similarity`
@@ -147,10 +158,12 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
     notices += [notice for notice in measure_notices(spec, values) if notice not in notices]
     notices += [*start_notices(spec.base, changes_of(ready)), *size_notices(spec, tables["similarity"])]
     items = int(values["model", models[0]]["items"]) if models else 0
+    statements = statements_of(tables["similarity"], tables.get("references", _rows({})), spec.base)
     return Result(
         study="rsa",
         spec=spec.plain(),
-        headline=make_headline(tables["similarity"], tables.get("references", _rows({})), spec.measure, spec.base),
+        headline=make_headline(statements, MEASURES[spec.measure].label),
+        statements=statements,
         tables=tables,
         notices=tuple(notices),
         failures={**_without_size(compared.refs, shares, sizes), **ready.sentences, **outputs.sentences},
@@ -161,7 +174,7 @@ def collect(spec: RsaSpec, ready: Outputs, outputs: Outputs) -> Result:
 
 
 def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
-    """The sentences that hold items and, for words, the positions of the sampled ones."""
+    """Choose the sentences that hold items and, for words, the positions of the sampled ones."""
     text = corpus.words
     if spec.items != "words":
         return Items(text, (), spec.items)
@@ -170,13 +183,13 @@ def _choose_items(spec: RsaSpec, corpus: Corpus) -> Items:
 
 
 def _sizes(ready: Outputs, refs: Sequence[str]) -> dict[str, float]:
-    """Relative size of each model's weight change; NaN where it has none."""
+    """Give the relative size of each model's weight change; NaN where it has none."""
     changes = changes_of(ready)
     return {ref: changes[ref].size if ref in changes else np.nan for ref in refs}
 
 
 def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
-    """The share of its weight change that each compared model keeps; a model without a size cannot be matched.
+    """Give the share of its weight change that each model keeps; without a size it cannot be matched.
 
     Raises:
         SpecError: If sizes are to be matched and no model has one.
@@ -186,20 +199,20 @@ def _shares(spec: RsaSpec, ready: Outputs) -> dict[str, float]:
         return dict.fromkeys(sizes, 1.0)
     measured = {ref: size for ref, size in sizes.items() if size > 0}
     if not measured:
-        raise SpecError("No compared model's weight change has a size, so none can be matched: leave matched_size off.")
+        raise SpecError(NO_SIZE)
     return {ref: min(measured.values()) / size for ref, size in measured.items()}
 
 
 def _without_size(refs: Sequence[str], shares: Mapping[str, float], sizes: Mapping[str, float]) -> dict[str, str]:
     return {
-        ref: f"{ref} was left out: its weight change against the base has no size that could be matched."
+        ref: without_size(ref)
         for ref in refs
         if ref not in shares and not sizes[ref] > 0
     }
 
 
 def _rows(values: Mapping[str, Value]) -> pd.DataFrame:
-    """One row a model and layer."""
+    """Tabulate one row per model and layer."""
     import pandas as pd
 
     frames = [
@@ -210,7 +223,7 @@ def _rows(values: Mapping[str, Value]) -> pd.DataFrame:
 
 
 def _grid_rows(grids: Mapping[str, Value]) -> pd.DataFrame:
-    """One row a model, layer of the base and layer of the model."""
+    """Tabulate one row per model, layer of the base and layer of the model."""
     import pandas as pd
 
     frames = []
@@ -235,4 +248,6 @@ STUDY = Study(
     price=rsa_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,7 +1,7 @@
-"""The pure tasks of the RSA study: two models on the same items, layer by layer or every layer against every layer.
+"""The study's tasks: two models on the same items, layer by layer or every layer against every layer.
 
 A task's arguments hold everything that its numbers depend on: references for loading, fingerprints for the key,
-the words themselves. Vectors come from `core.vectors.activations`, which stores them a sentence at a time.
+the words themselves. Vectors come from `core.vectors.activations`, which stores them sentence by sentence.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def compare_models(
     draws: int,
     seed: int,
 ) -> Value:
-    """Similarity of two models by layer, with band and null.
+    """Compute the similarity of two models by layer, with band and chance level.
 
     Args:
         base: Reference of the base model.
@@ -71,7 +71,7 @@ def compare_models(
         how: How.
         share: Below 1, the other's weights lie at this share of the way from the base's to its own.
         draws: Bootstrap draws.
-        seed: Seed of the bootstrap and the null; every layer uses the same draws.
+        seed: Seed of the bootstrap and the chance level; every layer uses the same draws.
 
     Returns:
         `similarity`, `low`, `high`, `null_low`, `null_high`, each (layer,) float64; `items`, `d_model`, `sentences`
@@ -104,7 +104,7 @@ def compare_models(
 def compare_layers(
     base: str, other: str, base_identity: str, other_identity: str, items: Items, how: Settings, share: float
 ) -> Value:
-    """Similarity of every layer of one model with every layer of the other.
+    """Compute the similarity of every layer of one model to every layer of the other.
 
     Arguments and errors as for `compare_models`.
 

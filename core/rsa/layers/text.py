@@ -1,126 +1,137 @@
-"""The study in a sentence, and its method in a paragraph: made from the numbers, true for whatever was run.
-
-A layer counts as changed when its whole band lies more than CHANGED of the way from identity (1) down to what
-sentences paired at random score (the upper end of the null): for RSA, whose null is near 0, when the band lies below
-.90; for mean CCA with a null of .40, when it lies below .94. The rule is the same for every measure, every n and d,
-and with or without reference models. Where the threshold falls inside the band of the layer below the first changed
-one, the layer is given as "about".
-"""
+"""Notices, methods, caveats and reading aids of the study: its sentences beside the headline."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.models.changes import shares_no_start
-from core.results.estimates import estimate_of
-from core.results.names import short_names
+from core.results.names import short_name
 from core.results.numbers import text_of
+from core.rsa.layers.differences import THRESHOLD, layers_in_words
 from core.rsa.layers.runs import runs_of
 from core.rsa.layers.spec import ITEMS, RsaSpec
 from core.rsa.measures.kernels import KERNELS
 from core.rsa.measures.rdm import COMPARISONS
 from core.rsa.measures.registry import JACKKNIFE_GROUPS, MEASURES
+from core.runs.store import Value
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CHANGED = 0.10
-PER_CENT = text_of(CHANGED, "per cent")
+HIGH_CHANCE = 0.5
+FEW_SENTENCES = 30  # below, bands cover less than they say: benchmarks/coverage.txt
+UNEQUAL = 1.5  # weight changes whose sizes differ by more are said to
+PER_CENT = text_of(THRESHOLD, "per cent")
 RULE = (
-    " A layer counts as changed when its whole band lies more than "
-    f"{PER_CENT} of the way to sentences paired at random."
+    f"A layer is said to differ when its whole band lies more than {PER_CENT} of the way from 1 (identical) down to "
+    "chance level (sentences shuffled)."
 )
-CHANGES, DIFFERS = "changes", "does not come from the base and differs in"
-MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 
 
-def changed_layers(rows: pd.DataFrame) -> list[int]:
-    """Layers of one model whose whole band lies below the threshold, in order.
+def measure_notices(spec: RsaSpec, values: Mapping[tuple[str, str], Value]) -> list[str]:
+    """Tell what a reader of the numbers must see: items left out, a high chance level, undefined layers.
 
     Args:
-        rows: Rows of the study's table for one model. A layer without a band (one sentence, a layer that does not
-            vary) is never called changed.
+        spec: The study.
+        values: Outputs of its tasks, by part and model.
     """
-    return sorted(int(layer) for layer in rows.loc[rows["high"] < _threshold(rows), "layer"])
+    notices = [notice for value in values.values() for notice in value["notices"]]
+    label = MEASURES[spec.measure].label
+    scored = {role: value for role, value in values.items() if "low" in value}
+    for value in scored.values():
+        items, width = int(value["items"]), int(value["d_model"])
+        chance = float(np.nanmax(np.append(value["null_high"], -1.0)))
+        if MEASURES[spec.measure].canonical and items <= width:
+            notices.append(too_few_items(label, items, width))
+        elif chance > HIGH_CHANCE:
+            notices.append(high_chance(label, chance))
+        sentences = int(value["sentences"])
+        if sentences < 2:
+            notices.append(ONE_SENTENCE)
+        elif sentences < FEW_SENTENCES:
+            notices.append(few_sentences(sentences))
+    for (_, model), value in scored.items():
+        flat = np.flatnonzero(np.isnan(value["similarity"])).tolist()
+        if flat:
+            notices.append(flat_layers(model, flat))
+    return list(dict.fromkeys(notices))
 
 
-def uncertain_layers(rows: pd.DataFrame) -> list[int]:
-    """Layers of one model in whose band the threshold lies, in order: they may have changed or not."""
-    threshold = _threshold(rows)
-    return sorted(int(layer) for layer in rows.loc[(rows["low"] < threshold) & (rows["high"] >= threshold), "layer"])
+def too_few_items(label: str, items: int, width: int) -> str:
+    """Say that a canonical measure is near 1 whatever the spaces are."""
+    return (
+        f"{label} compares {items:,} items in {width:,} dimensions. With so few items it is close to 1 for any two "
+        "spaces, so these numbers mean nothing. Sample more words, or choose RSA or debiased CKA."
+    )
 
 
-def verb_of(rows: pd.DataFrame) -> str:
-    """What one model is said to do to layers: a model that was not trained from the base changes nothing of it."""
-    return DIFFERS if shares_no_start(float(rows.iloc[0]["apart"])) else CHANGES
+def high_chance(label: str, chance: float) -> str:
+    """Say that unrelated spaces score high too."""
+    return (
+        f"Chance level is high: {label} is up to {text_of(chance)} when sentences are shuffled. Compare each curve "
+        "with the grey band, sample more words, or choose RSA or debiased CKA."
+    )
 
 
-def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
-    return 1.0 - CHANGED * (1.0 - rows["null_high"])
+def few_sentences(sentences: int) -> str:
+    """Say that bands cover less than 95 %."""
+    return (
+        f"The bands may be too narrow, because only {sentences} sentences were resampled: 95 % bands from fewer than "
+        f"{FEW_SENTENCES} sentences contain the true value less often than they should. Use more sentences."
+    )
 
 
-def make_headline(table: pd.DataFrame, references: pd.DataFrame, measure: str, base: str) -> str:
-    """One sentence on which layers each model changes, or two where there is a reference model.
-
-    Args:
-        table: The study's table (model, layer, similarity, low, high, null_low, null_high).
-        references: The same for the reference models; may be empty.
-        measure: One of `MEASURES`.
-        base: Reference of the base model.
-    """
-    if table.empty:
-        return "No model could be compared; the reasons are below."
-    models = tuple(dict.fromkeys(table["model"]))
-    names = short_names(models)
-    label = MEASURES[measure].label
-    clauses: list[str] = []
-    named = len(models) if len(models) <= MOST_NAMED + 1 else MOST_NAMED
-    for model in models[:named]:
-        rows = table[table["model"] == model].sort_values("layer")
-        clauses.append(f"{names[model]}{_about(rows)} {_clause(rows, label if not clauses else '')}")
-    if len(models) > named:
-        rest = [table[table["model"] == model] for model in models[named:]]
-        changed = sum(bool(changed_layers(rows)) and verb_of(rows) == CHANGES for rows in rest)
-        count = "all" if changed == len(rest) else "none" if not changed else str(changed)
-        clauses.append(f"of the other {len(rest)} models {count} {'change' if changed != 1 else 'changes'} a layer")
-    sentence = "; ".join(clauses) + "."
-    return sentence + RULE + _reference_sentence(table, references, label, base)
+def flat_layers(model: str, layers: Sequence[int]) -> str:
+    """Say at which layers there is no similarity."""
+    return (
+        f"{short_name(model)} has no similarity at {layers_in_words(layers)}, because the items' vectors are all equal "
+        "there."
+    )
 
 
-def layers_in_words(changed: Sequence[int], layers: Sequence[int], uncertain: Sequence[int] = ()) -> str:
-    """Which layers: "every layer", "every layer from 2 up", "only the top two layers", "layers 1, 3 and 5" ...
+def moved_sizes(table: pd.DataFrame) -> pd.Series[float]:
+    """Give the sizes of the weight changes of the models that may have been trained from the base."""
+    first = table.drop_duplicates("model")
+    sizes: pd.Series[float] = first.loc[~first["apart"].map(shares_no_start).astype(bool), "relative_change"].dropna()
+    return sizes
 
-    "about" where the layer below the first one may have changed or not.
 
-    Args:
-        changed: Layers that changed, in order.
-        layers: All layers, in order.
-        uncertain: Layers in whose band the threshold lies.
-    """
-    if not changed:
-        return "no layer for certain" if uncertain else "no layer"
-    if list(changed) == list(layers):
-        return "every layer"
-    runs_to_the_top = list(changed) == list(layers)[-len(changed) :]
-    if runs_to_the_top:
-        if changed[0] - 1 in uncertain:
-            if len(changed) == 1:
-                return "only the top layer for certain"
-            return f"every layer from about {changed[0]} up"
-        words = {1: "only the top layer", 2: "only the top two layers", 3: "only the top three layers"}
-        if len(changed) == 1 or (2 * len(changed) < len(layers) and len(changed) in words):
-            return words[len(changed)]
-        return f"every layer from {changed[0]} up"
-    if len(changed) == 1:
-        return f"only layer {changed[0]}"
-    if list(changed) == list(range(changed[0], changed[-1] + 1)) and len(changed) > 2:
-        return f"layers {changed[0]} to {changed[-1]}"
-    return f"layers {', '.join(str(layer) for layer in changed[:-1])} and {changed[-1]}"
+def size_notices(spec: RsaSpec, table: pd.DataFrame) -> list[str]:
+    """Tell what the sizes of the weight changes leave open."""
+    if spec.matched_size:
+        return [INTERPOLATED]
+    sizes = moved_sizes(table)
+    if len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
+        return []
+    return [unequal_sizes(float(sizes.min()), float(sizes.max()))]
+
+
+def unequal_sizes(least: float, most: float) -> str:
+    """Say that a longer or faster training may explain a larger difference."""
+    return (
+        f"The weight changes differ in size ({text_of(least)} to {text_of(most)} of the base's weights), so a larger "
+        "difference may only mean longer or faster training. Turn on *Matched size* to compare changes of equal size."
+    )
+
+
+def without_size(ref: str) -> str:
+    """Say why a model is missing where weight changes are matched in size."""
+    return f"{ref} was left out: its weight change cannot be scaled, because it has no size. Turn off matched_size."
+
+
+NO_SIZE = "The weight changes cannot be matched, because none of the compared models has one: turn off matched_size."
+ONE_SENTENCE = "The similarities have no bands, because there is only one sentence and bands resample sentences."
+INTERPOLATED = (
+    "Weight changes were scaled to the smallest one. The models shown lie between the base and the fine-tune in weight "
+    "space; no training passed through them."
+)
 
 
 def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: int) -> str:
-    """A methods paragraph, ready to paste.
+    """Write a methods paragraph, ready to paste.
 
     Args:
         spec: The study.
@@ -133,129 +144,124 @@ def make_methods(spec: RsaSpec, models: Sequence[str], items: int, sentences: in
     parts = [
         f"We compared {spec.base} with {', '.join(models)} layer by layer (layer 0: embeddings) by "
         f"{measure.label}{how}: {measure.formula}.",
-        f"Items were {items:,} {ITEMS[spec.items].split(':')[0].split(',')[0]} from {sentences:,} sentences of "
-        f"{spec.corpus}; words are means of their subwords.",
+        items_in_words(spec, items, sentences),
     ]
     if spec.one_per_word:
-        parts.append("Each word was drawn once, upper and lower case alike.")
+        parts.append(ONCE)
     if spec.drop_rogue:
         parts.append(f"The {spec.drop_rogue} dimensions with the largest mean square were dropped from each space.")
     if spec.standardise:
-        parts.append("Dimensions were standardised over items.")
+        parts.append(STANDARDISED)
     if measure.draws is not None:
         parts.append(
             f"Bands are 95 % percentile intervals of {spec.draws:,} bootstrap draws over sentences; pairs of an item "
             "with its own copy are dropped."
         )
         if spec.measure == "rsa" and spec.comparison != "pearson":
-            parts.append("Ranks are those of the full sample.")
+            parts.append(RANKS)
     else:
-        parts.append(
-            f"Bands are 95 % intervals from a jackknife that leaves out one of {min(JACKKNIFE_GROUPS, sentences)} "
-            "groups of sentences at a time, since drawing with replacement biases this measure upwards."
-        )
+        parts.append(jackknife_in_words(sentences))
     if spec.pool_runs and len(runs_of(spec.base, models)) < len(models):
-        parts.append(
-            "Runs of one task are one curve, their mean; its band is a 95 % t-interval whose variance is that over "
-            "runs plus that over sentences (Welch's degrees of freedom)."
-        )
-    parts.append(
-        "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all matrices of the "
-        "layers."
-    )
+        parts.append(POOLED)
+    parts.append(SIZE)
     if spec.matched_size:
-        parts.append(
-            "Weight changes were matched in size: each model's weights are W_base + c (W - W_base), c the smallest "
-            "size over its own. These are interpolated weights, not those of a shorter training."
-        )
-    parts.append(
-        "The null is the central 95 % of the measure with whole sentences of one space paired at random with sentences "
-        "of about as many items of the other, words in their order. A layer is called changed when its "
-        f"whole band lies more than {PER_CENT} of the way from 1 to the null's upper end."
-    )
+        parts.append(MATCHED)
+    parts += [NULL, RULE]
     return " ".join(parts)
 
 
-def _about(rows: pd.DataFrame) -> str:
-    """In brackets behind a name: how many runs, how far the weights moved."""
-    first = rows.iloc[0]
-    parts = [f"{int(first['runs'])} runs"] if first["runs"] > 1 else []
-    if first["relative_change"] == first["relative_change"]:
-        scaled = f", scaled to {text_of(first['relative_change'] * first['scaled'])}" if first["scaled"] < 1 else ""
-        size = "weight change" if verb_of(rows) == CHANGES else "distance of the weights"
-        parts.append(f"{size} {text_of(first['relative_change'])}{scaled}")
-    return f" ({', '.join(parts)})" if parts else ""
+def items_in_words(spec: RsaSpec, items: int, sentences: int) -> str:
+    """Say what was compared: "Items were 1,000 words from 200 sentences of demo ..."."""
+    kind = ITEMS[spec.items].split(":")[0].split(",")[0]
+    return (
+        f"Items were {items:,} {kind} from {sentences:,} sentences of {spec.corpus}; the vector of a word is the mean "
+        "of its subwords' vectors."
+    )
 
 
-def _clause(rows: pd.DataFrame, label: str) -> str:
-    """What one model does: which layers, and the layer that changes most, in numbers."""
-    measured = rows[rows["similarity"].notna()]
-    if measured.empty:
-        return "has no layer that can be compared"
-    changed = changed_layers(rows)
-    most = measured.loc[measured["similarity"].idxmin()]
-    where = f"{label + ' ' if label else ''}{estimate_of(most, 'similarity').text} at layer {int(most['layer'])}"
-    text = f"{verb_of(rows)} {layers_in_words(changed, measured['layer'].astype(int).tolist(), uncertain_layers(rows))}"
-    if most["low"] <= most["null_high"]:
-        return f"{text} ({where}, no closer than sentences paired at random)"
-    return f"{text} ({where})" if changed else f"{text} (lowest {where})"
+def jackknife_in_words(sentences: int) -> str:
+    """Say how bands are made of a measure that is biased by resampling."""
+    return (
+        f"Bands are 95 % intervals from a jackknife that leaves out one of {min(JACKKNIFE_GROUPS, sentences)} groups "
+        "of sentences at a time, because drawing with replacement biases this measure upward."
+    )
 
 
-def _reference_sentence(table: pd.DataFrame, references: pd.DataFrame, label: str, base: str) -> str:
-    """What another pretraining seed scores at the layer that changes most, for scale."""
-    seeds = references[~references["model"].str.startswith("random:")] if len(references) else references
-    measured = table[table["similarity"].notna()]
-    if seeds.empty or measured.empty:
-        return ""
-    layer = int(measured.loc[measured["similarity"].idxmin(), "layer"])
-    there = seeds[seeds["layer"] == layer]
-    if there.empty or there["similarity"].isna().all():
-        return ""
-    row = there.iloc[0]
-    names = short_names((base, str(row["model"])))
-    return f" For scale, {names[base]} and {names[row['model']]} score {text_of(row['similarity'])} at layer {layer}."
-
-
-CAVEATS = {
-    "Rogue dimensions.": (
-        "Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, "
-        "give RSA .998; standardised, .002. Compare the curve with *Standardise dimensions* on, "
-        "or drop the largest few."
+ONCE = "Each word was drawn once, ignoring upper and lower case."
+STANDARDISED = "Dimensions were standardised over items."
+RANKS = "Ranks are those of the full sample."
+POOLED = (
+    "Runs of one task are pooled into one curve, their mean; its band is a 95 % t-interval whose variance is that over "
+    "runs plus that over sentences (Welch's degrees of freedom)."
+)
+SIZE = (
+    "The relative size of a weight change is |W - W_base| / |W_base|, Frobenius norms over all matrices of the layers."
+)
+MATCHED = (
+    "Weight changes were matched in size: each model's weights are W_base + c (W - W_base), with c the smallest size "
+    "divided by the model's own. These are interpolated weights, not those of a shorter training."
+)
+NULL = (
+    "Chance level is the central 95 % of the measure when sentences are shuffled: each sentence of one space is paired "
+    "with another sentence of about as many items in the other space, words kept in order."
+)
+REASON = "Run it to see which layers of a fine-tuned model differ from the base model, and by how much."
+CURVES, GRID, TEXTS = "By layer", "Layer against layer", "Two texts"  # views of the page
+HOW_TO_READ = {
+    CURVES: (
+        "Each curve is the similarity of one model to the base at each layer (0 = embeddings): 1 means that all pairs "
+        "of words are equally similar in both models, 0 that their similarities are unrelated; coloured bands are 95 % "
+        "intervals over sentences, the grey band is chance level (sentences shuffled), dashed lines are reference "
+        "models."
     ),
-    "Biased CKA has a null far from 0.": (
-        "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA "
-        "scores .00 at both. Read each curve against its grey band."
+    GRID: (
+        "Each cell is the similarity of one layer of the base (row) to one layer of the other model (column): 1 means "
+        "the same geometry, 0 an unrelated one; cells have no bands, so small differences between neighbours may be "
+        "noise."
+    ),
+    TEXTS: (
+        "Both panels show the similarity to the base by layer, each on another text and with the same axes: 1 means "
+        "the same geometry, 0 an unrelated one; coloured bands are 95 % intervals over sentences, the grey band is "
+        "chance level (sentences shuffled)."
+    ),
+}
+CAVEATS = {
+    "A few dimensions can dominate.": (
+        "Two outlier dimensions shared by both models, out of 768 on otherwise unrelated vectors, give RSA .998; "
+        "after standardising it is .002. Compare the curve with *Standardise dimensions* on, or drop the largest few "
+        "dimensions."
+    ),
+    "Biased CKA of unrelated spaces is far from 0.": (
+        "With d = 768, unrelated spaces score .44 at 1,000 items and .13 at 5,000; debiased CKA scores .00 at both. "
+        "Compare each curve with its grey band."
     ),
     "Words are not independent.": (
-        "Words of a sentence are alike in every model that reads it, so the grey band pairs whole "
-        "sentences at random; words paired one by one would be exceeded by any two models. Words "
-        "that come again are alike too, most of all in layer 0: *One occurrence per word* takes "
-        "them out."
+        "Words of one sentence are similar in every model that reads it, so chance level is computed by shuffling "
+        "whole sentences; almost any two models exceed a chance level from shuffled words. Repeated words are similar "
+        "too, above all in layer 0: *One occurrence per word* removes them."
     ),
     "CCA needs many more items than dimensions.": (
-        "With n ≤ d any two spaces correlate perfectly; at d = 768 mean CCA of unrelated spaces "
-        "is still .83 at 1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased "
-        "CKA."
+        "With n ≤ d any two spaces correlate perfectly; at d = 768 the mean CCA of unrelated spaces is still .83 at "
+        "1,000 items and .34 at 5,000. Sample more words, or use RSA or debiased CKA."
     ),
-    "Similar is not the same.": (
-        "The cosine compares vectors coordinate by coordinate; the other measures forgive a "
-        "rotation of the whole space, CCA any invertible linear map. A high curve says that the "
-        "geometry survived."
+    "A similarity of 1 does not mean equal vectors.": (
+        "The mean cosine compares vectors coordinate by coordinate; the other measures ignore a rotation of the whole "
+        "space, and CCA ignores any invertible linear map. A high curve says that the geometry is preserved."
     ),
-    "The band is over sentences, not over fine-tuning runs.": (
-        "Another seed of the same fine-tune may lie outside it. The dashed lines show what a "
-        "different pretraining seed and random weights score."
+    "The band covers sentences, not fine-tuning runs.": (
+        "Another run of the same fine-tuning may lie outside the band. The dashed lines show what a different "
+        "pretraining seed and random weights score."
     ),
 }
 FORMULAS = {
-    "RSA: correlation of two models' similarities of the same pairs of items": (
+    "RSA is the correlation of two models' similarities over the same pairs of items": (
         r"\rho = \operatorname{corr}_{i<j}\bigl(k(x_i, x_j),\; k(y_i, y_j)\bigr),"
         r"\qquad k(a, b) = \frac{a \cdot b}{\lVert a \rVert \lVert b \rVert}"
     ),
-    "Linear CKA, columns centred; debiased, each HSIC is replaced by its unbiased estimate": (
+    "Linear CKA has centred columns; debiased CKA replaces each HSIC by its unbiased estimate": (
         r"\mathrm{CKA} = \frac{\lVert X^\top Y \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert Y^\top Y \rVert_F}"
     ),
-    "Mean CCA over the canonical correlations; PWCCA weights them, SVCCA keeps 99 % of the variance first": (
+    "Mean CCA averages the canonical correlations; PWCCA weights them, SVCCA first keeps 99 % of the variance": (
         r"\bar\rho = \frac{1}{d} \sum_{i=1}^{d} \rho_i"
     ),
 }

@@ -1,55 +1,58 @@
-"""What each view of the RSA page shows, in a sentence short enough to stand above a chart: made from the tables."""
+"""Headlines of the study and of its views: where models differ from the base, made from the tables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.models.changes import shares_no_start
 from core.results.differences import banded_differences
-from core.results.estimates import estimate_of
+from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
-from core.rsa.layers.notices import UNEQUAL, moved_sizes
-from core.rsa.layers.text import CHANGES, changed_layers, layers_in_words, uncertain_layers, verb_of
-from core.rsa.measures.registry import MEASURES
+from core.results.statements import Statement
+from core.rsa.layers.differences import (
+    AT_CHANCE,
+    COMPARED,
+    DIFFERS,
+    LOWEST,
+    MAY_DIFFER,
+    NOT_FROM_BASE,
+    REFERENCE,
+    RUNS,
+    SCALED,
+    UNMEASURED,
+    WEIGHT_CHANGE,
+    layers_in_words,
+    place_in_words,
+    statements_of,
+)
+from core.rsa.layers.text import RULE, UNEQUAL
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
 
-NAMED = 3  # models with a clause of their own
+NOTHING = "No model could be compared; the reasons are below."
+MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
+NAMED = 3  # models that the grid's sentence names
+TEXTS_DIFFER, TEXTS_ALIKE = "differs between the texts", "no detectable difference between the texts"
+Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
 
 
 def curves_sentence(result: Result) -> str:
-    """Which layers each model changes, and what another pretraining seed scores; "" where there is nothing."""
-    table = result.table
-    models = tuple(dict.fromkeys(table["model"]))
-    if not models:
+    """Say where the models differ from the base; "" where there are none."""
+    if result.table.empty:
         return ""
-    names, label = short_names(models), MEASURES[result.spec["measure"]].label
-    clauses: list[str] = []
-    mixed = bool(table["apart"].map(shares_no_start).any())
-    last = -1  # the layer that was named last is not named again
-    for place, model in enumerate(models[:NAMED]):
-        said, last = _changes(
-            names[model], table[table["model"] == model].sort_values("layer"), label if not place else "", last, mixed
-        )
-        clauses.append(said)
-    text = "; ".join(clauses)
-    if len(models) > NAMED:
-        rest = [table[table["model"] == model] for model in models[NAMED:]]
-        changed = sum(bool(changed_layers(rows)) and verb_of(rows) == CHANGES for rows in rest)
-        text += f"; {changed} of {len(models) - NAMED} more change a layer"
-    return f"{text}.{_yardstick(result, last)}{_moved(result)}"
+    references = result.tables.get("references", result.table.iloc[:0])
+    return summarise(statements_of(result.table, references, str(result.spec["base"])))
 
 
 def grid_sentence(result: Result) -> str:
-    """Whether each layer is most like the same layer of the base, or another; "" without a grid."""
+    """Say whether each layer is most similar to the same layer of the base; "" without a grid."""
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
-    base = short_name(str(result.spec["base"]))
     same, moved = [], []
     for model in dict.fromkeys(grid["model"]):
         rows = grid[(grid["model"] == model) & grid["similarity"].notna()]
@@ -59,25 +62,26 @@ def grid_sentence(result: Result) -> str:
             same.append(short_name(model))
             continue
         top = away.loc[away["layer"].idxmax()]
-        stays = rows[(rows["layer"] == top["layer"]) & (rows["base_layer"] == top["layer"])]["similarity"]
-        against = f", against {text_of(float(stays.iloc[0]))} with its own" if len(stays) else ""
+        layer = int(top["layer"])
+        stays = rows[(rows["layer"] == layer) & (rows["base_layer"] == layer)]["similarity"]
+        against = f"; to layer {layer} {text_of(float(stays.iloc[0]))}" if len(stays) else ""
         moved.append(
-            f"{len(away)} of {len(best)} layers of {short_name(model)} are most like another layer of {base}: "
-            f"layer {int(top['layer'])} like {int(top['base_layer'])} ({text_of(float(top['similarity']))}{against})"
+            f"{len(away)} of {len(best)} layers of {short_name(model)} are most similar to another layer of the base: "
+            f"layer {layer} to layer {int(top['base_layer'])} ({text_of(float(top['similarity']))}{against})."
         )
     parts = moved[:1]
     if len(moved) > 1:
-        parts.append(f"so are layers of {len(moved) - 1} more model{'s' if len(moved) > 2 else ''}")
+        count = len(moved) - 1
+        parts.append(f"{count} more model{'s' if count > 1 else ''} also {'have' if count > 1 else 'has'} such layers.")
     if same:
-        listed = ", ".join(same[:NAMED]) + (f" and {len(same) - NAMED} more" if len(same) > NAMED else "")
-        diagonal = f"every layer of {listed} is most like the same layer of {base}"
-        parts.append(f"all of {listed} like their own" if moved else diagonal)
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text.startswith("every") else f"{text}."
+        shown = same if len(same) <= NAMED else [*same[:NAMED], f"{len(same) - NAMED} more"]
+        alone = f"Every layer of {_listed(shown)} is most similar to the same layer of the base."
+        parts.append(f"{_listed(shown)} match{'es' * (len(same) == 1)} layer by layer." if moved else alone)
+    return " ".join(parts)
 
 
 def texts_sentence(result: Result) -> str:
-    """Whether the two texts differ, by the largest difference that any model has at any layer, with its band.
+    """Say whether the two texts differ, by the largest difference of any model at any layer.
 
     The band of a difference is put together from the two curves' own bands (MOVER: Zou & Donner 2008, Statistics in
     Medicine 27), which takes the texts' sentences as drawn independently. It is widened for the number of layers and
@@ -86,25 +90,44 @@ def texts_sentence(result: Result) -> str:
     table = result.tables.get("domains")
     if table is None or table["corpus"].nunique() < 2:
         return ""
+    largest = text_statement(table)
+    if largest is None or largest.estimate is None:
+        return "It cannot be said whether the texts differ: the similarities have no bands."
+    where = f"{short_name(largest.subject)} at layer {largest.layers[0]}"
+    if largest.verdict == TEXTS_ALIKE:
+        alike = "Similarity to the base does not differ detectably between the two texts"
+        return f"{alike}; the largest difference is {largest.estimate.text}, {where}."
     first, second = dict.fromkeys(table["corpus"])
-    pairs = text_differences(table)
-    pairs = pairs[pairs["low"].notna()]
-    if pairs.empty:
-        return "Whether the texts differ cannot be told: there are no bands."
-    told = pairs[(pairs["low"] > 0) | (pairs["high"] < 0)]
-    row = (told if len(told) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
-    where = f"{short_name(row['model'])} at layer {int(row['layer'])}"
-    difference = estimate_of(row, "difference")
-    if told.empty:
-        return f"The texts are not shown to differ at any layer: the largest difference, {where}, is {difference.text}."
+    pairs = text_differences(table).dropna(subset=["low"])
+    apart = int(((pairs["low"] > 0) | (pairs["high"] < 0)).sum())
     return (
-        f"The texts differ at {len(told)} of {len(pairs)} points, most for {where}: "
-        f"{difference.direction('more', 'less')} similar on {second} than on {first}."
+        f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its similarity is "
+        f"{largest.estimate.direction('higher', 'lower')} on {second} than on {first}."
     )
 
 
+def text_statement(table: pd.DataFrame) -> Statement | None:
+    """State the largest difference between two texts, of those that are significant if any is.
+
+    Args:
+        table: As for `text_differences`.
+
+    Returns:
+        None where no difference has a band.
+    """
+    pairs = text_differences(table)
+    pairs = pairs[pairs["low"].notna()]
+    if pairs.empty:
+        return None
+    apart = pairs[(pairs["low"] > 0) | (pairs["high"] < 0)]
+    row = (apart if len(apart) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
+    verdict = TEXTS_DIFFER if len(apart) else TEXTS_ALIKE
+    baseline = str(next(iter(table["corpus"])))
+    return Statement(str(row["model"]), verdict, estimate_of(row, "difference"), (int(row["layer"]),), baseline)
+
+
 def text_differences(table: pd.DataFrame) -> pd.DataFrame:
-    """Second text less first, by model and layer, with bands that hold together.
+    """Subtract the first text's similarity from the second's, with bands that hold together.
 
     Args:
         table: corpus (two of them), model, layer, similarity, low, high.
@@ -117,40 +140,161 @@ def text_differences(table: pd.DataFrame) -> pd.DataFrame:
     return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
-def _changes(name: str, rows: pd.DataFrame, label: str, said_layer: int, mixed: bool) -> tuple[str, int]:
-    """One model's clause and the layer it names; the first has verb and measure, with `mixed` all have verbs."""
-    measured = rows[rows["similarity"].notna()]
-    if measured.empty:
-        return f"{name} has no layer that can be compared", said_layer
-    layers = layers_in_words(changed_layers(rows), measured["layer"].astype(int).tolist(), uncertain_layers(rows))
-    if layers.startswith("every layer from") and layers.endswith(" up"):
-        layers = layers.removeprefix("every layer ").removesuffix(" up")
-        layers = f"layers {layers} up" if label or mixed else layers
-    most = measured.loc[measured["similarity"].idxmin()]
-    layer = int(most["layer"])
-    place = f" at layer {layer}" if layer != said_layer else ""
-    verb, measure = f"{verb_of(rows)} " if label or mixed else "", f"{label} " if label else ""
-    return f"{name} {verb}{layers} ({measure}{estimate_of(most, 'similarity').text}{place})", layer
+def summarise(statements: Sequence[Statement]) -> str:
+    """Say where the models differ from the base and which one most, in two lines above a figure.
+
+    Args:
+        statements: Of `differences.statements_of`.
+    """
+    facts = _facts(statements)
+    if not facts.get(COMPARED):
+        return _unmeasured(facts) or NOTHING
+    return _finding(facts) + _comparison(facts) + _unequal(facts)
 
 
-def _yardstick(result: Result, said_layer: int) -> str:
-    """What another pretraining seed scores where the models change most; its layer, unless it was named last."""
-    references = result.tables.get("references")
-    measured = result.table[result.table["similarity"].notna()]
-    if references is None or references.empty or measured.empty:
+def make_headline(statements: Sequence[Statement], label: str) -> str:
+    """Say where the models differ, then the same of each model with its numbers, then the rule.
+
+    Args:
+        statements: Of `differences.statements_of`.
+        label: Of the measure.
+    """
+    facts = _facts(statements)
+    compared = list(facts.get(COMPARED, ()))
+    if not compared:
+        return summarise(statements)
+    names = _names(facts)
+    named = len(compared) if len(compared) <= MOST_NAMED + 1 else MOST_NAMED
+    clauses = [_clause(facts, model, names[model], label) for model in compared[:named]]
+    if len(compared) > named:
+        rest = compared[named:]
+        count = sum(model in facts.get(DIFFERS, ()) for model in rest)
+        verb = "differs" if count == 1 else "differ"
+        clauses.append(f"{count or 'none'} of the other {len(rest)} models {verb} in some layer")
+    details = f"By model: {'; '.join(clauses)}."
+    return " ".join(filter(None, (summarise(statements), details, _unmeasured(facts), RULE)))
+
+
+def _facts(statements: Iterable[Statement]) -> Facts:
+    facts: Facts = {}
+    for statement in statements:
+        facts.setdefault(statement.verdict, {})[statement.subject] = statement
+    return facts
+
+
+def _names(facts: Facts) -> dict[str, str]:
+    return short_names(tuple(dict.fromkeys((*facts.get(COMPARED, ()), *facts.get(UNMEASURED, ())))))
+
+
+def _unmeasured(facts: Facts) -> str:
+    """Name the models of which no layer could be measured; "" without any."""
+    names = _names(facts)
+    listed = [names[model] for model in facts.get(UNMEASURED, ())]
+    if not listed:
         return ""
-    layer = int(measured.loc[measured["similarity"].idxmin(), "layer"])
-    there = references[(references["layer"] == layer) & ~references["model"].str.startswith("random:")]
-    if there.empty or there["similarity"].isna().all():
-        return ""
-    return (
-        f" Another seed: {text_of(float(there['similarity'].iloc[0]))}{f' at layer {layer}' * (layer != said_layer)}."
+    verb = "has" if len(listed) == 1 else "have"
+    return f"{_listed(listed)} {verb} no layer that can be compared with the base."
+
+
+def _finding(facts: Facts) -> str:
+    """Say where the models differ from the base, and what the least similar one scores."""
+    compared, names, kind = list(facts[COMPARED]), _names(facts), _kind(facts)
+    levels = _levels(facts)
+    least = min(compared, key=lambda model: _estimate(levels[model]).value)
+    score, at = _estimate(levels[least]), f"layer {levels[least].layers[0]}"
+    level = ", not detectably above chance" if least in facts.get(AT_CHANCE, ()) else ""
+    places = {model: _place(facts, model) for model in compared if model in facts.get(DIFFERS, ())}
+    if not places:
+        lowest = f"the lowest similarity is {score.text} ({names[least]}, {at}){level}"
+        if len(compared) == 1:
+            lowest = f"its lowest similarity is {score.text}, at {at}{level}"
+            return f"{names[least]} does not detectably differ from the base in any layer: {lowest}."
+        return f"The {kind} do not detectably differ from the base in any layer: {lowest}."
+    if len(compared) == 1:
+        return f"{names[least]} differs from the base {places[least]}: similarity {score.text} at {at}{level}."
+    same = len(places) == len(compared) and len(set(places.values())) == 1
+    others = [_estimate(levels[model]) for model in compared if model != least]
+    apart = least in places and score.high < min(estimate.low for estimate in others)
+    if same:
+        text = f"The {kind} differ from the base {places[least]}"
+    else:
+        text = f"{_counted(len(places), len(compared), kind)} from the base"
+    if not apart:
+        some = "" if same else " in some layer"
+        return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
+    place = "" if same else f" ({places[least]})"
+    return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
+
+
+def _levels(facts: Facts) -> Mapping[str, Statement]:
+    """Give each model's lowest similarity, whether at chance level or above."""
+    return facts.get(LOWEST, {}) | facts.get(AT_CHANCE, {})
+
+
+def _counted(count: int, total: int, kind: str) -> str:
+    """Say how many of the models differ, with the verb: "Both fine-tunes differ"."""
+    if count == total:
+        return f"{'Both' if total == 2 else f'All {total}'} {kind} differ"
+    return f"{count} of {total} {kind} {'differs' if count == 1 else 'differ'}"
+
+
+def _kind(facts: Facts) -> str:
+    """Call them fine-tunes unless one of them may not have been trained from the base."""
+    tuned = all(model in facts.get(WEIGHT_CHANGE, ()) for model in facts[COMPARED])
+    return "models" if facts.get(NOT_FROM_BASE) or not tuned else "fine-tunes"
+
+
+def _place(facts: Facts, model: str) -> str:
+    """Say where one model differs."""
+    layers = facts[COMPARED][model].layers
+    return place_in_words(
+        facts[DIFFERS][model].layers, layers, only=model not in facts.get(MAY_DIFFER, ())
     )
 
 
-def _moved(result: Result) -> str:
-    """That the weights moved unequally far, which is a rival of every comparison above."""
-    sizes = moved_sizes(result.table)
-    if result.spec.get("matched_size") or len(sizes) < 2 or sizes.max() < UNEQUAL * sizes.min():
+def _clause(facts: Facts, model: str, name: str, label: str) -> str:
+    """Say where one model differs, with its lowest similarity, its runs and its weight change."""
+    lowest, uncertain = _levels(facts)[model], facts.get(MAY_DIFFER, {}).get(model)
+    place, also = "does not detectably differ", ""
+    if model in facts.get(DIFFERS, ()):
+        place, also = f"differs {_place(facts, model)}", "also "
+    more = f", but may {also}differ in {layers_in_words(uncertain.layers)}" if uncertain else ""
+    at, score = lowest.layers[0], _estimate(lowest)
+    parts = [f"lowest {label} {score.text} at layer {at}"]
+    if model in facts.get(AT_CHANCE, ()):
+        parts.append("not detectably above chance")
+    if model in facts.get(RUNS, ()):
+        parts.append(f"mean of {_estimate(facts[RUNS][model]).text} runs")
+    if model in facts.get(WEIGHT_CHANGE, ()):
+        scaled = facts.get(SCALED, {}).get(model)
+        size = _estimate(facts[WEIGHT_CHANGE][model]).text
+        parts.append(f"weight change {size}{f', scaled to {_estimate(scaled).text}' if scaled else ''}")
+    stranger = " (not trained from the base)" if model in facts.get(NOT_FROM_BASE, ()) else ""
+    return f"{name}{stranger} {place}{more} ({'; '.join(parts)})"
+
+
+def _comparison(facts: Facts) -> str:
+    """Say what another pretraining seed scores at the layer where the models differ most."""
+    scores = [_estimate(statement).value_text for statement in facts.get(REFERENCE, {}).values()]
+    return f" For comparison, two pretraining seeds score {scores[0]}." if scores else ""
+
+
+def _unequal(facts: Facts) -> str:
+    """Say that the weights moved unequally far, a rival explanation of every difference between models."""
+    strangers = facts.get(NOT_FROM_BASE, {})
+    changes = [s for model, s in facts.get(WEIGHT_CHANGE, {}).items() if model not in strangers]
+    sizes = sorted(_estimate(statement).value for statement in changes)
+    if facts.get(SCALED) or len(sizes) < 2 or sizes[-1] < UNEQUAL * sizes[0]:
         return ""
-    return f" Weight changes differ: {text_of(float(sizes.min()))} to {text_of(float(sizes.max()))}."
+    return f" Weight changes range from {text_of(sizes[0])} to {text_of(sizes[-1])}."
+
+
+def _estimate(statement: Statement) -> Estimate:
+    """Give the number of a statement that rests on one."""
+    if statement.estimate is None:
+        raise ValueError(f"{statement} has no estimate.")
+    return statement.estimate
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

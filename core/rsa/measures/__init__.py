@@ -1,1 +1,1 @@
-"""Measures of similarity, their nulls and their bands."""
+"""Similarity measures with their bands and their chance levels."""

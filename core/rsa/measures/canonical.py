@@ -1,7 +1,7 @@
-"""Canonical correlations: how well can each space be read off the other by a linear map?
+"""Canonical correlations: how well can each space be predicted from the other by a linear map?
 
 All three forms start from orthonormal bases of the centred spaces, by a rank-truncated SVD in float64; the singular
-values of their product are the canonical correlations. The null is far from 0: independent Gaussians with n = 1000,
+values of their product are the canonical correlations. Chance level is far from 0: independent Gaussians with n = 1000,
 d = 768 score .82; with n <= d any two spaces score 1.
 
 References:
@@ -9,8 +9,8 @@ References:
     SVCCA: Raghu et al. 2017, NeurIPS (directions that hold 99 % of the variance, then mean CCA).
     PWCCA: Morcos, Raghu & Bengio 2018, NeurIPS (correlations weighted by how much of X they account for).
 Deviations: PWCCA's weights are the paper's, sums of |<canonical variable, neuron of X>| over X's neurons (centred
-columns), so that a rotation of X moves it a little, unlike the other measures here; the correlations are weighted only
-over the smaller of the two ranks. The jackknife keeps the subspace of SVCCA that all items give.
+columns), so that a rotation of X changes it a little, unlike the other measures here; the correlations are weighted
+only over the smaller of the two ranks. The jackknife keeps the SVCCA subspace of all items.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from core.rsa.measures.preparing import centred, check_pair
 from core.statistics import jackknife_sentences, projection_weights
 
 SVCCA_VARIANCE = 0.99
-DEGENERATE = 1e-6  # a whitening factor below this: what is left of the items no longer fills the space
+DEGENERATE = 1e-6  # a whitening factor below this: the remaining items no longer span the space
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Space:
 
 
 def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
-    """Weighted or plain mean of the canonical correlations, in [0, 1]; NaN where one space does not vary.
+    """Compute the weighted or plain mean of the canonical correlations, in [0, 1]; NaN for a constant space.
 
     Args:
         x: Vectors, shape (item, d_model); of "pwcca", the base model's, which give the weights.
@@ -66,7 +66,7 @@ def canonical(x: ArrayLike, y: ArrayLike, form: str) -> float:
 
 
 def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str) -> FloatArray:
-    """The measure with the pairing of items broken, shape (draw,); the bases are computed once.
+    """Compute the measure with the items shuffled, shape (draw,); the bases are computed once.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -88,10 +88,10 @@ def canonical_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, form: str
 def canonical_jackknife(
     x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator, form: str
 ) -> FloatArray:
-    """The measure with each group of sentences left out, shape (group,).
+    """Compute the measure with each group of sentences left out, shape (group,).
 
-    A bootstrap is no use here: a draw holds 63 % of the items, and canonical correlations grow as items get fewer.
-    In the orthonormal bases of all items the covariances without a group are the identity less a little, so each
+    A bootstrap is biased here: a draw holds 63 % of the items, and canonical correlations grow as items get fewer.
+    In the orthonormal bases of all items the covariances without a group are close to the identity, so each
     replicate is a well conditioned Cholesky factor and one small SVD.
 
     Example:
@@ -126,7 +126,7 @@ def _spaces(x: ArrayLike, y: ArrayLike, form: str) -> tuple[Space, Space]:
 
 
 def _space(x: FloatArray, share: float) -> Space:
-    """Basis of the centred space's directions above rounding, or of the first that hold `share` of the variance."""
+    """Compute a basis of the centred space's directions, or of the first that hold `share` of the variance."""
     basis, scale, axes = np.linalg.svd(centred(x), full_matrices=False)
     floor = max(x.shape) * np.finfo(np.float64).eps * float(scale[0])
     rank = int(np.count_nonzero(scale > floor))
@@ -137,7 +137,7 @@ def _space(x: FloatArray, share: float) -> Space:
 
 
 def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
-    """Similarity from the product of two orthonormal bases; `neurons` are X's columns in the first one."""
+    """Average the correlations of two orthonormal bases; `neurons` are X's columns in the first one."""
     if form != "pwcca":
         correlations = np.linalg.svd(inner, compute_uv=False)
         return float(np.minimum(correlations, 1.0).mean())
@@ -147,7 +147,7 @@ def _summarise(inner: FloatArray, neurons: FloatArray, form: str) -> float:
 
 
 def _root(left_out: FloatArray, total: FloatArray, kept: int) -> FloatArray | None:
-    """Cholesky factor of the kept items' covariance in the basis of all; None where they no longer span it."""
+    """Factor the kept items' covariance in the basis of all (Cholesky); None where they no longer span it."""
     covariance = np.eye(left_out.shape[1]) - left_out.T @ left_out - np.outer(total, total) / kept
     try:
         root: FloatArray = np.linalg.cholesky(covariance).astype(np.float64, copy=False)

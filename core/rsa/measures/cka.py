@@ -23,7 +23,7 @@ from core.statistics import sentence_labels
 
 
 def linear_cka(x: ArrayLike, y: ArrayLike) -> float:
-    """Linear CKA (biased), in [0, 1]; NaN where one space does not vary.
+    """Compute linear CKA (biased), in [0, 1]; NaN for a constant space.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -45,7 +45,7 @@ def linear_cka(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def debiased_cka(x: ArrayLike, y: ArrayLike) -> float:
-    """Debiased linear CKA, at most 1, about 0 for unrelated spaces; NaN where an estimate of HSIC is not positive.
+    """Compute debiased linear CKA, at most 1, about 0 for unrelated spaces; NaN if an HSIC is not positive.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -64,7 +64,7 @@ def debiased_cka(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def cka_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, debiased: bool) -> FloatArray:
-    """CKA with the pairing of items broken, shape (draw,).
+    """Compute CKA with the items shuffled, shape (draw,).
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -84,7 +84,7 @@ def cka_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, debiased: bool)
 
 
 def cka_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, debiased: bool) -> FloatArray:
-    """CKA of every bootstrap draw, from one pass over the pairs.
+    """Compute CKA of every bootstrap draw, from one pass over the pairs.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -115,7 +115,7 @@ def cka_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike
 
 
 def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both spaces centred and scaled to unit norm, which CKA does not see and rounding does."""
+    """Centre both spaces and scale them to unit norm, which reduces rounding and leaves CKA unchanged."""
     return _unit(centred(x)), _unit(centred(y))
 
 
@@ -125,12 +125,12 @@ def _unit(x: FloatArray) -> FloatArray:
 
 
 def _ratio(cross: float, own_x: float, own_y: float) -> float:
-    """HSIC over the geometric mean of both spaces' own."""
+    """Divide HSIC by the geometric mean of both spaces' own HSIC."""
     return cross / float(np.sqrt(own_x * own_y)) if own_x > 0 and own_y > 0 else float("nan")
 
 
 def _unbiased(x: FloatArray, y: FloatArray, single: bool | None = None) -> float:
-    """Unbiased HSIC times n (n - 3), for centred features.
+    """Estimate HSIC without bias, times n (n - 3), for centred features.
 
     Centred rows of a Gram matrix sum to 0, so with the diagonal taken out they sum to minus the diagonal, and all
     terms of Song et al. follow from |X^T Y|^2 and the two diagonals.
@@ -143,12 +143,12 @@ def _unbiased(x: FloatArray, y: FloatArray, single: bool | None = None) -> float
 
 
 def _strips(x: FloatArray) -> Strip:
-    """Strips of the linear kernel."""
+    """Make strips of the linear kernel."""
     return lambda start, stop: x[start:stop] @ x[start:].T
 
 
 def _weighted_rows(x: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray) -> FloatArray:
-    """sum_j w_j k_ij with i itself included, for every item and draw, shape (item, draw)."""
+    """Sum w_j k_ij over j, i included, for every item and draw, shape (item, draw)."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     sums = np.add.reduceat(x, starts, axis=0)
     return x @ (counts @ sums).T
@@ -157,7 +157,7 @@ def _weighted_rows(x: FloatArray, labels: IntArray, sizes: IntArray, counts: Flo
 def _biased_draws(
     x: FloatArray, y: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray
 ) -> list[FloatArray]:
-    """HSIC(K, L), HSIC(K, K) and HSIC(L, L) of every draw, each of shape (draw,)."""
+    """Compute HSIC(K, L), HSIC(K, K) and HSIC(L, L) of every draw, each of shape (draw,)."""
     totals = product_totals(_strips(x), _strips(y), sizes, counts, [(1, 1)])[0]
     rows = {"k": _weighted_rows(x, labels, sizes, counts), "l": _weighted_rows(y, labels, sizes, counts)}
     diagonal = {"k": np.einsum("id,id->i", x, x)[:, None], "l": np.einsum("id,id->i", y, y)[:, None]}
@@ -179,7 +179,7 @@ def _biased_draws(
 def _unbiased_draws(
     x: FloatArray, y: FloatArray, labels: IntArray, sizes: IntArray, counts: FloatArray
 ) -> list[FloatArray]:
-    """Weighted U-statistics of HSIC over tuples of different items, for every draw, each of shape (draw,).
+    """Compute weighted U-statistics of HSIC over tuples of different items, each of shape (draw,).
 
     Sums over tuples of distinct indices follow from sums over all tuples by inclusion and exclusion. Under unequal
     weights this estimate moves a little (by about 1 / n) with the origin; the origin is the mean of all items.

@@ -4,9 +4,9 @@ A similarity matrix over n items is never needed whole: a measure needs sums ove
 matrices of two spaces a strip of rows at a time, adds every strip up to one number for each pair of sentences, and
 weighs those by how often a bootstrap draw holds the two sentences. One pass serves every draw.
 
-A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item say nothing (their
-similarity is 1 in every space) and are dropped; pairs of different items count once for each pair of copies, so
-c_s * c_t times for items from sentences s and t, and c_s * c_s times within a sentence.
+A draw that holds sentence s twice holds each of its items twice. Pairs of two copies of one item carry no information
+(their similarity is 1 in every space) and are dropped; pairs of different items count once for each pair of copies,
+so c_s * c_t times for items from sentences s and t, and c_s * c_s times within a sentence.
 
 References:
     Kriegeskorte et al. 2008, Frontiers in Systems Neuroscience (similarity matrices, upper triangle).
@@ -29,7 +29,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Strip = Callable[[int, int], FloatArray]  # (start, stop) -> matrix[start:stop, start:], a fresh array
 
-SAME = 1e-14  # squared distance, as a share of both squared lengths, that is rounding: the two items are one vector
+SAME = 1e-14  # squared distance, as a share of both squared lengths, below which two vectors count as equal
 BLOCK = 512  # rows of a strip: 512 x 5000 float64 are 20 MB
 KERNELS = {
     "cosine": "cosine of the two vectors",
@@ -43,7 +43,7 @@ QUANTITIES = ("k", "l", "kl", "kk", "ll")
 class PairTotals:
     """Weighted sums over ordered pairs of different items, one value a draw, each of shape (draw,).
 
-    `k` and `l` stand for the two matrices, less a constant each (`shift`) that keeps the sums well conditioned. A sum
+    `k` and `l` stand for the two matrices, each minus a constant (`shift`) that keeps the sums well conditioned. A sum
     that was not asked for is 0.
     """
 
@@ -59,7 +59,7 @@ def check_kernel(kernel: str) -> None:
     """Refuse an unknown kernel.
 
     Raises:
-        SpecError: Naming the kernels there are.
+        SpecError: If it is unknown; the message names all kernels.
 
     Example:
         >>> check_kernel("cosine")
@@ -73,7 +73,7 @@ def check_kernel(kernel: str) -> None:
 
 
 def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
-    """Rows whose inner products are the kernel, shape (item, d_model); None where there are none (Euclidean).
+    """Compute rows whose inner products are the kernel, shape (item, d_model); None for Euclidean.
 
     A vector of zeros (or, for correlation, a constant one) has no direction; its similarity to everything is 0.
 
@@ -94,7 +94,7 @@ def gram_rows(vectors: FloatArray, kernel: str) -> FloatArray | None:
 
 
 def strips(vectors: FloatArray, kernel: str) -> Strip:
-    """The kernel's matrix as a function that computes rows start to stop, from column start on.
+    """Make a function that computes rows start to stop of the kernel's matrix, from column start on.
 
     Example:
         >>> strips(np.array([[1.0, 0.0], [3.0, 4.0]]), "cosine")(0, 1).round(2).tolist()
@@ -118,7 +118,7 @@ def strips(vectors: FloatArray, kernel: str) -> Strip:
 
 
 def similarity_matrix(vectors: FloatArray, kernel: str) -> FloatArray:
-    """The whole matrix, shape (item, item): for rank comparisons, which need every pair at once.
+    """Compute the whole matrix, shape (item, item), for rank comparisons, which need every pair at once.
 
     Example:
         >>> similarity_matrix(np.array([[1.0, 0.0], [3.0, 4.0]]), "cosine").round(2).tolist()
@@ -128,7 +128,7 @@ def similarity_matrix(vectors: FloatArray, kernel: str) -> FloatArray:
 
 
 def matrix_strips(matrix: FloatArray) -> Strip:
-    """Strips of a matrix that is in memory already.
+    """Make strips of a matrix that is in memory.
 
     Example:
         >>> matrix_strips(np.eye(3))(1, 2).tolist()
@@ -138,7 +138,7 @@ def matrix_strips(matrix: FloatArray) -> Strip:
 
 
 def upper_triangle(matrix: FloatArray) -> FloatArray:
-    """Entries above the diagonal, row by row, shape (item * (item - 1) / 2,).
+    """List the entries above the diagonal, row by row, shape (item * (item - 1) / 2,).
 
     Example:
         >>> upper_triangle(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).tolist()
@@ -148,7 +148,7 @@ def upper_triangle(matrix: FloatArray) -> FloatArray:
 
 
 def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
-    """The symmetric matrix with these entries above the diagonal and zeros on it, shape (item, item).
+    """Build the symmetric matrix with these entries above the diagonal and zeros on it, shape (item, item).
 
     Example:
         >>> from_upper_triangle(np.array([1.0, 2.0, 3.0]), 3).tolist()
@@ -164,7 +164,7 @@ def from_upper_triangle(values: FloatArray, items: int) -> FloatArray:
 
 
 def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray) -> PairTotals:
-    """Sums over ordered pairs of different items i, j of w_i * w_j times k, l, kl, kk and ll, for every draw.
+    """Sum w_i * w_j times k, l, kl, kk and ll over ordered pairs of different items i, j, for every draw.
 
     Args:
         first: Strips of the first matrix (symmetric), items of one sentence next to each other.
@@ -173,7 +173,7 @@ def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray
         counts: How often each draw holds each sentence (w of all its items), shape (draw, sentence).
 
     Returns:
-        Totals of shape (draw,), of matrices less a constant each, which a Pearson correlation does not see.
+        Totals of shape (draw,), of matrices minus a constant each, which does not affect a Pearson correlation.
 
     Example:
         >>> matrix = strips(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), "cosine")
@@ -188,9 +188,9 @@ def pair_totals(first: Strip, second: Strip, sizes: IntArray, counts: FloatArray
 def product_totals(
     first: Strip, second: Strip, sizes: IntArray, counts: FloatArray, powers: Sequence[tuple[int, int]]
 ) -> list[PairTotals]:
-    """As `pair_totals`, weighted by w_i**p * w_j**q for several p and q in one pass.
+    """Sum as `pair_totals`, weighted by w_i**p * w_j**q for several p and q in one pass.
 
-    Nothing is taken off, and there are no sums of k and l.
+    No constant is subtracted, and there are no sums of k and l.
 
     Example:
         >>> matrix, sizes = strips(np.array([[1.0, 0.0], [2.0, 1.0]]), "cosine"), np.array([1, 1])
@@ -231,7 +231,7 @@ def _totals(
 
 
 def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
-    """Runs of whole sentences with about BLOCK items each."""
+    """Cut the sentences into blocks of about BLOCK items each."""
     begin, held = 0, 0
     for number, size in enumerate(sizes):
         if held and held + size > BLOCK:
@@ -242,7 +242,7 @@ def _sentence_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
 
 
 def _sum_by_sentence(product: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Sums over the items of each pair of sentences, shape (sentence in the strip, sentence from the strip on)."""
+    """Sum over the items of each pair of sentences, shape (sentence in the strip, sentence from the strip on)."""
     if columns.size < product.shape[1]:
         product = np.add.reduceat(product, columns, axis=1)
     if rows.size < product.shape[0]:
@@ -253,7 +253,7 @@ def _sum_by_sentence(product: FloatArray, rows: IntArray, columns: IntArray) -> 
 def _quadratic(
     sums: FloatArray, left: FloatArray, right: FloatArray, begin: int, end: int, symmetric: bool
 ) -> FloatArray:
-    """This strip's share of sum_st left_s right_t sums_st over all ordered pairs of sentences, shape (draw,)."""
+    """Sum left_s right_t sums_st over this strip's ordered pairs of sentences, shape (draw,)."""
     width = end - begin
     forward = left[:, begin:end] @ sums
     within = np.einsum("ds,ds->d", forward[:, :width], right[:, begin:end])

@@ -1,11 +1,11 @@
-"""Measures that need no pairs of items: the cosine of matching vectors, and similarity after the best rotation.
+"""Measures without pairs of items: the cosine of matching vectors, and similarity after the best rotation.
 
 References:
-    Mean cosine: the community notebook on fine-tuned BERT; meaningful only between models that share an ancestor.
+    Mean cosine: the community notebook on fine-tuned BERT; meaningful only between models that share a start.
     Procrustes: Ding, Denain & Steinhardt 2021, NeurIPS, Grounding Representation Similarity; Schönemann 1966.
 Deviations: Procrustes is given as a similarity, |X^T Y|_* / (|X|_F |Y|_F) of the centred spaces: 1 minus half the
 squared Procrustes distance between the spaces scaled to unit norm. It is in [0, 1], and 1 for spaces that differ by
-rotation, reflection, shift and isotropic scale. The mean cosine does not forgive a rotation of one space alone.
+rotation, reflection, shift and isotropic scale. The mean cosine is not invariant to a rotation of one space.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.statistics import jackknife_sentences, sentence_labels
 
 
 def mean_cosine(x: ArrayLike, y: ArrayLike) -> float:
-    """Mean over items of the cosine between an item's two vectors, in [-1, 1].
+    """Average the cosine between an item's two vectors over items, in [-1, 1].
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -42,7 +42,7 @@ def mean_cosine(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def mean_cosine_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike) -> FloatArray:
-    """Mean cosine of every bootstrap draw, shape (draw,).
+    """Compute the mean cosine of every bootstrap draw, shape (draw,).
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -63,7 +63,7 @@ def mean_cosine_draws(x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: A
 
 
 def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
-    """Mean cosine between vectors of different items, shape (draw,): high where a space is a narrow cone.
+    """Compute the mean cosine with the items shuffled, shape (draw,): high if a space is a narrow cone.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -80,7 +80,7 @@ def mean_cosine_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> Floa
 
 
 def procrustes(x: ArrayLike, y: ArrayLike) -> float:
-    """Similarity after the best rotation, in [0, 1]; NaN where one space does not vary.
+    """Compute the similarity after the best rotation, in [0, 1]; NaN for a constant space.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -105,9 +105,9 @@ def procrustes(x: ArrayLike, y: ArrayLike) -> float:
 def procrustes_jackknife(
     x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Procrustes similarity with each group of sentences left out, shape (group,).
+    """Compute Procrustes similarity with each group of sentences left out, shape (group,).
 
-    Sums and cross products of the group are taken off those of all items, so that a replicate costs one SVD.
+    Sums and cross products of the group are subtracted from those of all items, so that a replicate costs one SVD.
 
     Example:
         >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]])
@@ -134,7 +134,7 @@ def procrustes_jackknife(
 
 
 def procrustes_null(x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
-    """Procrustes similarity with the pairing of items broken, shape (draw,).
+    """Compute Procrustes similarity with the items shuffled, shape (draw,).
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -159,7 +159,7 @@ def _nuclear(cross: FloatArray, own_x: float, own_y: float) -> float:
 
 
 def _directions(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both spaces with vectors of length 1."""
+    """Scale the vectors of both spaces to length 1."""
     first, second = check_pair(x, y, least=1)
     if first.shape[1] != second.shape[1]:
         reason = f"got {first.shape[1]} and {second.shape[1]}: choose RSA, CKA, CCA or Procrustes for these models"

@@ -1,14 +1,14 @@
-"""The null: whole sentences of the second space, paired at random with sentences of the first.
+"""Chance level: the similarity of two spaces when the sentences of the second one are shuffled.
 
-Words of one sentence are alike in every model that reads it, so two spaces that have nothing in common but the text
-are more similar than words paired at random: independent spaces with sentences of their own exceed that null nearly
-always. Here a sentence meets another sentence of as many items, and its items meet that one's in their order, so that
-what sentences and positions do to a space stays in the null, and only the pairing goes.
+Words of one sentence are similar in every model that reads it, so two spaces that have nothing in common but the text
+are more similar than shuffled words would suggest: independent spaces exceed that chance level nearly always. Here
+whole sentences are shuffled: each is paired with another sentence of as many items, item by item in order, so that the
+effects of sentence and position stay and only the pairing is broken.
 
-Where too few sentences have one length, the next shorter ones join them, and all are cut to the shortest: the null
-leaves out the few items that are over (pairing those at random would take them out of their sentence and lower it). No
-sentence meets itself, so that the null of two equal models is that of unrelated ones. Where every item is a sentence,
-or there is only one sentence, items are paired at random.
+Where too few sentences have one length, the next shorter ones join them, and all are cut to the shortest; the few
+items that are cut off are left out, because shuffling them alone would lower the chance level. No sentence is paired
+with itself, so two equal models have the chance level of unrelated ones. If every item is a sentence, or there is only
+one sentence, items are shuffled.
 
 Reference: Anderson & ter Braak 2003, Permutation tests for multi-factorial analysis of variance (permuting whole
 units). Deviations: cycles instead of all permutations, and cut sentences, as said.
@@ -22,11 +22,11 @@ from numpy.typing import ArrayLike
 from core.rsa.measures.kernels import IntArray
 from core.statistics import sentence_labels
 
-LEAST_TOGETHER = 4  # sentences of one length; where they are fewer, the next shorter ones join
+LEAST_TOGETHER = 4  # sentences of one length; if there are fewer, the next shorter ones join
 
 
 def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Items of the null, and orders of the second space's that pair whole sentences at random.
+    """Choose the items of the null, and orders of them in which whole sentences are shuffled.
 
     Args:
         sentence: Sentence of each item, any integers, shape (item,).
@@ -34,7 +34,7 @@ def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) ->
         rng: Source of randomness.
 
     Returns:
-        The items that take part, shape (kept,), and permutations of these, shape (draw, kept).
+        The items that are used, shape (kept,), and permutations of these, shape (draw, kept).
 
     Raises:
         ShapeError: If there are no items or the array is not one-dimensional.
@@ -63,7 +63,7 @@ def pair_sentences(sentence: ArrayLike, draws: int, rng: np.random.Generator) ->
 
 
 def _groups(owned: list[IntArray]) -> list[IntArray]:
-    """Sentences of one length, LEAST_TOGETHER or more, each group as items (sentence, item); longest first."""
+    """Group sentences of one length, LEAST_TOGETHER or more, as items (sentence, item); longest first."""
     waiting: list[IntArray] = []
     groups: list[list[IntArray]] = []
     for size in sorted({len(items) for items in owned}, reverse=True):
@@ -71,6 +71,6 @@ def _groups(owned: list[IntArray]) -> list[IntArray]:
         if len(waiting) >= LEAST_TOGETHER:
             groups.append(waiting)
             waiting = []
-    if len(waiting) > 1:  # a sentence that is left over alone has nobody to meet
+    if len(waiting) > 1:  # a single sentence has no partner
         groups.append(waiting)
     return [np.stack([items[: min(map(len, group))] for items in group]) for group in groups]

@@ -1,6 +1,6 @@
-"""What is done to vectors before they are compared: checks, standardising, dropping rogue dimensions.
+"""Preparation of vectors before they are compared: checks, standardising, dropping rogue dimensions.
 
-Two dimensions with huge values can carry the whole cosine: with two shared outliers out of 768 on otherwise
+Two dimensions with large values can dominate the cosine: with two shared outliers out of 768 on otherwise
 independent Gaussians RSA is above .99 raw and near zero standardised.
 
 Reference:
@@ -21,16 +21,16 @@ from core.errors import ShapeError
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 MUCH = 1_000_000_000  # multiplications: n = 1,000 with d = 768 stays below, n = 2,000 does not
-ROUNDING = 1e-13  # a dimension that varies by less than this share of its size does not vary
+ROUNDING = 1e-13  # a dimension whose range is below this share of its size counts as constant
 
 
 def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, FloatArray]:
-    """Two sets of vectors of the same items, as float64.
+    """Check two sets of vectors of the same items, and return them as float64.
 
     Args:
         x: Vectors, shape (item, d_model).
         y: Vectors of the same items in another space, shape (item, another d_model).
-        least: The fewest items that the computation can use.
+        least: The smallest number of items for the computation.
 
     Raises:
         ShapeError: If one is not two-dimensional, if the numbers of items differ or are below `least`, or if a
@@ -53,12 +53,12 @@ def check_pair(x: ArrayLike, y: ArrayLike, least: int = 3) -> tuple[FloatArray, 
     if first.shape[0] < least:
         raise ShapeError(f"This comparison needs at least {least} items, got {first.shape[0]}: sample more words.")
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        raise ShapeError("The vectors hold values that are not finite: the model overflows on this text.")
+        raise ShapeError("Some vectors are not finite, because the model overflows on this text: choose another text.")
     return first, second
 
 
 def centred(vectors: ArrayLike) -> FloatArray:
-    """Each dimension with mean 0 over items, exactly 0 where it does not vary; shape (item, d_model).
+    """Centre each dimension over items, exactly 0 if it is constant; shape (item, d_model).
 
     Example:
         >>> centred([[1, 5], [3, 5]]).tolist()
@@ -75,13 +75,13 @@ def centred(vectors: ArrayLike) -> FloatArray:
 
 
 def product_norm(x: FloatArray | SingleArray, y: FloatArray | SingleArray, single: bool | None = None) -> float:
-    """Sum over all pairs of items of both linear kernels' product: |X^T Y|^2, or <XX^T, YY^T>, whichever is smaller.
+    """Sum the product of both linear kernels over all pairs of items: |X^T Y|^2, or <XX^T, YY^T> if that is smaller.
 
     Args:
         x: Shape (item, d_model).
         y: Shape (item, another d_model).
         single: Whether to multiply in float32 and add up in float64: twice as fast, differences below 1e-6 for
-            vectors that are stored in float16. By default where there is much to multiply.
+            vectors that are stored in float16. By default for large products.
 
     Example:
         >>> product_norm(np.array([[1.0], [2.0]]), np.array([[3.0], [1.0]]))
@@ -101,9 +101,9 @@ def product_norm(x: FloatArray | SingleArray, y: FloatArray | SingleArray, singl
 
 
 def standardise(vectors: ArrayLike) -> FloatArray:
-    """Each dimension with mean 0 and standard deviation 1 over items, shape (item, d_model).
+    """Scale each dimension to mean 0 and standard deviation 1 over items, shape (item, d_model).
 
-    A dimension that does not vary becomes 0.
+    A constant dimension becomes 0.
 
     Example:
         >>> standardise([[1.0, 5.0], [3.0, 9.0]]).tolist()
@@ -115,7 +115,7 @@ def standardise(vectors: ArrayLike) -> FloatArray:
 
 
 def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:
-    """The `count` dimensions with the largest mean square over items, largest first.
+    """Find the `count` dimensions with the largest mean square over items, largest first.
 
     Raises:
         ShapeError: If `count` would leave no dimension, or is negative.
@@ -126,12 +126,14 @@ def rogue_dimensions(vectors: ArrayLike, count: int) -> NDArray[np.int64]:
     """
     array = np.asarray(vectors, dtype=np.float64)
     if not 0 <= count < array.shape[1]:
-        raise ShapeError(f"Of {array.shape[1]} dimensions 0 to {array.shape[1] - 1} can be dropped, not {count}.")
+        raise ShapeError(
+            f"{count} rogue dimensions cannot be dropped from {array.shape[1]}: choose 0 to {array.shape[1] - 1}."
+        )
     return np.argsort(-np.mean(array**2, axis=0), kind="stable")[:count]
 
 
 def prepare(vectors: ArrayLike, standardised: bool = False, drop_rogue: int = 0) -> FloatArray:
-    """Vectors as a measure wants them: rogue dimensions dropped first, then dimensions standardised.
+    """Drop rogue dimensions, then standardise the rest.
 
     Raises:
         ShapeError: If `drop_rogue` would leave no dimension, or is negative.
@@ -147,16 +149,16 @@ def prepare(vectors: ArrayLike, standardised: bool = False, drop_rogue: int = 0)
 def prepare_pair(
     x: ArrayLike, y: ArrayLike, standardised: bool = False, drop_rogue: int = 0, *, together: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Both spaces as a measure wants them.
+    """Prepare both spaces for a measure.
 
     Args:
         x: Vectors, shape (item, d_model).
         y: Vectors of the same items, shape (item, another d_model).
-        standardised: Whether dimensions are standardised, last.
+        standardised: Whether dimensions are standardised, after dropping.
         drop_rogue: How many rogue dimensions each space loses, first.
         together: Whether both lose the same ones, those with the largest share of the mean square in the two spaces
-            together: what compares coordinate by coordinate needs it. Without it each loses its own, which under
-            fine-tuning are mostly the same.
+            together, as a measure that compares coordinate by coordinate needs. Otherwise each loses its own, which
+            are mostly the same after fine-tuning.
 
     Raises:
         ShapeError: If `drop_rogue` would leave no dimension, or is negative.
@@ -179,6 +181,6 @@ def _without(vectors: FloatArray, dropped: NDArray[np.int64], standardised: bool
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
-    """Scaled to norm 1, so that both spaces have a say."""
+    """Scale to norm 1, so that both spaces count equally."""
     norm = float(np.linalg.norm(vectors))
     return vectors / norm if norm > 0 else vectors

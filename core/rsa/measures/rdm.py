@@ -1,13 +1,13 @@
-"""Representational similarity analysis: do two spaces find the same pairs of items similar?
+"""Representational similarity analysis: are the same pairs of items similar in two spaces?
 
-Each space gives a matrix of similarities over pairs of items; RSA is the correlation of the two upper triangles.
+Each space has a matrix of similarities over pairs of items; RSA is the correlation of the two upper triangles.
 
 References:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning? (cosine, Pearson).
     Kriegeskorte et al. 2008. Schütt et al. 2023, eLife (rho-a).
 Deviations: for cosine and correlation kernels the correlation is computed in feature space (sums over pairs of inner
 products are norms of d x d matrices), which is exact and needs no matrix over items. The bootstrap of rank
-comparisons keeps the ranks of the full sample: an approximation, since resampling moves ranks a little.
+comparisons keeps the ranks of the full sample: an approximation, since resampling changes ranks a little.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ COMPARISONS = {
     "spearman": "Spearman rank correlation of the upper triangles",
     "rho-a": "rho-a: Spearman with ties broken at random, on average",
 }
-TIED = 1e-11  # similarities that differ by less, as a share of the largest, are the same number
-FLAT = 1e-28  # a matrix whose variance is below this share of its mean square (of 1, for cosines) does not vary
+TIED = 1e-11  # similarities that differ by less, as a share of the largest, count as equal
+FLAT = 1e-28  # a matrix whose variance is below this share of its mean square (of 1, for cosines) counts as constant
 
 
 def rsa(x: ArrayLike, y: ArrayLike, kernel: str = "cosine", comparison: str = "pearson") -> float:
-    """Representational similarity of two spaces over the same items.
+    """Compute the representational similarity of two spaces over the same items.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -83,7 +83,7 @@ def rsa(x: ArrayLike, y: ArrayLike, kernel: str = "cosine", comparison: str = "p
 def rsa_draws(
     x: ArrayLike, y: ArrayLike, sentence: ArrayLike, counts: ArrayLike, kernel: str, comparison: str
 ) -> FloatArray:
-    """RSA of every bootstrap draw, from one pass over the pairs.
+    """Compute RSA of every bootstrap draw, from one pass over the pairs.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -110,7 +110,7 @@ def rsa_draws(
 
 
 def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, comparison: str) -> FloatArray:
-    """RSA with the pairing of items broken: what unrelated spaces with these two spectra score.
+    """Compute RSA with the items shuffled: what unrelated spaces with these two spectra score.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -148,7 +148,7 @@ def rsa_null(x: ArrayLike, y: ArrayLike, permutations: IntArray, kernel: str, co
 def _resampled(
     x: FloatArray, y: FloatArray, sizes: IntArray, counts: FloatArray, kernel: str, comparison: str
 ) -> FloatArray:
-    """RSA under sentence weights, items of a sentence next to each other, shape (draw,)."""
+    """Compute RSA under sentence weights, items of a sentence next to each other, shape (draw,)."""
     first: Strip
     second: Strip
     if comparison == "pearson":
@@ -168,7 +168,7 @@ def _resampled(
 
 
 def _matrices(x: FloatArray, y: FloatArray, kernel: str, comparison: str) -> tuple[FloatArray, FloatArray]:
-    """Both matrices, their upper triangles replaced by ranks where ranks are compared."""
+    """Compute both matrices; for rank comparisons their upper triangles are ranks."""
     if comparison not in COMPARISONS:
         raise SpecError(f"There is no comparison {comparison!r}: choose one of {', '.join(COMPARISONS)}.")
     k, l = similarity_matrix(x, kernel), similarity_matrix(y, kernel)  # noqa: E741
@@ -182,9 +182,9 @@ def _matrices(x: FloatArray, y: FloatArray, kernel: str, comparison: str) -> tup
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks of similarities; those that differ by rounding alone are tied.
+    """Rank similarities; those that differ only by rounding are tied.
 
-    A word that comes twice has one vector in layer 0, and its similarities to a third word are equal but for the order
+    A repeated word has the same vector in layer 0, and its similarities to a third word are equal except for the order
     in which a product was added up.
     """
     largest = float(np.abs(values).max(initial=0.0))
@@ -198,7 +198,7 @@ def _correlate(
     items: int,
     comparison: str,
 ) -> FloatArray:
-    """Correlation from moments; rho-a divides by the variance that ranks without ties have."""
+    """Compute the correlation from moments; rho-a divides by the variance of ranks without ties."""
     if comparison == "rho-a":
         pairs = items * (items - 1) / 2.0
         flat = np.isnan(variance_k) | np.isnan(variance_l)
@@ -209,12 +209,12 @@ def _correlate(
 
 @dataclass(frozen=True)
 class _Gram:
-    """A Gram matrix K in feature space, less the squared length of the mean row: K_ij = c_i c_j + a_i + a_j.
+    """A Gram matrix K in feature space, minus the squared length of the mean row: K_ij = c_i c_j + a_i + a_j.
 
-    Taking the mean row out first keeps every sum well conditioned when all vectors point nearly the same way.
+    Subtracting the mean row first keeps every sum well conditioned when all vectors point nearly the same way.
     """
 
-    centred: FloatArray | SingleArray  # c, rows less their mean, (item, d_model)
+    centred: FloatArray | SingleArray  # c, rows minus their mean, (item, d_model)
     offset: FloatArray  # a, inner product of c with the mean row, (item,); sums to 0, as c does
     diagonal: FloatArray  # K_ii, (item,)
 
@@ -233,7 +233,7 @@ class _Gram:
 
 
 def _gram_correlation(x: _Gram, y: _Gram, variances: tuple[float, float], single: bool | None = None) -> float:
-    """Pearson correlation of the off-diagonals of two Gram matrices, given both variances."""
+    """Correlate the off-diagonals of two Gram matrices (Pearson), given both variances."""
     variance_x, variance_y = variances
     if min(variance_x, variance_y) <= FLAT:
         return float("nan")
@@ -241,7 +241,7 @@ def _gram_correlation(x: _Gram, y: _Gram, variances: tuple[float, float], single
 
 
 def _gram_covariance(x: _Gram, y: _Gram, single: bool | None = None) -> float:
-    """Covariance over ordered pairs of different items; terms linear in c or a sum to 0."""
+    """Compute the covariance over ordered pairs of different items; terms linear in c or a sum to 0."""
     items = len(x.offset)
     pairs = items * (items - 1)
     total = product_norm(x.centred, y.centred, single) + 2.0 * items * float(x.offset @ y.offset)
@@ -250,7 +250,7 @@ def _gram_covariance(x: _Gram, y: _Gram, single: bool | None = None) -> float:
 
 
 def _permuted_product(k: FloatArray, l: NDArray[np.float64], order: IntArray) -> float:  # noqa: E741
-    """Sum of k_ij * l_order(i)order(j), a strip at a time."""
+    """Sum k_ij * l_order(i)order(j), a strip at a time."""
     return float(
         sum(
             np.vdot(k[start : start + BLOCK], l[order[start : start + BLOCK]][:, order])

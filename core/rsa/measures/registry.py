@@ -1,11 +1,11 @@
-"""The measures there are, each with its estimate, its band and its null, behind one signature.
+"""All similarity measures, each with its estimate, its band and its chance level, behind one signature.
 
 A band is a percentile bootstrap over sentences where the draws follow exactly from sums over pairs of sentences
-(RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do not and where resampling biases
-the measure (canonical correlations, Procrustes). A null pairs whole sentences at random (`nulls`).
+(RSA, CKA, mean cosine), and a delete-a-group jackknife over sentences where they do not, or where resampling biases
+the measure (canonical correlations, Procrustes). Chance level comes from shuffling whole sentences (`nulls`).
 
-A measure of your own is a function of two arrays (item, d_model) and an entry in `MEASURES`: unless it brings faster
-ones, its null is the function on re-paired sentences, and its band the jackknife over sentences.
+To add a measure, write a function of two arrays (item, d_model) and an entry in `MEASURES`: unless the entry has
+faster functions, chance level is the function on shuffled sentences, and the band is the jackknife over sentences.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from core.statistics import interval, jackknife_interval, jackknife_sentences, s
 JACKKNIFE_GROUPS = 50
 NULL_DRAWS = 100
 LEAST_NULL_DRAWS = 20
-NULL_WORK = 4e10  # multiplications spent on a null: 100 draws at n = 1,000, d = 128; fewer where each costs more
+NULL_WORK = 4e10  # multiplications for a null: 100 draws at n = 1,000, d = 128; fewer draws where each costs more
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the RSA measure takes and the others ignore: kernel over items, comparison of the matrices."""
+    """Options of the RSA measure, which the others ignore: kernel over items, comparison of the matrices."""
 
     kernel: str = "cosine"
     comparison: str = "pearson"
@@ -45,15 +45,15 @@ class Measure:
         label: As on axes and in forms.
         similarity: (x, y) -> similarity, at most 1; x and y are (item, d_model).
         formula: In words and symbols, for "Method and caveats".
-        references: Where it comes from, by key of `core.results.papers.reference`; none for common practice.
+        references: Its papers, by key of `core.results.papers.reference`; none for common practice.
         null: (x, y, permutations (draw, item)) -> similarities of x with each reordered y, (draw,); by default the
             similarity itself, once per permutation.
         draws: (x, y, sentence, counts (draw, sentence)) -> bootstrap draws, (draw,); None for a jackknife.
         jackknife: (x, y, sentence, groups, rng) -> replicates, (group,); by default the similarity itself, once per
             group of sentences left out.
-        tuned: Options -> the measure that they choose; None where it has none.
+        tuned: Options -> the measure with these options; None if it has none.
         canonical: Whether n <= d makes it 1 for any two spaces.
-        coordinates: Whether it compares coordinate by coordinate, so that both spaces must keep the same ones.
+        coordinates: Whether it compares coordinate by coordinate, so that both spaces need the same ones.
         lowest: The lowest value it can take.
     """
 
@@ -71,7 +71,7 @@ class Measure:
     lowest: float = -1.0
 
     def null_of(self, x: ArrayLike, y: ArrayLike, permutations: IntArray) -> FloatArray:
-        """Similarities of x with each reordered y, shape (draw,)."""
+        """Compute the similarity of x to each reordered y, shape (draw,)."""
         if self.null is not None:
             return self.null(x, y, permutations)
         second = np.asarray(y)
@@ -80,7 +80,7 @@ class Measure:
     def replicates(
         self, x: ArrayLike, y: ArrayLike, sentence: ArrayLike, groups: int, rng: np.random.Generator
     ) -> FloatArray:
-        """Similarities with one group of sentences left out at a time, shape (group,)."""
+        """Compute the similarity with one group of sentences left out at a time, shape (group,)."""
         if self.jackknife is not None:
             return self.jackknife(x, y, sentence, groups, rng)
         first, second = np.asarray(x), np.asarray(y)
@@ -90,7 +90,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Score:
-    """A similarity with its noise: 95 % band over sentences, 95 % of what sentences paired at random give."""
+    """A similarity with its 95 % band over sentences, and the central 95 % of shuffled sentences (chance level)."""
 
     similarity: float
     low: float
@@ -201,10 +201,10 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
 
 
 def get_measure(name: str, options: Options | None = None) -> Measure:
-    """The measure of this name, with its options chosen.
+    """Get the measure of this name, with its options.
 
     Raises:
-        SpecError: If there is none; names those there are.
+        SpecError: If there is none; the message names all measures.
 
     Example:
         >>> get_measure("cka").label
@@ -217,7 +217,7 @@ def get_measure(name: str, options: Options | None = None) -> Measure:
 
 
 def compare(x: ArrayLike, y: ArrayLike, measure: str = "rsa", options: Options | None = None) -> float:
-    """Similarity of two spaces over the same items.
+    """Compute the similarity of two spaces over the same items.
 
     Args:
         x: Vectors, shape (item, d_model).
@@ -246,19 +246,19 @@ def score(
     options: Options | None = None,
     draws: int = 500,
 ) -> Score:
-    """Similarity of two spaces with its band over sentences and its null.
+    """Compute the similarity of two spaces with its band over sentences and its chance level.
 
     Args:
         x: Vectors, shape (item, d_model).
         y: Vectors of the same items, shape (item, another d_model).
         sentence: Sentence of each item, shape (item,).
-        rng: Source of randomness, for the band and the null.
+        rng: Source of randomness, for the band and the chance level.
         measure: One of `MEASURES`.
         options: Kernel and comparison, for RSA.
         draws: Bootstrap draws; measures with a jackknife leave out one of at most 50 groups of sentences at a time.
 
     Returns:
-        The score. The band is NaN with fewer than two sentences; everything is NaN where a space does not vary.
+        The score. The band is NaN with fewer than two sentences; everything is NaN for a constant space.
 
     Raises:
         ShapeError: If the shapes do not fit or a value is not finite.
@@ -286,7 +286,7 @@ def score(
 
 
 def null_draws(measure: Measure, items: int, dimensions: int, options: Options) -> int:
-    """How many random pairings a null of this size gets: 100, or as few as 20 where one is expensive.
+    """Choose the number of shuffles for a null of this size: 100, or as few as 20 where one is expensive.
 
     Example:
         >>> null_draws(get_measure("rsa"), 100, 16, Options())
@@ -311,7 +311,7 @@ def _band(
     draws: int,
     similarity: float,
 ) -> tuple[float, float]:
-    """95 % band over sentences, by bootstrap or jackknife, kept within what the measure can be."""
+    """Compute the 95 % band over sentences, by bootstrap or jackknife, clipped to the measure's range."""
     _, sentences = sentence_labels(sentence)
     if sentences < 2:
         return float("nan"), float("nan")

@@ -1,6 +1,6 @@
-"""Charts of the exchange of layers: the task's score by layer, between the fine-tune's own and chance.
+"""Charts of the layer swap: the task's score by layer, compared with the unmodified fine-tune and the baselines.
 
-The base's layers are drawn in colour, their rivals in grey: a band of the same kind round each.
+Swaps with the base are drawn in colour, those with random weights in grey, each with a band of the same kind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 294  # the toggle stands above it, and the figure ends on the first screen
-ITSELF, CHANCE = "by itself", "commonest answer"
+UNMODIFIED, CHANCE = "unmodified", "majority baseline"
 LOOKS = {  # colour, dash
     "below": (BLUE, [1, 0]),
     "above": (GREEN, [1, 0]),
@@ -39,22 +39,22 @@ LOOKS = {  # colour, dash
     "random layer": (GREY, [6, 4]),
 }
 KINDS = {"cut": UP_TO_L, "single": ONE_LAYER}
-FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # what is drawn at first
-TITLES = {"cut": "layers exchanged up to l", "single": "one layer exchanged"}
+FIRST = {"cut": ("below", "random below"), "single": ("layer", "random layer")}  # drawn at first
+TITLES = {"cut": "layers 0 to l reverted", "single": "one layer reverted"}
 
 
 def swap_chart(
     result: Result, kind: str, model: str | None = None, *, every: bool = False,
     context: Context = PAGE,
 ) -> Chart:
-    """Score by layer.
+    """Draw the task's score by layer.
 
     Args:
         result: Of the swap study.
         kind: "cut" for layers up to l, "single" for one layer at a time.
         model: One model's reference, for a chart that stretches; all beside each other without it.
-        every: All ways of exchanging, and chance; without it the base's layers, their random rival and the model's
-            own score, three lines that can be told apart.
+        every: All kinds of swap, and the majority baseline; without it the base's layers, random weights and the
+            unmodified score, three lines that are easy to distinguish.
     """
     models = list(dict.fromkeys(result.table["model"]))
     if model is not None:
@@ -65,7 +65,7 @@ def swap_chart(
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
     names = {"swap-one-layer": "single", "swap-up-to-layer": "cut"}
@@ -93,33 +93,33 @@ def _panel(result: Result, kind: str, model: str, every: bool, *, context: Conte
         height=HEIGHT, context=context,
     )  # fmt: skip
     looks = {WAYS[way]: Look(LOOKS[way][0], SHAPES[n % len(SHAPES)], LOOKS[way][1]) for n, way in enumerate(ways)}
-    rules = ((ITSELF, unmodified["score"], (4, 4)), (CHANCE, unmodified["chance"], (1, 3)))
+    rules = ((UNMODIFIED, unmodified["score"], (4, 4)), (CHANCE, unmodified["chance"], (1, 3)))
     for name, value, dash in rules if every else rules[:1]:
         looks[name] = Look(GREY, dash=dash, point=False, width=1.5)
         rows = pd.concat([rows, rule(plane, name, float(value))], ignore_index=True)
     tips = (
-        *(Tip("name", "What"), Tip("layer", "Layer l", "whole"), Tip("score", title, "share")),
+        *(Tip("name", "Swap"), Tip("layer", "Layer l", "whole"), Tip("score", title, "share")),
         *(
             Tip("low", "Band, 95 %", "share"),
             Tip("loss", "Loss", "measure"),
-            Tip("excess", "Loss beyond noise", "measure"),
+            Tip("excess", "Loss beyond a random change", "measure"),
         ),
     )
     frozen = result.tables.get("frozen")
     mine = frozen[frozen["of"] == model] if frozen is not None else None
-    below, over = "bands: 95 %, resampling sentences", []
+    below, over = "bands: 95 %, over sentences", []
     if kind == "cut" and mine is not None and len(mine):
         over = [partial(_frozen, mine, plane)]
-        below += "; diamonds: trained with layers 0 to l frozen"
+        below += "; diamonds: fine-tuned with layers 0 to l frozen"
     chart = curves(rows, plane, looks, tips, opacity=0.14, over=over)
     what = f"{short_names(tuple(dict.fromkeys(table['model'])))[model]}: {TITLES[kind]}"
     return finished(chart, rows, plane, what, below, list(looks), x_title="Layer")
 
 
 def _frozen(rows: pd.DataFrame, plane: Plane, x: dict[str, Any]) -> Chart:
-    """What models score whose lower layers did not train, at the layer up to which they did not."""
+    """Draw the scores of fine-tunes with frozen lower layers, at the highest frozen layer."""
     tips = (
-        *(Tip("model", "Model"), Tip("layer", "Layers frozen up to", "whole")),
+        *(Tip("model", "Model"), Tip("layer", "Highest frozen layer", "whole")),
         *(Tip("score", plane.y_title, "share"), Tip("low", "Band, 95 %", "share")),
     )
     told_rows, tooltip = told(rows, tips)

@@ -1,7 +1,7 @@
-"""Examples that a task model can be scored on, and what it scores: sentences with labels, words with tags or heads.
+"""Examples that a task model is scored on: sentences with labels, words with tags or dependency heads.
 
-Labels of sentences come from a file or from the box's sentiment sentences. Tags and heads are the text's own where it
-has them, and a parser's elsewhere: agreement with a parse is called that, never accuracy against gold.
+Labels of sentences come from a file or from the included sentiment sentences. Tags and heads are the text's own if it
+has them, otherwise a parser's: agreement with a parse is called so, never accuracy against gold.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ PARSE, OWN, LABELS = "a parse", "the text's own", "labels"
 
 @dataclass(frozen=True)
 class Examples:
-    """What the models of a study are scored on.
+    """Examples that the models of a study are scored on.
 
     Attributes:
-        heads: What each model's head labels, of those that can be scored.
+        heads: The head of each model that can be scored.
         pairs: Examples by kind of head.
-        truth: Where the answers come from, by kind: `PARSE`, `OWN` or `LABELS`.
+        truth: Where the right answers come from, by kind: `PARSE`, `OWN` or `LABELS`.
         refused: Sentence by model, for those that cannot be scored.
         corpus: The text that was read, for the record.
     """
@@ -54,7 +54,7 @@ class Examples:
 
     @property
     def words(self) -> tuple[tuple[str, ...], ...]:
-        """The words of each sentence."""
+        """List the words of each sentence."""
         return self.corpus.words
 
 
@@ -67,11 +67,11 @@ def read_examples(
     limit: int,
     given: Text | None = None,
 ) -> Examples:
-    """Ask what the models' heads label, and read what they are scored on.
+    """Find what the models' heads label, and read the examples that they are scored on.
 
     Args:
         refs: The models.
-        labelled: A file of labelled sentences; the box's own where empty.
+        labelled: A file of labelled sentences; the included ones if empty.
         corpus, genres, limit, given: As for `core.text.reading.read_text`; the text whose words are labelled.
 
     Raises:
@@ -105,13 +105,13 @@ def read_examples(
 
 
 def _with_trees(corpus: Corpus) -> tuple[Corpus, bool]:
-    """The corpus with tags and heads, and whether they are its own."""
+    """Give the corpus tags and heads, and say whether they are its own."""
     has_trees = corpus.has_heads and all(sentence.upos is not None for sentence in corpus.sentences)
     return (corpus, True) if has_trees else (parse_corpus(corpus), False)
 
 
 def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
-    """Why a model cannot be scored on these examples; "" where it can. Single unknown tags count as missed."""
+    """Say why a model cannot be scored on these examples; "" if it can. Single unknown tags count as wrong."""
     if head.kind == "arcs":
         return ""
     asked = Counter(label for _, answer in pairs for label in ([answer] if head.kind == "sentence" else answer))
@@ -119,11 +119,14 @@ def _unknown_label(ref: str, head: Head, pairs: Pairs) -> str:
     if head.kind == "sentence" and covered < asked.total():
         unknown = next(label for label in asked if label not in head.labels)
         return (
-            f"{ref} cannot be scored on these sentences: they are labelled {unknown!r}, and it knows "
-            f"{', '.join(head.labels)}. Give a file of its own labels (labelled)."
+            f"{ref} cannot be scored on these sentences: they have the label {unknown!r}, but its labels are "
+            f"{', '.join(head.labels)}. Choose a file with its labels (--labelled)."
         )
     if 2 * covered < asked.total():
-        return f"{ref} cannot be scored: its labels ({', '.join(head.labels[:4])} …) are not universal tags."
+        return (
+            f"{ref} cannot be scored on these words: its labels ({', '.join(head.labels[:4])} …) are not universal "
+            "part-of-speech tags. Choose a model with universal tags."
+        )
     return ""
 
 
@@ -134,9 +137,9 @@ class Encoded:
     Attributes:
         ids: Subwords of each sentence, special tokens included.
         starts: Place of each word's first subword; empty lists where sentences are labelled. A word without one
-            (cut off, or nothing left of it) has -1.
+            (cut off, or removed by the tokenizer) has -1.
         answers: Class or dependency head of each word, or the one class of the sentence; `IGNORED` for a label that
-            the model does not know, which counts as missed.
+            the model does not have, which counts as wrong.
         total: Answers per sentence, (sentence,).
         pad: The id to pad with.
     """
@@ -150,21 +153,21 @@ class Encoded:
 
 
 def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Encoded:
-    """Examples as ids, places of words, and answers as numbers.
+    """Encode examples as ids, places of words, and answers as numbers.
 
     Args:
         tokenizer: The model's.
-        head: What it labels.
+        head: The model's head.
         pairs: Of that kind.
-        longest: Subwords that the model reads; what is beyond is cut off, and its words are missed.
+        longest: Subwords that the model reads; the rest is cut off, and its words count as wrong.
 
     Raises:
-        CorpusError: If there is nothing to label.
+        CorpusError: If there are no examples.
     """
     from core.vectors.forward import cut_sentences
 
     if not pairs:
-        raise CorpusError("There is no example to score: use more text.")
+        raise CorpusError("There are no examples to score: use more text.")
     numbers = {label: number for number, label in enumerate(head.labels)}
     pad = tokenizer.pad or 0
     if head.kind == "sentence":
@@ -186,7 +189,7 @@ def encode(tokenizer: Tokenizer, head: Head, pairs: Pairs, longest: int) -> Enco
 
 
 def batches(encoded: Encoded) -> Iterator[Batch]:
-    """Examples of about one length together, longest first."""
+    """Batch examples of similar length, longest first."""
     import torch
 
     from core.models.loading.layers import Batch
@@ -203,7 +206,7 @@ def batches(encoded: Encoded) -> Iterator[Batch]:
 
 
 def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
-    """Right answers of each sentence of a batch, (sentence,)."""
+    """Count the right answers of each sentence of a batch, (sentence,)."""
     logits = (output if encoded.kind == "arcs" else output.logits).float()
     best = logits.argmax(-1).cpu().numpy()
     correct = np.zeros(len(batch.sentences), dtype=np.int64)
@@ -220,9 +223,9 @@ def hits(encoded: Encoded, batch: Batch, output: Any) -> NDArray[np.int64]:
 
 
 def chance(kind: str, pairs: Pairs) -> tuple[str, float]:
-    """The commonest answer among the examples themselves, and what giving it always would score.
+    """Find the most frequent answer among the examples, and its share: the majority baseline.
 
-    The commonest label or tag; for heads the commonest place of the head relative to its word, or the root.
+    For heads, the most frequent position of the head relative to its word, or the root.
     """
     counts: Counter[str] = Counter()
     for _, answer in pairs:

@@ -1,4 +1,4 @@
-"""The ways of exchanging layers, and what tables, charts and sentences call them."""
+"""The kinds of layer swap, and their names in tables and charts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ WAYS = {
     "below": "layers 0 to l are the base's",
     "above": "layers above l are the base's",
     "truncated": "the head reads layer l",
-    "noise below": "layers 0 to l changed as much, at random",
+    "noise below": "layers 0 to l: random change of equal size",
     "random below": "layers 0 to l have random weights",
     "layer": "layer l alone is the base's",
     "only": "layer l alone is the fine-tune's",
-    "removed": "layer l left out",
-    "noise layer": "layer l changed as much, at random",
+    "removed": "layer l removed",
+    "noise layer": "layer l: random change of equal size",
     "random layer": "layer l has random weights",
 }
 UP_TO_L = ("below", "noise below", "above", "truncated", "random below")

@@ -1,7 +1,7 @@
-"""Two models that share a space: whose weights are whose layer's, how far each layer moved, a donor of noise.
+"""Two models that share a space: which weights belong to which layer, how far each moved, and a random donor.
 
-Noise is the rival of a donor's layer: the fine-tune's own weights plus its change from the base turned at random, so
-that size and singular values are those of the real change and its directions are nobody's.
+A random change of equal size is the baseline of a swap: the fine-tune's own weights plus its change from the base,
+rotated at random, which keeps the size and the singular values of the real change but not its directions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Pair:
         changes: Each weight's change against the base, by its name in the body.
         sizes: Relative size of each layer's change over its matrices, (layer,).
         unchanged: Whether every weight of the layer is the base's, bit for bit, (layer,).
-        in_tuple: See `running.answers_in_tuples`.
+        in_tuple: See `models.loading.layers.answers_in_tuples`.
     """
 
     task: TaskModel
@@ -45,19 +45,19 @@ class Pair:
 
     @property
     def layers(self) -> list[nn.Module]:
-        """The fine-tune's own."""
+        """List the fine-tune's layers."""
         return list(layer_list(self.task.model))
 
     def run(self, batch: Batch, hidden: Tensor, layers: Sequence[nn.Module | None]) -> Any:
-        """The fine-tune's head over a state that goes through these layers."""
+        """Run a state through these layers and the fine-tune's head."""
         return run_rebuilt(self.task.model, batch, hidden, layers, in_tuple=self.in_tuple)
 
 
 def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair:
-    """The pair, with the size of each layer's change.
+    """Pair a fine-tune with its base, with the size of each layer's change.
 
     Raises:
-        ModelError: If the two have not the same weights in layers and embeddings.
+        ModelError: If layers and embeddings of the two differ in their weights' names or shapes.
     """
     tuned, base_weights = dict(body_of(task.model).named_parameters()), dict(body_of(origin).named_parameters())
     number_of = numbering(task.model)
@@ -67,7 +67,7 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
         name not in base_weights or base_weights[name].shape != tuned[name].shape for name in placed
     ) or layers != 1 + len(layer_list(origin)):
         raise ModelError(
-            f"{task.ref} and {base} have layers of other shapes, so none can be exchanged; name its own base."
+            f"The layers of {task.ref} and {base} differ in shape, so none can be swapped: choose the model's own base."
         )
     changes, moved, size = {}, np.zeros(layers), np.zeros(layers)
     same = np.ones(layers, dtype=bool)
@@ -82,7 +82,7 @@ def compare(base: str, origin: nn.Module, task: TaskModel, batch: Batch) -> Pair
 
 
 def body_of(model: nn.Module) -> nn.Module:
-    """The Transformer under a task model's head; a model without a head is its own body."""
+    """Give the Transformer below a task model's head; a model without a head is its own body."""
     body = getattr(model, "body", None)  # of an arc parser
     if isinstance(body, nn.Module):
         return body
@@ -91,7 +91,7 @@ def body_of(model: nn.Module) -> nn.Module:
 
 
 def numbering(model: nn.Module) -> Any:
-    """A function from a weight's name in the body to its layer; None for what stands above the layers."""
+    """Make a function from a weight's name in the body to its layer; None for weights above the layers."""
     body, places = body_of(model), layer_list(model)
     stack = next(name for name, module in body.named_modules() if module is places)
 
@@ -104,7 +104,7 @@ def numbering(model: nn.Module) -> Any:
 
 
 def noise_donor(pair: Pair, seed: int) -> nn.Module:
-    """The fine-tune's body with its own change added once more, turned at random."""
+    """Copy the fine-tune's body and add its own change once more, rotated at random."""
     donor = copy.deepcopy(body_of(pair.task.model))
     drawn = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -115,12 +115,12 @@ def noise_donor(pair: Pair, seed: int) -> nn.Module:
 
 
 def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tensor:
-    """A change of the same size and the same singular values in random directions.
+    """Rotate a change at random, which keeps its size and its singular values.
 
     Args:
         change: A matrix or a vector.
         drawn: Source of randomness.
-        rows: Whether rows are turned too. Those of an embedding are not: each word moves as far as it did.
+        rows: Whether rows are rotated too. Those of an embedding are not, so that each word moves as far as before.
     """
     made: Tensor
     if change.dim() != 2:
@@ -136,7 +136,7 @@ def turned(change: Tensor, drawn: torch.Generator, *, rows: bool = True) -> Tens
 
 
 def _rotation(size: int, drawn: torch.Generator) -> Any:
-    """A random orthogonal matrix, or, where that would take long, a permutation (signs are added to it)."""
+    """Draw a random orthogonal matrix or, for large sizes, a permutation (signs are added to it)."""
     if size > LARGEST_ROTATION:
         return torch.randperm(size, generator=drawn)
     return torch.linalg.qr(torch.randn(size, size, generator=drawn))[0]

@@ -1,14 +1,14 @@
-"""Layers of two models exchanged: what is built for each way, and what the fine-tune's head then gets right.
+"""The kinds of layer swap: which layers each one runs, and how many answers of the fine-tune's head are right.
 
     below      layers 0 to l are the donor's, the rest the fine-tune's
     above      layers 0 to l are the fine-tune's, the rest the donor's
     layer      layer l alone is the donor's
     only       layer l alone is the fine-tune's
     truncated  the head reads the fine-tune's state at layer l
-    removed    layer l hands on what it gets
+    removed    layer l passes its input on unchanged
 
-Layers below an exchange are run once for all ways, and the fine-tune's once for all donors. At layer 0, the
-embeddings, two ways are one: the donor's alone are the donor's from 0 to 0.
+Layers below a swap are run once for all kinds, and the fine-tune's once for all donors. At layer 0, the embeddings,
+two kinds are equal: only the donor's layer 0 is the same as the donor's layers 0 to 0.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from core.runs.tasks import tick
 Layers = list["nn.Module | None"]
 Hits = NDArray[np.int64]
 Look = Callable[[int, str, int, Any], None]
-SAME = {("layer", 0): "below", ("only", 0): "above"}  # the way that this one is at this layer
+SAME = {("layer", 0): "below", ("only", 0): "above"}  # the kind that this one equals at this layer
 MOST_KEPT = 2**28  # bytes of the fine-tune's states that are kept for the next donor
 
 
 class Work:
-    """The batches that a fine-tune is scored on, with its own states, which are the same whoever the donor is."""
+    """The batches that a fine-tune is scored on, with its own states, which do not depend on the donor."""
 
     def __init__(self, pair: Pair, batches: Sequence[Batch], encoded: Encoded) -> None:
         self.pair, self.batches, self.encoded = pair, batches, encoded
         self._kept: dict[int, tuple[list[Tensor], Any]] = {}
 
     def own(self, number: int) -> tuple[list[Tensor], Any]:
-        """The fine-tune's states of a batch, each (sentence, subword, d_model), and its output."""
+        """Compute the fine-tune's states of a batch, each (sentence, subword, d_model), and its output."""
         states = self._kept.get(number)
         if states is None:
             states = run_seen(self.pair.task.model, self.batches[number])
@@ -50,15 +50,15 @@ class Work:
         return states
 
     def run(self, donor: nn.Module, ways: Sequence[str], look: Look | None = None) -> dict[str, Hits]:
-        """Right answers of the fine-tune under every exchange with a donor.
+        """Count the fine-tune's right answers under every swap with a donor.
 
         Args:
             donor: A model of the same shape.
-            ways: What is exchanged; "removed" has no layer 0.
-            look: Called with each exchange: number of the batch, way, layer, output.
+            ways: Kinds of swap; "removed" has no layer 0.
+            look: Called for each swap with number of the batch, way, layer, output.
 
         Returns:
-            By way, (layer, sentence); -1 where there is nothing.
+            By way, (layer, sentence); -1 where there is no such swap.
         """
         blocks, theirs = self.pair.layers, list(layer_list(donor))
         hits_by_way = {way: np.full((len(blocks) + 1, len(self.encoded.total)), -1, dtype=np.int64) for way in ways}
@@ -80,7 +80,7 @@ class Work:
 
 
 def states_of(donor: nn.Module, batch: Batch) -> list[Tensor]:
-    """A donor's states, each (sentence, subword, d_model); it has no head that asks where words start."""
+    """Compute a donor's states, each (sentence, subword, d_model), without the places of words."""
     return state_list(donor, replace(batch, starts=None))
 
 
@@ -92,7 +92,7 @@ def built(
     blocks: list[nn.Module],
     theirs: list[nn.Module],
 ) -> tuple[Tensor, Layers]:
-    """The state that enters and the layers that it goes through; those below the exchange have been run already."""
+    """Give the state that enters and the layers that it goes through; those below the swap have been run already."""
     below: Layers = [None] * layer
     if way == "below":
         return donor_states[layer], [*below, *blocks[layer:]]
@@ -109,6 +109,6 @@ def built(
 
 
 def untouched(way: str, layer: int, unchanged: NDArray[np.bool_]) -> bool:
-    """Whether an exchange takes nothing from the base that differs from the fine-tune's own."""
+    """Whether a swap takes nothing from the base that differs from the fine-tune's own."""
     taken = {"below": unchanged[: layer + 1], "above": unchanged[layer + 1 :], "layer": unchanged[layer : layer + 1]}
     return way in taken and bool(taken[way].all())

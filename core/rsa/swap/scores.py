@@ -1,8 +1,9 @@
 """From right answers per sentence to scores, losses and their bands.
 
-A score is right answers over all answers; sentences are resampled with all their answers. A loss is the fine-tune's
-own score less the exchanged one's under the same draws, so what both get wrong does not widen its band. The excess is
-the loss less the mean loss under noise of the same size, with two sources of error: sentences, and draws of noise.
+A score is the share of right answers; sentences are resampled with all their answers. A loss is the unmodified
+fine-tune's score minus the swapped model's under the same draws, so answers that both get wrong do not widen its band.
+The excess is the loss minus the mean loss under a random change of equal size, with two sources of error: sentences,
+and draws of the random change.
 
 Reference: none. Deviations: none.
 """
@@ -29,7 +30,7 @@ COLUMNS = (
 
 
 def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
-    """What a model scores by itself: model, score, low, high, sentences, items."""
+    """Score an unmodified model: model, score, low, high, sentences, items."""
     counts, total = _counts(value, draws, seed)
     score, drawn = _scores(value["own"][None], total, counts)
     low, high = interval(drawn)
@@ -44,18 +45,18 @@ def own_row(ref: str, value: Value, draws: int, seed: int) -> dict[str, Any]:
 
 
 def exchange_rows(ref: str, value: Value, chance: float, draws: int, seed: int) -> pd.DataFrame:
-    """One row per way and layer: COLUMNS.
+    """Tabulate one row per way and layer: COLUMNS.
 
     Args:
         ref: The fine-tune.
-        value: From `swapping.swap_layers`.
-        chance: What the commonest answer scores.
+        value: From `tasks.swap_layers`.
+        chance: Score of the majority baseline.
         draws: Bootstrap draws over sentences.
         seed: Of the draws.
 
     Returns:
-        `kept` is the share of the way from chance to the fine-tune's own score; NaN where it scores no more than
-        chance. `excess` is NaN but for the base's single and lower layers.
+        `kept` is the share of the way from the majority baseline to the fine-tune's own score; NaN where that is no
+        higher than the baseline. `excess` is NaN except for the base's single and lower layers.
     """
     import pandas as pd
 
@@ -99,7 +100,7 @@ def _counts(value: Value, draws: int, seed: int) -> tuple[NDArray[np.int64], NDA
 def _scores(
     correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray]:
-    """Scores of each row of `correct` (layer, sentence), (layer,), and under every draw, (draw, layer)."""
+    """Score each row of `correct` (layer, sentence): (layer,), and under every draw (draw, layer)."""
     right = np.asarray(correct, dtype=np.float64)
     return right.sum(1) / total.sum(), (counts @ right.T) / (counts @ total)[:, None]
 
@@ -107,9 +108,9 @@ def _scores(
 def _noise(
     correct: NDArray[np.int64], total: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Mean score over draws of noise (layer,), the same under every draw of sentences, and the mean's variance.
+    """Average the score over random changes (layer,), also under every draw of sentences, with its variance.
 
-    The variance is that over draws of noise, (layer,), with its degrees of freedom.
+    The variance is that over random changes, (layer,), with its degrees of freedom.
     """
     each = [_scores(draw, total, counts) for draw in np.asarray(correct)]
     scores = np.stack([score for score, _ in each])

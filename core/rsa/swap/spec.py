@@ -9,32 +9,48 @@ from core import options
 
 @dataclass(frozen=True)
 class SwapSpec(options.Spec):
-    """One study: a base, and fine-tunes whose layers are exchanged with its own."""
+    """One study: a base, and fine-tunes whose layers are replaced by the base's."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the others come from.")
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from.")
     compare: tuple[str, ...] = options.models(
         "Fine-tunes",
         ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
         most=12,
         patterns=True,
-        help="Models with a head that labels sentences, tags words or finds heads; patterns such as zoo:parse-* too.",
+        help="Models whose head labels sentences, tags words or finds dependency heads; patterns such "
+        "as zoo:parse-* work too.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
     labelled: str = options.line(
         "Labelled sentences",
-        help="A file of lines `label<TAB>sentence`; the box's own sentiment sentences where empty.",
+        help="A file of lines `label<TAB>sentence`; if empty, the included sentiment sentences are used.",
         shown=False,
     )
     noises: int = options.whole(
-        "Draws of noise", 3, low=2, high=20, help="Rivals: the fine-tune's own change, turned in random directions."
+        "Random changes",
+        3,
+        low=2,
+        high=20,
+        help="How often the fine-tune's weight change is rotated at random, for a baseline of equal "
+        "size; more draws give narrower bands.",
     )
-    random: bool = options.flag("Random layers", True, help="Also exchange with layers of random weights.")
+    random: bool = options.flag(
+        "Random layers",
+        True,
+        help="Also replace layers by layers with random weights, to see what a lost layer costs.",
+    )
     frozen: bool = options.flag(
-        "Frozen fine-tunes", True, help="Add the box's fine-tunes of the same task whose lower layers did not train."
+        "Frozen fine-tunes",
+        True,
+        help="Add the included fine-tunes of the same task whose lower layers were frozen.",
     )
     draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
+        "Bootstrap draws",
+        500,
+        low=20,
+        high=10_000,
+        help="How often sentences are resampled for each band; more draws take longer.",
     )
-    seed: int = options.seed("Seed of the noise and the draws.")
+    seed: int = options.seed("Seed of the random changes and the bootstrap.")

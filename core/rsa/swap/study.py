@@ -1,12 +1,12 @@
-"""Does the task need the layer? Layers of a fine-tune exchanged with its base's, and what the task then scores.
+"""Layer swap: layers of a fine-tune are replaced by its base's, and the task is scored again.
 
-Similarity says which layers look different; this says which of the differences the task's own score needs. Base and
-fine-tune share a space, so no map stands between them. Beside every exchange stand what explains a loss more plainly:
-a random change of the same size, random weights, a layer left out, the commonest answer.
+Similarity says which layers differ; this study says which of the differences the task's score needs. Base and
+fine-tune share a space, so no map between them is needed. Every swap is compared with baselines that may explain its
+loss: a random change of equal size, random weights, a removed layer, the majority baseline.
 
 Reference:
     Merchant et al. 2020, BlackboxNLP, What Happens To BERT Embeddings During Fine-tuning? (freezing, truncation).
-Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are those of the box.
+Deviations: nothing is trained here, so a truncated model keeps its head; frozen models are the included ones.
 """
 
 from __future__ import annotations
@@ -25,10 +25,19 @@ from core.rsa.layers.runs import COMPARED, find_compared
 from core.rsa.prices import swap_price
 from core.rsa.swap import PURPOSE
 from core.rsa.swap.charts import figures
-from core.rsa.swap.examples import PARSE, Examples, chance, read_examples
+from core.rsa.swap.examples import METRICS, Examples, chance, read_examples
 from core.rsa.swap.scores import exchange_rows, own_row
 from core.rsa.swap.spec import SwapSpec
-from core.rsa.swap.text import CAVEATS, make_headline, make_notices
+from core.rsa.swap.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    NOTHING,
+    REASON,
+    make_headline,
+    make_methods,
+    make_notices,
+    statements_of,
+)
 from core.runs.runner import Outputs, Task
 from core.runs.tasks import given_task
 from core.study import Study
@@ -41,7 +50,7 @@ CITATIONS = ("merchant2020", "lenc2015")
 
 
 def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: ask what the models are, read what they are scored on."""
+    """Make the tasks of the first stage: identify the models, read what they are scored on."""
     compared = find_compared(spec.base, spec.compare)
     refs = tuple(ref for ref in compared.refs if ref != spec.base)
     siblings = {sibling for ref in refs for sibling in frozen_siblings(spec, ref)}
@@ -53,7 +62,7 @@ def prepare(spec: SwapSpec, texts: Mapping[str, Text] | None = None) -> list[Tas
 
 
 def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
-    """A task for each fine-tune that can be scored, and one for each of its frozen siblings.
+    """Make a task for each fine-tune that can be scored, and one for each of its frozen siblings.
 
     Raises:
         ModelError: If the base model could not be found.
@@ -84,7 +93,7 @@ def plan(spec: SwapSpec, ready: Outputs) -> list[Task]:
 
 
 def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
-    """Fine-tunes of the box for the same task from the same base whose lower layers did not train, and how many."""
+    """Find included fine-tunes of the same task and base with frozen lower layers, and how many are frozen."""
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
     mine = entries.get(ref)
     if not spec.frozen or mine is None or mine.get("frozen") or mine.get("base") != spec.base:
@@ -97,12 +106,13 @@ def frozen_siblings(spec: SwapSpec, ref: str) -> dict[str, int]:
 
 
 def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Tables, headline, notices and methods.
+    """Make tables, statements, headline, notices and methods.
 
     Returns:
-        A result with the tables `swap` (model, way, layer, score, its band, loss against the fine-tune itself and its
-        band, excess over noise and its band, kept), `own` (what each model scores by itself, chance, size of its
-        change, self-tests), `sizes` (model, layer, relative_change, unchanged) and `frozen` (where there are some).
+        A result with the tables `swap` (model, way, layer, score, its band, loss compared with the unmodified
+        fine-tune and its band, excess over a random change of equal size and its band, kept), `own` (the unmodified
+        score of each model, its baseline, the checks), `sizes` (model, layer, relative_change, unchanged) and
+        `frozen` (where there are some).
 
     Raises:
         TaskError: If no model could be scored; the sentence says why for each.
@@ -113,7 +123,7 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     swapped = {role[1]: value for role, value in outputs.values.items() if role[0] == "swap"}
     if not swapped:
         reasons = (*examples.refused.values(), *ready.sentences.values(), *outputs.sentences.values())
-        raise TaskError(" ".join(["No layer could be swapped.", *reasons]))
+        raise TaskError(" ".join([NOTHING, *reasons]))
     rows, unmodified, sizes, frozen = [], [], [], []
     for ref, value in swapped.items():
         kind = examples.heads[ref].kind
@@ -146,11 +156,15 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
     }
     if frozen:
         tables["frozen"] = pd.DataFrame(frozen)
+    statements = statements_of(tables)
+    metrics = {ref: METRICS[examples.heads[ref].kind] for ref in swapped}
+    counts = {examples.heads[ref].kind: len(examples.pairs[examples.heads[ref].kind]) for ref in swapped}
     used = (spec.base, *swapped, *(row["model"] for row in frozen))
     return Result(
         study="swap",
         spec=spec.plain(),
-        headline=make_headline(tables),
+        headline=make_headline(statements, metrics),
+        statements=statements,
         tables=tables,
         notices=(
             *ready.values[COMPARED].notices,
@@ -160,36 +174,12 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         ),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(dict.fromkeys(used)), examples.corpus),
-        methods=f"{_methods(spec, examples, tuple(swapped))} {spec.settings()}",
+        methods=f"{make_methods(spec, tuple(swapped), counts, examples.truth)} {spec.settings()}",
         citations=cite(CITATIONS),
     )
 
 
 _SCORE = ("score", "low", "high", "sentences")
-
-
-def _methods(spec: SwapSpec, examples: Examples, models: tuple[str, ...]) -> str:
-    kinds = {examples.heads[ref].kind for ref in models}
-    parts = [
-        f"Layers of {', '.join(models)} were exchanged with those of {spec.base}: layers 0 (embeddings) to l, layers "
-        "above l, single layers, all but one; the head was the fine-tune's throughout and nothing was trained. "
-        "Truncated, the head reads the fine-tune's own state at layer l."
-    ]
-    if "sentence" in kinds:
-        parts.append(f"Sentences: accuracy over {len(examples.pairs['sentence']):,} labelled sentences.")
-    for kind, what in (("words", "Tags: share of words with the tag"), ("arcs", "Heads: share of words with the head")):
-        if kind in kinds:
-            whose = "of a parse by the parser in the box, not gold" if examples.truth[kind] == PARSE else "of the text"
-            parts.append(f"{what} {whose}, {len(examples.pairs[kind]):,} sentences, punctuation included.")
-    parts.append(
-        "Chance is the commonest answer among these examples (for heads, their commonest place). Noise is the "
-        f"fine-tune's weights plus their own change turned at random, which keeps its singular values ({spec.noises} "
-        "draws); random layers are drawn afresh from the base's configuration. Bands are 95 % bootstrap intervals "
-        f"over sentences ({spec.draws:,} draws), those of a loss over the same draws of both scores; where noise is "
-        "part of a number, a t-interval over draws of noise and sentences. Self-tests ran before: a copy of the model "
-        "as donor, the whole base as donor, and layers that did not change."
-    )
-    return " ".join(parts)
 
 
 STUDY = Study(
@@ -203,4 +193,6 @@ STUDY = Study(
     figures=figures,
     price=swap_price,
     caveats=CAVEATS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,14 +1,14 @@
-"""Exchanging layers of two models that share a space: what is built, the tests that it is built right, what it scores.
+"""Layer swaps between two models that share a space: how the swapped model runs, its self-tests, its score.
 
-A donor (the base, the base with random weights, the fine-tune plus noise; see `pairing`) gives layers to the fine-tune;
-the head is always the fine-tune's. Layer 0 is the embeddings, layer l the l-th block; the state at layer l is what
-layer l gives. What is exchanged, and how, is in `exchanging`.
+A donor (the base, the base with random weights, the fine-tune with a random change; see `layer_changes`) gives layers
+to the fine-tune; the head is always the fine-tune's. Layer 0 is the embeddings, layer l the l-th block; the state at
+layer l is the output of layer l. The kinds of swap are described in `replacement`.
 
-Before a number leaves, the machine is tested on the longest sentences: a copy of the fine-tune as donor must change
-nothing, everything from the base must give the base's own top state, and layers that fine-tuning left alone must
-change nothing when they are exchanged.
+Before any score is returned, three self-tests run on the longest sentences: a copy of the fine-tune as donor must not
+change the output, the whole base as donor must give the base's own top state, and swapping layers that fine-tuning did
+not change must not change the output.
 
-Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is trained again on the
+Reference: Merchant et al. 2020, BlackboxNLP, section 5 (truncation). Deviations: their head is retrained on the
 truncated model, ours is not.
 """
 
@@ -35,20 +35,20 @@ from core.rsa.swap.replacement import SAME, Work, built, states_of, untouched
 from core.runs.store import Value
 from core.runs.tasks import pure, span, tick
 
-ROUNDING = 1e-4  # of the largest logit: what another order of additions may change, and no exchange may exceed
+ROUNDING = 1e-4  # of the largest logit: what another order of additions may change, and no self-test may exceed
 
 
 @pure("rsa.swap", version=2, guard=as_identified)
 def swap_layers(
     base: str, model: str, base_identity: str, model_identity: str, pairs: Pairs, noises: int, random: bool, seed: int
 ) -> Value:
-    """Right answers of a fine-tune under every exchange of layers with its base.
+    """Count a fine-tune's right answers under every layer swap with its base.
 
     Args:
         base, model: References; the model has a head that labels sentences or words.
         base_identity, model_identity: For the key.
         pairs: What it is scored on, of its head's kind.
-        noises: Draws of noise.
+        noises: Draws of the random change of equal size.
         random: Whether the base with random weights is a donor too.
         seed: Of the noise.
 
@@ -56,16 +56,16 @@ def swap_layers(
         `own` (sentence,), `total` (sentence,), `{way}` (layer, sentence) for `BASE_WAYS` (-1 for removed at layer 0),
         `random/{way}` (layer, sentence) and `noise/{way}` (draw, layer, sentence) for `DONOR_WAYS`; `sizes` and
         `unchanged` (layer,); `self_difference`, `whole_difference` and `frozen_difference`: the largest difference of
-        a logit or state that the three tests saw, 0 where it is the same bit for bit.
+        a logit or state in each of the three self-tests, 0 where it is the same bit for bit.
 
     Raises:
-        ModelError: If a model cannot be loaded, the two have not one shape and vocabulary, or a test fails.
+        ModelError: If a model cannot be loaded, the two differ in shape or vocabulary, or a self-test fails.
     """
     task = load_task(model)
     origin = load_model(base, device="cpu").model
     if load_tokenizer(base).vocabulary != task.tokenizer.vocabulary:
         raise ModelError(
-            f"{base} and {model} have other vocabularies, so layers cannot be exchanged; name its own base."
+            f"{base} and {model} have different vocabularies, so no layer can be swapped: choose the model's own base."
         )
     encoded = encode(task.tokenizer, task.head, pairs, _longest(model))
     parts = list(batches(encoded))
@@ -94,7 +94,7 @@ def swap_layers(
 
 @pure("rsa.task_score", guard=as_identified)
 def score_task(model: str, model_identity: str, pairs: Pairs) -> Value:
-    """Right answers of a model by itself: `own` (sentence,) and `total` (sentence,).
+    """Count the right answers of an unmodified model: `own` (sentence,) and `total` (sentence,).
 
     Raises:
         ModelError: If it cannot be loaded or has no such head.
@@ -113,18 +113,18 @@ def _longest(ref: str) -> int:
 
 
 def _with_base(work: Work, origin: nn.Module) -> Value:
-    """Hits of `BASE_WAYS` and of the fine-tune itself, and the two tests that need the base."""
+    """Count right answers under `BASE_WAYS` and of the fine-tune, and run the two self-tests that need the base."""
     pair, frozen = work.pair, [0.0]
 
     def look(number: int, way: str, layer: int, output: Any) -> None:
         if untouched(way, layer, pair.unchanged):
-            what = f"layers that did not change ({way} {layer})"
+            what = f"swapping unchanged layers ({way} {layer})"
             frozen.append(_differ(pair, what, output, work.own(number)[1]))
 
     theirs, first = list(layer_list(origin)), work.batches[0]
     base = states_of(origin, first)
     whole = _differ(
-        pair, "everything from the base", pair.run(first, base[0], theirs),
+        pair, "the whole base as donor", pair.run(first, base[0], theirs),
         pair.run(first, base[-1], [None] * len(theirs)),
     )  # fmt: skip
     scored = work.run(origin, BASE_WAYS, look)
@@ -135,15 +135,14 @@ def _with_base(work: Work, origin: nn.Module) -> Value:
 
 
 def _into_itself(work: Work) -> float:
-    """The largest difference that a copy of the fine-tune makes as donor."""
+    """Measure the largest difference with a copy of the fine-tune as donor."""
     pair, batch = work.pair, work.batches[0]
     twin = copy.deepcopy(body_of(pair.task.model))
     blocks, theirs = pair.layers, list(layer_list(twin))
     (ours, plain), twin_states = work.own(0), states_of(twin, batch)
+    what = "a copy of the model as donor"
     return max(
-        _differ(
-            pair, "a copy of the model", pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)), plain
-        )
+        _differ(pair, what, pair.run(batch, *built(way, layer, ours, twin_states, blocks, theirs)), plain)
         for way in ("below", "above", "layer", "only")
         for layer in range(len(blocks) + 1)
         if (way, layer) not in SAME
@@ -151,10 +150,10 @@ def _into_itself(work: Work) -> float:
 
 
 def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
-    """The largest difference of two outputs' logits.
+    """Measure the largest difference of two outputs' logits.
 
     Raises:
-        ModelError: If it is more than rounding, or an answer differs: then no number of this pair can be trusted.
+        ModelError: If it is more than rounding, or an answer differs, so that no score of this pair can be trusted.
     """
     left, right = (output if isinstance(output, Tensor) else output.logits for output in (given, expected))
     if torch.equal(left, right):
@@ -163,7 +162,7 @@ def _differ(pair: Pair, what: str, given: Any, expected: Any) -> float:
     largest = float(right[right > torch.finfo(right.dtype).min].abs().max())
     if difference > ROUNDING * largest or not torch.equal(left.argmax(-1), right.argmax(-1)):
         raise ModelError(
-            f"The exchange of layers does not work for {pair.task.ref}: {what} should change nothing and changes a "
-            f"logit by {difference:.2g}. Use a BERT-like model."
+            f"Layers of {pair.task.ref} cannot be swapped reliably: a self-test ({what}) should not change its output "
+            f"but changes a logit by {difference:.2g}. Choose a BERT-like model."
         )
     return difference

@@ -1,4 +1,4 @@
-"""The token map: words as points, coloured by the part that they play, named where there is room."""
+"""The token map: words as points, coloured by role, named where there is room."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-MAP = 268  # height: words need room, and the map is to fit a screen
+MAP = 268  # height: words need room, and the map must fit on a screen
 ROLE_COLOURS = {QUESTION: BLUE, ANSWER: ORANGE, SUPPORTING: GREEN, HIGHLIGHTED: ORANGE, OTHER: GREY}
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """The map of every layer, by file name; the top layer first."""
+    """Draw the map of every layer, by file name; the top layer first."""
     layers = sorted(set(result.tables["tokens"]["layer"]), reverse=True)
     return {
         f"tokens-layer-{layer}": token_chart(result, int(layer), context=context)
@@ -41,17 +41,17 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 def token_chart(
     result: Result, layer: int, model: str | None = None, *, context: Context = PAGE
 ) -> Chart:
-    """The words of the passage at one layer, chosen words in colour; every layer and model has the same axes.
+    """Draw the words of the passage at one layer, coloured by role; every layer and model has the same axes.
 
     Args:
         result: Of `tokens.run_tokens`.
         layer: Which layer.
-        model: One model's reference, for a chart that stretches; all beside each other without it.
+        model: One model's reference, for a chart that stretches; without it, all in one chart.
 
     Raises:
         SpecError: If there is no such layer or model.
     """
-    table = result.need("tokens", "a token map")
+    table = result.need("tokens", "a passage (--passage)")
     if layer not in set(table["layer"]):
         raise SpecError(f"The token map has layers 0 to {table['layer'].max()}, not {layer}.")
     models = tuple(dict.fromkeys(table["model"]))
@@ -66,13 +66,13 @@ def token_chart(
 def token_map(
     result: Result, table: pd.DataFrame, layer: int, model: str, *, context: Context = PAGE
 ) -> Chart:
-    """The words of one model at one layer; every layer and model of the table has the same axes.
+    """Draw the words of one model at one layer; every layer and model of the table has the same axes.
 
     Args:
         result: Of `tokens.run_tokens`.
         table: Its words.
         layer: Which layer.
-        model: Whose.
+        model: The model's reference.
     """
     rows = table[(table["model"] == model) & (table["layer"] == layer)]
     name = short_names(tuple(dict.fromkeys(table["model"])))[model]
@@ -113,10 +113,10 @@ def token_map(
         ring = Chart(rows).filtered("datum.predicted").mark_point(size=260, strokeWidth=2, color=PURPLE)
         layers.append(ring.encode(x=x, y=y))
     if table.loc[table["model"] == model, "predicted"].any():
-        notes.append("rings: the model's answer at this layer")
+        notes.append("purple rings: the model's answer at this layer")
     missing = int((~rows["named"]).sum())
     if missing:
-        notes.append(f"{missing} words unnamed: point at them")
+        notes.append(f"{missing} words have no label: point at them to read them")
     what = f"{name}, layer {layer}"
     chart = layered(*layers).properties(
         width="container",
@@ -128,7 +128,7 @@ def token_map(
 
 
 def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
-    """What the map shows: its words by role, the chosen ones by name, and how far the roles' centres lie apart."""
+    """Describe the map: words by role, highlighted ones by name, and the distances between the roles' centres."""
     axes = " and ".join(share_of_variance(f"PC {number}", share) for number, share in enumerate(shares[:2], start=1))
     chosen = rows["highlighted"].any()
     words = points_in_words(
@@ -147,7 +147,7 @@ def _in_words(rows: pd.DataFrame, what: str, shares: Sequence[float]) -> str:
 
 
 def _placed(rows: pd.DataFrame, reach: float, height: float, *, context: Context) -> pd.DataFrame:
-    """The rows with where their words stand from their points (dx, dy, pixels), and whether there is room (named)."""
+    """Place each word beside its point (dx, dy, pixels), and say whether there is room (named)."""
     letter = context.letter
     x, y = (rows["x"] / reach + 1) / 2 * context.narrow, (1 - rows["y"] / reach) / 2 * height
     widths = rows["word"].str.len() * letter * np.where(rows["highlighted"], 0.64, 0.48) + 2

@@ -18,21 +18,31 @@ HIGHLIGHT = ("where", "hide", "hid", "letter", "kitchen")
 
 @dataclass(frozen=True)
 class TokenMapSpec(options.Spec):
-    """A passage and the models to draw it in; all with the same d_model."""
+    """One study: a passage, and models with the same d_model that read it."""
 
-    models: tuple[str, ...] = options.models("Models", ("zoo:seed-0",), most=60, help="The base first.")
-    passage: str = options.passage("Sentence or short passage", PASSAGE, help="Read by the models as one sequence.")
+    models: tuple[str, ...] = options.models(
+        "Models", ("zoo:seed-0",), most=60, help="The models that read the passage, the base first."
+    )
+    passage: str = options.passage(
+        "Sentence or short passage", PASSAGE, help="The models read it as one sequence of at most 200 words."
+    )
     highlight: tuple[str, ...] = options.words(
-        "Words to highlight", HIGHLIGHT, help="Where there is no question. Upper and lower case alike."
+        "Words to highlight",
+        HIGHLIGHT,
+        help="Words drawn in colour if there is no question; upper and lower case make no difference."
     )
     question: str = options.line(
-        "Question", QUESTION, help="Read with the passage as a pair; empty for a passage alone."
+        "Question",
+        QUESTION,
+        help="The models read it together with the passage; leave it empty to draw the passage alone."
     )
-    answer: str = options.line("Answer", ANSWER, help="As it stands in the passage.")
+    answer: str = options.line("Answer", ANSWER, help="The answer, in the words of the passage.")
     supporting: str = options.line(
-        "Supporting sentence", help="As it stands in the passage; where empty, the sentence that holds the answer."
+        "Supporting sentence",
+        help="The sentence that supports the answer, in the words of the passage; if empty, the one that "
+        "contains the answer.",
     )
 
     def check(self) -> None:
         if not self.passage.strip():
-            raise SpecError("Write a sentence for the token map.")
+            raise SpecError("The passage of the token map is empty: write a sentence of 3 words or more.")

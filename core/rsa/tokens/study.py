@@ -1,13 +1,13 @@
-"""Token map: the words of one passage through the layers, in two dimensions, the models beside each other.
+"""Token map: the words of one passage through the layers, in two dimensions, for one model or several.
 
 All vectors (models, layers, words) share one pair of axes: each layer of each model is centred and scaled to unit
-root mean square, and one PCA is fitted to all of them. Axes that are the same everywhere let the eye follow a word
-from layer to layer and from model to model.
+root mean square, and one PCA is fitted to all of them. With the same axes everywhere, a word can be followed from
+layer to layer and from model to model.
 
 Reference:
     van Aken et al. 2019, CIKM, How Does BERT Answer Questions? (token maps by layer, PCA).
-Deviations: one PCA for all layers and models and not one a layer; words and not subwords; centring and scaling by
-layer, without which the first axis only tells layers apart.
+Deviations: one PCA for all layers and models instead of one per layer; words instead of subwords; centring and
+scaling by layer, without which the first axis only separates layers.
 """
 
 from __future__ import annotations
@@ -23,26 +23,38 @@ from core.errors import CorpusError, ShapeError, SpecError
 from core.models.changes import change_tasks, changes_of
 from core.models.identity import as_identified, identities, identity_tasks
 from core.results.export import Result, provenance
-from core.results.names import short_names
 from core.results.notices import start_notices
-from core.results.numbers import text_of
 from core.results.papers.citing import cite
+from core.results.statements import Statement
 from core.rsa.measures.preparing import centred
 from core.rsa.prices import tokens_price
 from core.rsa.tokens import PURPOSE
 from core.rsa.tokens.charts import figures
+from core.rsa.tokens.distances import (
+    answer_statements,
+    explained_statement,
+    gathering_statements,
+    nearness_statements,
+)
 from core.rsa.tokens.questions import (
     HIGHLIGHTED,
     OTHER,
     Passage,
     answer_table,
-    answers_sentence,
-    nearness_sentence,
     read_question,
     roles,
 )
 from core.rsa.tokens.spec import TokenMapSpec
-from core.rsa.tokens.text import CAVEATS
+from core.rsa.tokens.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    missing_words,
+    no_span_head,
+    top_answer_only,
+)
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.runs.tasks import pure
@@ -68,7 +80,7 @@ class Projection:
 
 
 def project(vectors: NDArray[np.floating]) -> Projection:
-    """Two axes for all layers and models.
+    """Fit two axes to all layers and models.
 
     Args:
         vectors: Shape (model, layer, word, d_model).
@@ -78,8 +90,8 @@ def project(vectors: NDArray[np.floating]) -> Projection:
     """
     if vectors.ndim != 4 or vectors.shape[2] < LEAST_WORDS:
         raise ShapeError(
-            f"A token map needs vectors (model, layer, word, d_model) of {LEAST_WORDS} words or more, got "
-            f"{vectors.shape}."
+            f"A token map needs vectors of shape (model, layer, word, d_model) with {LEAST_WORDS} words or more, "
+            f"got {vectors.shape}."
         )
     models, layers, words, width = vectors.shape
     stacked = np.empty((models * layers, words, width))
@@ -98,7 +110,7 @@ def project(vectors: NDArray[np.floating]) -> Projection:
 
 @pure("rsa.tokens", guard=as_identified)
 def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Value:
-    """Vectors of a passage's words in one model: `vectors` (layer, word, d_model) float32.
+    """Compute the vectors of a passage's words in one model: `vectors` (layer, word, d_model) float32.
 
     Args:
         model: Reference.
@@ -113,13 +125,15 @@ def word_vectors(model: str, model_identity: str, words: tuple[str, ...]) -> Val
 
     activations = extract(model, [words], items="words")
     if activations.vectors.shape[1] < len(words):
-        raise CorpusError(f"The passage is too long for {model}: {' '.join(activations.notices)} Use a shorter one.")
+        raise CorpusError(
+            f"{model} cannot read the whole passage. {' '.join(activations.notices)} Use a shorter passage."
+        )
     return {"vectors": activations.vectors}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A token map's words: question and passage, and the words of the answer and of what supports it."""
+    """A token map's words: question and passage, answer and supporting sentence."""
 
     passage: Passage
     answer: tuple[str, ...]
@@ -127,13 +141,13 @@ class Asked:
 
     @property
     def words(self) -> tuple[tuple[str, ...], ...]:
-        """Question and passage as one sequence."""
+        """Join question and passage to one sequence."""
         return (self.passage.together,)
 
 
 @pure("rsa.passage")
 def read_passage(passage: str, question: str, answer: str, supporting: str) -> Asked:
-    """The passage's words, as one sequence, and those of the question and its answer.
+    """Cut the passage, the question and its answer into words.
 
     Raises:
         CorpusError: If there are too few or too many.
@@ -148,16 +162,17 @@ def read_passage(passage: str, question: str, answer: str, supporting: str) -> A
     )
     words = tuple(word for sentence in sentences for word in sentence)
     number = tuple(place for place, sentence in enumerate(sentences) for _ in sentence)
-    if not LEAST_WORDS <= len(words) <= MOST_WORDS - len(asked):
+    short = len(words) < LEAST_WORDS
+    if short or len(words) > MOST_WORDS - len(asked):
         raise CorpusError(
-            f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, and the passage has {len(words)}"
-            f"{f', the question {len(asked)}' if asked else ''}."
+            f"A token map draws {LEAST_WORDS} to {MOST_WORDS} words, but the passage has {len(words)}"
+            f"{f' and the question {len(asked)}' if asked else ''}: {'add' if short else 'remove'} words."
         )
     return Asked(Passage(asked, words, number), replied, held)
 
 
 def prepare(spec: TokenMapSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: cut the passage into words, ask what the models are; no text comes with the request."""
+    """Make the tasks of the first stage: cut the passage into words, identify the models."""
     passage = Task.of(
         "passage", read_passage, fleeting=True, passage=spec.passage, question=spec.question, answer=spec.answer,
         supporting=spec.supporting,
@@ -166,7 +181,7 @@ def prepare(spec: TokenMapSpec, texts: Mapping[str, Text] | None = None) -> list
 
 
 def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
-    """One task for each model that could be found.
+    """Make one task for each model that was found.
 
     Raises:
         CorpusError: If the passage has too few or too many words.
@@ -183,7 +198,7 @@ def plan(spec: TokenMapSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Project and tabulate.
+    """Make tables, statements, headline, notices and methods.
 
     Returns:
         A result with the tables `tokens` (model, layer, word, position, role, highlighted, predicted, x, y), `axes`
@@ -200,8 +215,11 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
     models = list(values)
     arrays = {ref: np.asarray(values[ref]["vectors"]) for ref in models}
     if len({array.shape for array in arrays.values()}) > 1:
-        sizes = ", ".join(f"{ref}: {array.shape[0] - 1} layers of {array.shape[2]}" for ref, array in arrays.items())
-        raise SpecError(f"One token map holds models with the same layers and d_model, and these differ ({sizes}).")
+        sizes = ", ".join(f"{ref} has {array.shape[0] - 1} layers of {array.shape[2]}" for ref, array in arrays.items())
+        raise SpecError(
+            f"The models of one token map need the same number of layers and the same d_model, but {sizes}: choose "
+            "others."
+        )
     given, notices = _roles(spec, asked)
     spans = answer_table(values, asked.passage, asked.answer)
     frames, explained = [], np.zeros(2)
@@ -217,42 +235,35 @@ def collect(spec: TokenMapSpec, ready: Outputs, outputs: Outputs) -> Result:
                     frame["predicted"] |= frame["position"].between(first + shift, last + shift)
                 frames.append(frame)
     table = pd.concat(frames, ignore_index=True) if frames else _layer_rows("", 0, (), np.zeros((0, 2)), [])
-    names = short_names(tuple(models))
-    headline = (
-        f"The two axes hold {text_of(explained.sum(), 'per cent')} of the variance of {len(words)} words in "
-        f"{', '.join(names[ref] for ref in models)}."
-        if models
-        else "No model could read the passage; the reasons are below."
-    )
-    gathered = (
-        nearness_sentence(arrays, given, words) if asked.passage.question and models else _gathering(table, names)
-    )
-    why = [str(value["why"]) for value in values.values() if value.get("why")]
-    said = (
-        f"{answers_sentence(spans, names)}{gathered.lstrip()} {headline}"
-        if asked.passage.question
-        else headline + gathered
-    )
+    statements: tuple[Statement, ...] = ()
+    if models:
+        statements = (*answer_statements(spans), explained_statement(models, float(explained.sum())))
+        if asked.passage.question:
+            statements += nearness_statements(arrays, given, words)
+        else:
+            statements += gathering_statements(table)
     return Result(
         study="tokens",
         spec=spec.plain(),
-        headline=said,
+        headline=make_headline(statements, spans, models, len(words)),
+        statements=statements,
         tables={"tokens": table, "axes": pd.DataFrame({"axis": [1, 2], "explained": explained})}
         | ({"spans": spans} if asked.passage.question else {}),
-        notices=tuple(
-            dict.fromkeys(
-                (
-                    *notices,
-                    *why,
-                    *start_notices(spec.models[0], changes_of(ready)),
-                )
-            )
-        ),
+        notices=(*notices, *_unanswered(values), *start_notices(spec.models[0], changes_of(ready))),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models)),
-        methods=f"{_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
+        methods=f"{make_methods(bool(asked.passage.question))} {spec.settings()}".strip(),
         citations=cite(CITATIONS),
     )
+
+
+def _unanswered(values: Mapping[str, Value]) -> list[str]:
+    """Say which models give no answer, or none below the top layer."""
+    return [
+        top_answer_only(ref) if "spans" in value else no_span_head(ref)
+        for ref, value in values.items()
+        if value.get("why")
+    ]
 
 
 def _layer_rows(
@@ -276,55 +287,14 @@ def _layer_rows(
 
 
 def _roles(spec: TokenMapSpec, asked: Asked) -> tuple[list[str], list[str]]:
-    """What each word is, and what is not among them: parts of the question, or the words to highlight."""
+    """Give each word its role, and say which words of the question or of the highlight are missing."""
     if asked.passage.question:
         return roles(asked.passage, asked.answer, asked.supporting)
     wanted = {word.casefold() for word in spec.highlight}
     words = [word.casefold() for word in asked.passage.words]
     missing = sorted(wanted - set(words))
-    notices = [f"Not among the words: {', '.join(missing)}."] if missing else []
+    notices = [missing_words(missing)] if missing else []
     return [HIGHLIGHTED if word in wanted else OTHER for word in words], notices
-
-
-def _methods(question: bool) -> str:
-    """A methods paragraph, ready to paste."""
-    text = (
-        "Each layer of each model was centred and scaled to unit root mean square over the words of the passage; "
-        "one principal component analysis was fitted to all layers and models together. Points are words (means "
-        "of their subwords)."
-    )
-    if question:
-        text += (
-            " Question and passage were read as one pair. Where a model has a head for spans, it was put on every "
-            "layer's states, at the top checked against the model's own scores; the likeliest span of the passage "
-            "is shown, with the probability of its first and last subword among those of the passage. Distances "
-            "between question and passage are Euclidean, in the whole space; p-values count the runs of as many words "
-            "elsewhere in the passage (circular shifts) that lie as near in some layer."
-        )
-    return text
-
-
-def _gathering(table: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Where the highlighted words lie closest together, against all words of the same layer; "" with fewer than two."""
-    closest: dict[str, tuple[float, int]] = {}
-    for (model, layer), rows in table.groupby(["model", "layer"], sort=False):
-        chosen = rows[rows["highlighted"]]
-        if len(chosen) < 2:
-            return ""
-        spread = _mean_distance(rows)
-        value = (_mean_distance(chosen) / spread if spread > 0 else np.inf, int(layer))
-        closest[str(model)] = min(closest.get(str(model), value), value)
-    parts = [f"layer {layer} of {names[model]} ({text_of(ratio)})" for model, (ratio, layer) in closest.items()]
-    if not parts:
-        return ""
-    closest_at = f" The highlighted words lie closest together at {', '.join(parts)}"
-    return f"{closest_at}: their mean distance over that of all words."
-
-
-def _mean_distance(rows: pd.DataFrame) -> float:
-    points = rows[["x", "y"]].to_numpy()
-    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
-    return float(distances[np.triu_indices(len(points), 1)].mean())
 
 
 STUDY = Study(
@@ -338,4 +308,6 @@ STUDY = Study(
     figures=figures,
     price=tokens_price,
     caveats=CAVEATS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,10 +1,165 @@
-"""What would mislead a reader of the token map."""
+"""The token map in sentences: headline, notices, methods and caveats, made from its statements."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.results.estimates import Estimate
+from core.results.names import short_names
+from core.results.numbers import text_of
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOTHING = "No model could read the passage; the reasons are below."
+CLOSER = "question closer to its answer than to other words"
+NOT_CLOSER = "question no closer to its answer than to other words"
+BY_CHANCE = "share of equally long spans that are as close to the question"
+ANSWERS = "answers at the top layer"
+SAME_SPAN = "layers with the answer of the top layer"
+OVERLAP = "F1 of its answer"
+GATHERED = "highlighted words closest together"
+EXPLAINED = "share of variance on the two axes"
+REST, SPANS, WORDS = "other words of the passage", "other spans of the passage", "all words"
+
+
+def make_headline(
+    statements: Sequence[Statement], spans: pd.DataFrame, models: Sequence[str], words: int
+) -> str:
+    """Say what the models answer, whether the question is close to it, and how much the map shows.
+
+    Args:
+        statements: All of this module.
+        spans: The answers by layer; may be empty.
+        models: References, in order.
+        words: How many words are drawn.
+    """
+    if not models:
+        return NOTHING
+    names = short_names(tuple(models))
+    facts = {(statement.subject, statement.verdict): statement for statement in statements}
+    parts = [*_answers(facts, spans, names), *_nearness(facts, names), *_gathering(facts, names)]
+    shown = next(statement for statement in statements if statement.verdict == EXPLAINED)
+    listed = _listed([names[ref] for ref in models])
+    parts.append(f"The two axes show {_estimate(shown).text} of the variance of {words} words in {listed}.")
+    return " ".join(parts)
+
+
+Facts = Mapping[tuple[str, str], Statement]
+
+
+def _answers(facts: Facts, spans: pd.DataFrame, names: Mapping[str, str]) -> list[str]:
+    """Say what each model answers at the top, and from which layer upward."""
+    sentences = []
+    for ref, rows in spans.groupby("model", sort=False):
+        top, model = rows.iloc[-1], str(ref)
+        same, overlap = facts.get((model, SAME_SPAN)), facts.get((model, OVERLAP))
+        upward = ""
+        if same is not None:
+            only = len(same.layers) == 1
+            upward = " only at the top layer" if only else f" from layer {same.layers[0]} upward"
+        score = f", F1 {_estimate(overlap).text}" if overlap is not None else ""
+        sure = text_of(_estimate(facts[model, ANSWERS]).value, "probability")
+        sentences.append(f"{names[model]} answers “{top['span']}”{upward} (probability {sure}{score}).")
+    return sentences
+
+
+def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
+    """Say in which models the question is closer to its answer than to other spans of the passage."""
+    near = [facts[ref, CLOSER] for ref in names if (ref, CLOSER) in facts]
+    never = [names[ref] for ref in names if (ref, NOT_CLOSER) in facts]
+    than = "closer to its answer than to other spans of the passage"
+    if near:
+        clauses = [
+            f"layer {statement.layers[0]} of {names[statement.subject]} (distance ratio "
+            f"{_estimate(statement).text}, {_estimate(facts[statement.subject, BY_CHANCE]).text})"
+            for statement in near
+        ]
+        found = f"The question is {than}, most at {_listed(clauses)}."
+        return [found, *([f"In {_listed(never)}, it is no closer."] if never else [])]
+    if not never:
+        return []
+    return [f"The question is no {than}." if len(names) == 1 else f"In {_listed(never)}, the question is no {than}."]
+
+
+def _gathering(facts: Facts, names: Mapping[str, str]) -> list[str]:
+    """Say where the highlighted words are closest together on the map."""
+    there = [facts[ref, GATHERED] for ref in names if (ref, GATHERED) in facts]
+    clauses = [f"layer {s.layers[0]} of {names[s.subject]} ({_estimate(s).text})" for s in there]
+    if not clauses:
+        return []
+    ratio = "their mean distance on the map divided by that of all words"
+    return [f"The highlighted words are closest together at {_listed(clauses)}: {ratio}."]
+
+
+def _estimate(statement: Statement) -> Estimate:
+    if statement.estimate is None:
+        raise ValueError(f"{statement} has no estimate.")
+    return statement.estimate
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def no_span_head(model: str) -> str:
+    """Say that a model is drawn without an answer."""
+    return f"{model} gives no answer, because it has no head for question answering; its words are drawn."
+
+
+def top_answer_only(model: str) -> str:
+    """Say that a model's head cannot be applied to lower layers."""
+    return f"{model} gives an answer at the top layer only, because its head reads more than that layer."
+
+
+def missing_words(words: Sequence[str]) -> str:
+    """Say which words to highlight are not in the passage."""
+    verb, it = ("is", "it is") if len(words) == 1 else ("are", "they are")
+    return f"{_listed(words)} {verb} not in the passage, so {it} not highlighted."
+
+
+def missing_part(what: str, words: Sequence[str]) -> str:
+    """Say that the answer or the supporting sentence is not in the passage."""
+    return f"The {what} is not in the passage word for word, so it has no colour: {' '.join(words)}."
+
+
+def make_methods(question: bool) -> str:
+    """Write a methods paragraph, ready to paste.
+
+    Args:
+        question: Whether a question was read with the passage.
+    """
+    text = (
+        "Each layer of each model was centred and scaled to unit root mean square over the words of the passage; one "
+        "principal component analysis was fitted to all layers and models together. Points are words (means of their "
+        "subwords)."
+    )
+    if question:
+        text += (
+            " Question and passage were read as one pair. If a model has a head for question answering, it was applied "
+            "to the states of every layer, and its scores at the top were checked against the model's own; the most "
+            "probable span of the passage is shown, with the probability of its first and last subword among those of "
+            "the passage. Distances are Euclidean, in the whole space: the mean distance from the question's words to "
+            "the words of the answer and its supporting sentence, divided by that to the other words; words that occur "
+            "in both question and passage were left out. The p-value is the share of equally long spans of the passage "
+            "(circular shifts) that are as close to the question at some layer."
+        )
+    return text
+
+
+REASON = "Run it to follow the words of a passage through the layers, and to see where a question meets its answer."
+HOW_TO_READ = {
+    "Token map": (
+        "Each point is a word at the chosen layer, coloured by its role; the axes are the first two principal "
+        "components of all layers and models together, so points that are close have similar vectors, and the centre "
+        "is the mean of the passage; grey points are other words."
+    ),
+}
 CAVEATS = {
     "Two dimensions are not the whole space.": (
-        "Distances on the map are not the distances of the vectors: the shares of variance above "
-        "say how much of them the two axes show."
+        "Distances on the map are not the distances of the vectors; the shares of variance on the axes say how much of "
+        "them the map shows."
     ),
 }

@@ -1,3 +1,3 @@
-"""The steps of a training run, compared with the final model."""
+"""Checkpoints of a training run, compared with the final model."""
 
-PURPOSE = "steps of a training run compared with the final model, by layer and tokens seen"
+PURPOSE = "checkpoints of a training run compared with the final model, by layer and tokens seen"

@@ -1,4 +1,4 @@
-"""Charts of a training run: similarity with its end by tokens seen, a line per layer, and the loss beside it."""
+"""Charts of a training run: similarity to the final model by tokens seen, a line per layer, and the loss."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEIGHT = 260
 
 
 def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """A line per layer with its band, the peak of each step marked, other runs as dashed rules at the top layer.
+    """Draw a line per layer with its band, rings round the most similar layer, other runs as dashed rules.
 
     Args:
         result: Of the training study.
@@ -33,7 +33,7 @@ def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
     table, label = result.table, MEASURES[result.spec["measure"]].label
     ends = span_of(table["low"], table["similarity"], zero=True, top=1.0)
     rows, plane = along_training(
-        table, "similarity", f"{label} with the end", ends, height=HEIGHT, context=context
+        table, "similarity", f"{label} with the final model", ends, height=HEIGHT, context=context
     )
     layers = sorted({int(layer) for layer in table["layer"]})
     last = max(layers)
@@ -50,14 +50,14 @@ def training_chart(result: Result, *, context: Context = PAGE) -> Chart:
     drawn = pd.concat(parts, ignore_index=True)
     peaks, _ = along_training(result.tables["peaks"], "similarity", "", ends, context=context)
     chart = curves(drawn, plane, looks, step_tips("similarity", label, "share"), under=[marked(peaks, plane)])
-    dashed = "; dashed: the end of another run" if len(tops) else ""
-    below = f"rings: the layer nearest to its end; bands: 95 %, over sentences{dashed}"
-    title = f"Steps of training compared with {short_name(str(result.spec['end']))}"
+    dashed = "; dashed: another run's final model" if len(tops) else ""
+    below = f"rings: the most similar layer; bands: 95 %, over sentences{dashed}"
+    title = f"Checkpoints compared with the final model, {short_name(str(result.spec['end']))}"
     return stepped(chart, drawn, plane, title, below, list(looks))
 
 
 def marked(rows: pd.DataFrame, plane: Plane) -> Any:
-    """A ring round each row's point, for `under` of `curves`."""
+    """Make a ring round each row's point, for `under` of `curves`."""
 
     def make(x: dict[str, Any]) -> Any:
         rings = Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
@@ -67,7 +67,7 @@ def marked(rows: pd.DataFrame, plane: Plane) -> Any:
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
     charts: dict[str, Chart] = {"training": training_chart(result, context=context)}

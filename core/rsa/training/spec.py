@@ -11,36 +11,52 @@ from core.rsa.measures.registry import MEASURES
 
 @dataclass(frozen=True)
 class TrainingSpec(options.Spec):
-    """One study: the steps of a run, its end, and ends of other runs for scale."""
+    """One study: checkpoints of a training run, its final model, and final models of other runs."""
 
-    end: str = options.model("End of training", "zoo:seed-0", help="What each step is compared with.")
+    end: str = options.model(
+        "Final model", "zoo:seed-0", help="The end of the run, with which each checkpoint is compared."
+    )
     steps: tuple[str, ...] = options.models(
-        "Steps",
+        "Checkpoints",
         ("zoo:seed-0@step-*",),
         most=60,
         patterns=True,
-        help="The same run earlier: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
+        help="Earlier steps of the same run: zoo:seed-0@step-*, or hub:NAME@REVISION one by one.",
     )
     others: tuple[str, ...] = options.models(
-        "Other runs", ("zoo:seed-1",), least=0, most=8, help="Ends of other runs, for scale: dashed lines."
+        "Other runs",
+        ("zoo:seed-1",),
+        least=0,
+        most=8,
+        help="Final models of other runs, drawn as dashed lines for comparison.",
     )
     measure: str = options.choice(
         "Measure",
         "rsa",
         lambda: {name: measure.label for name, measure in MEASURES.items()},
         titled=True,
-        help="How two spaces of the same words are compared.",
+        help="The similarity measure; try another one to see whether a finding depends on it.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(200)
-    words: int = options.whole("Words sampled", 1_000, low=10, high=20_000, help="Words drawn from all sentences.")
-    draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind each band."
+    words: int = options.whole(
+        "Words sampled",
+        1_000,
+        low=10,
+        high=20_000,
+        help="Words sampled from all sentences; more words give narrower bands.",
     )
-    seed: int = options.seed("Seed of the sample and the draws.")
+    draws: int = options.whole(
+        "Bootstrap draws",
+        500,
+        low=20,
+        high=10_000,
+        help="How often sentences are resampled for each band; more draws take longer.",
+    )
+    seed: int = options.seed("Seed of the sample and the bootstrap.")
 
     @property
     def checkpoints(self) -> tuple[str, ...]:
-        """The steps that are named, in the order of training."""
+        """List the checkpoints that are named, in the order of training."""
         return find_steps(self.steps, self.end)

@@ -1,7 +1,7 @@
-"""Through training: the steps of one pretraining run held against where it ends, by layer and by tokens seen.
+"""Through training: checkpoints of one pretraining run compared with its final model, by layer and by tokens seen.
 
-Each step is compared with the end of its own run, and the ends of other runs with the same, which shows how much of a
-similarity any trained model would have. The loss stands beside it: what a step can do against where its layers are.
+Final models of other runs are compared with the same final model, which shows how similar any trained model would be.
+The held-out loss is shown with it: what a checkpoint can do, and where its layers are.
 
 Reference:
     Saphra & Lopez 2019, NAACL, Understanding Learning Dynamics Of Language Models with SVCCA.
@@ -26,7 +26,14 @@ from core.rsa.prices import training_price
 from core.rsa.training import PURPOSE
 from core.rsa.training.charts import figures
 from core.rsa.training.spec import TrainingSpec
-from core.rsa.training.text import CAVEATS, make_headline
+from core.rsa.training.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+)
 from core.runs.runner import Outputs, Task
 from core.study import Study
 from core.text.corpora import Corpus
@@ -42,7 +49,7 @@ CITATIONS = ("saphra2019", "sellam2022")
 
 
 def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read the text, ask what the models are."""
+    """Make the tasks of the first stage: read the text, identify the models."""
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
         *identity_tasks((spec.end, *spec.checkpoints, *spec.others)),
@@ -50,10 +57,10 @@ def prepare(spec: TrainingSpec, texts: Mapping[str, Text] | None = None) -> list
 
 
 def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
-    """A task for each step and each other run, the same as the main study's.
+    """Make a task for each checkpoint and each other run, the same as the main study's.
 
     Raises:
-        ModelError: If the end of training could not be found.
+        ModelError: If the final model could not be found.
         CorpusError: If the text could not be read.
     """
     content = contents(ready)
@@ -74,11 +81,11 @@ def plan(spec: TrainingSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Tables, headline, notices and methods.
+    """Make tables, statements, headline, notices and methods.
 
     Returns:
-        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs), `peaks` (the
-        layer that is nearest to its end, by step), `loss` (model, steps, tokens, loss) and `others` (other runs).
+        A result with the tables `training` (COLUMNS, and `beyond` where there are other runs), `peaks` (the layer
+        most similar to the final model, by checkpoint), `loss` (model, steps, tokens, loss) and `others` (other runs).
     """
     import pandas as pd
 
@@ -101,26 +108,28 @@ def collect(spec: TrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables["others"] = table.loc[table["part"] == "other", list(COLUMNS)].reset_index(drop=True)
     corpus: Corpus = ready.values["text"]
     used = tuple(dict.fromkeys(role[1] for role in outputs.values))
+    statements = statements_of(tables, spec.end)
     return Result(
         study="training",
         spec=spec.plain(),
-        headline=make_headline(tables, spec.measure, spec.end),
+        headline=make_headline(statements, MEASURES[spec.measure].label, len(tables["peaks"])),
+        statements=statements,
         tables=tables,
         notices=(*corpus.notices, *progress_notices(training)),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.end, *used), corpus),
-        methods=f"{_methods(spec)} {spec.settings()}",
+        methods=f"{make_methods(spec)} {spec.settings()}",
         citations=cite((*CITATIONS, *MEASURES[spec.measure].references)),
     )
 
 
 def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
-    """The layer that is most like its end at every step, and whether it is so for certain.
+    """Find the layer most similar to the final model at every checkpoint, and whether significantly so.
 
     Returns:
         model, steps, tokens, layer, similarity, low, high, and `clear`: whether its band lies above every other
-        layer's. Bands of layers share their sentences, so layers whose bands overlap may differ for certain all the
-        same; the reverse does not happen.
+        layer's. This is conservative: bands of layers share their sentences, so layers whose bands overlap may still
+        differ significantly.
     """
     import pandas as pd
 
@@ -131,18 +140,6 @@ def find_peaks(training: pd.DataFrame) -> pd.DataFrame:
         clear = bool(len(rest)) and bool(best["low"] > rest["high"].max())
         rows.append({**{name: best[name] for name in PEAK}, "clear": clear})
     return pd.DataFrame(rows, columns=[*PEAK, "clear"])
-
-
-def _methods(spec: TrainingSpec) -> str:
-    measure = MEASURES[spec.measure]
-    return (
-        f"Steps of one training run were compared with its end, {spec.end}, layer by layer by {measure.label}: "
-        f"{measure.formula}. Items were {spec.words:,} words from {spec.sentences:,} sentences of {spec.corpus}; words "
-        "are means of their subwords. Bands are 95 % intervals over sentences, the null pairs sentences at random. "
-        "The peak is the layer that is most like its end. Tokens and losses are those of the models' cards; the "
-        "steps in the box are of a second run of seed 0's recipe, which ends near zoo:seed-0 and not at it to "
-        f"rounding."
-    )
 
 
 STUDY = Study(
@@ -156,4 +153,6 @@ STUDY = Study(
     figures=figures,
     price=training_price,
     caveats=CAVEATS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

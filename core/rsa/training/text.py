@@ -1,67 +1,170 @@
-"""Through training, in sentences made from the numbers."""
+"""The study in sentences: headline, methods and caveats, made from its statements."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.estimates import estimate_of
+from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_names
-from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.rsa.layers.differences import layers_in_words
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.rsa.training.spec import TrainingSpec
 
-def make_headline(tables: dict[str, pd.DataFrame], measure: str, end: str) -> str:
-    """From the first step to the last: the top layer's similarity, the peak, the loss; another run for scale."""
+NOTHING = "No checkpoint could be compared; the reasons are below."
+FIRST = "similarity of the first checkpoint's top layer to the final model"
+LAST = "similarity of the last checkpoint's top layer to the final model"
+OTHER_RUN = "similarity of another run's top layer to the final model"
+SPECIFIC = "layer where the last checkpoint exceeds another run most"
+LOSS_FIRST, LOSS_LAST = "loss of the first checkpoint", "loss of the last checkpoint"
+NEAREST = "significantly the layer most similar to the final model"  # at so many checkpoints
+NO_NEAREST = "no layer is significantly the most similar to the final model"
+
+
+def statements_of(tables: Mapping[str, pd.DataFrame], end: str) -> tuple[Statement, ...]:
+    """State how similar the first and the last checkpoint are to the final model, and which layer is nearest.
+
+    Args:
+        tables: `training`, `peaks`, `loss` and, with other runs, `others`.
+        end: Reference of the final model.
+    """
     table = tables["training"]
     if table.empty:
-        return "No step could be compared; the reasons are below."
+        return ()
     models = list(dict.fromkeys(table["model"]))
-    first, last = models[0], models[-1]
-    names = short_names((end, *models))
     top = int(table["layer"].max())
-    label = MEASURES[measure].label
-    start, late = (_at(table, model, top) for model in (first, last))
-    text = f"{label} of the top layer with the end of training goes from {start} to {late}"
-    said = f" From {names[first]} to {names[last]}, compared with {names[end]}"
-    unrelated, more = tables.get("others"), ""
-    if unrelated is not None and len(unrelated):
-        ref = str(unrelated["model"].iloc[0])
-        there = _at(unrelated, ref, top)
-        beyond = table[table["model"] == last].set_index("layer")["beyond"]
-        more = f" Beyond that run it is furthest at layer {int(beyond.idxmax())} (by {text_of(float(beyond.max()))})."
-        text += f"; {short_names((end, ref))[ref]}, the end of another run, has {there}"
-    losses = tables["loss"]
-    mine = losses[losses["model"].isin(models)]
-    if len(mine) > 1:
-        losses_at = [text_of(float(mine["loss"].iloc[place]), "amount") for place in (0, -1)]
-        said += f"; the loss goes from {losses_at[0]} to {losses_at[1]}"
-    text = f"{text}.{said}.{more}"
-    peaks = tables["peaks"]
-    clear = peaks[peaks["clear"]]
+    statements = [
+        _at(table, model, verdict, top, end) for model, verdict in ((models[0], FIRST), (models[-1], LAST))
+    ]
+    runs = tables.get("others")
+    if runs is not None and len(runs):
+        run = str(runs["model"].iloc[0])
+        statements.append(_at(runs, run, OTHER_RUN, top, end))
+        beyond = table[table["model"] == models[-1]].set_index("layer")["beyond"]
+        most = Estimate(float(beyond.max()), kind="change")
+        statements.append(Statement(models[-1], SPECIFIC, most, (int(beyond.idxmax()),), run))
+    losses = tables["loss"][tables["loss"]["model"].isin(models)]
+    if len(losses) > 1:
+        for place, verdict in ((0, LOSS_FIRST), (-1, LOSS_LAST)):
+            loss = Estimate(float(losses["loss"].iloc[place]), kind="amount")
+            statements.append(Statement(str(losses["model"].iloc[place]), verdict, loss))
+    clear = tables["peaks"][tables["peaks"]["clear"]]
+    for layer, rows in clear.groupby("layer"):
+        count = Estimate(float(len(rows)), kind="whole")
+        statements.append(Statement(end, NEAREST, count, (int(layer),), "every other layer"))
     if clear.empty:
-        return f"{text} At no step is one layer nearer to its end than every other for certain."
-    layers = list(dict.fromkeys(int(layer) for layer in clear["layer"]))
-    steps = "every step" if len(clear) == len(peaks) else f"{len(clear)} of {len(peaks)} steps"
-    named = f"layer {layers[0]}" if len(layers) == 1 else f"layers {', '.join(map(str, layers))} in turn"
-    return f"{text} Nearest to its end for certain is {named}, at {steps}."
+        statements.append(Statement(end, NO_NEAREST, baseline="every other layer"))
+    return tuple(statements)
 
 
-def _at(table: pd.DataFrame, model: str, layer: int) -> str:
-    """A model's similarity at a layer."""
-    return estimate_of(table[(table["model"] == model) & (table["layer"] == layer)].iloc[0], "similarity").text
+def _at(table: pd.DataFrame, model: str, verdict: str, layer: int, end: str) -> Statement:
+    """State a model's similarity at a layer."""
+    row = table[(table["model"] == model) & (table["layer"] == layer)].iloc[0]
+    return Statement(model, verdict, estimate_of(row, "similarity"), (layer,), end)
 
 
+def make_headline(statements: Sequence[Statement], label: str, steps: int) -> str:
+    """Say how the top layer approaches the final model, compared with another run; then loss and layers.
+
+    Args:
+        statements: Of `statements_of`.
+        label: Of the measure.
+        steps: How many checkpoints were compared.
+    """
+    facts = {statement.verdict: statement for statement in statements}
+    if FIRST not in facts:
+        return NOTHING
+    first, last = facts[FIRST], facts[LAST]
+    names = short_names(dict.fromkeys(s.subject for s in statements if s.verdict not in (NEAREST, NO_NEAREST)))
+    start, end = _estimate(first), _estimate(last)
+    change = _direction(start, end)
+    text = f"Over training, the top layer's {label} with the final model {change}"
+    run = facts.get(OTHER_RUN)
+    if run is not None:
+        text += f"; another run's final model ({names[run.subject]}) scores {_estimate(run).text}"
+    parts = [f"{text}."]
+    between = f"From {names[first.subject]} to {names[last.subject]}"
+    if LOSS_FIRST in facts:
+        before, after = (_estimate(facts[verdict]) for verdict in (LOSS_FIRST, LOSS_LAST))
+        verb = "falls" if after.value < before.value else "rises"
+        parts.append(f"{between}, the held-out loss {verb} from {before.text} to {after.text}.")
+    if SPECIFIC in facts and run is not None:
+        most = facts[SPECIFIC]
+        score = _estimate(most).direction("higher", "lower")
+        parts.append(
+            f"Compared with {names[run.subject]}, {names[last.subject]} has its largest advantage at layer "
+            f"{most.layers[0]} ({score})."
+        )
+    return " ".join([*parts, _nearest(statements, steps)])
+
+
+def _direction(start: Estimate, end: Estimate) -> str:
+    """Say whether the similarity rises, falls, or does neither by more than the bands."""
+    if end.low > start.high:
+        return f"rises from {start.text} to {end.text}"
+    if end.high < start.low:
+        return f"falls from {start.text} to {end.text}"
+    return f"does not change detectably ({start.text} and {end.text})"
+
+
+def _nearest(statements: Sequence[Statement], steps: int) -> str:
+    """Say which layer is most similar to the final model, and at how many checkpoints."""
+    nearest = [statement for statement in statements if statement.verdict == NEAREST]
+    if not nearest:
+        return "At no checkpoint is one layer significantly more similar to the final model than every other layer."
+    clauses = [
+        f"{layers_in_words(statement.layers)} at {_estimate(statement).text} of {steps} checkpoints"
+        for statement in nearest
+    ]
+    return f"The layer that is significantly the most similar to the final model is {', '.join(clauses)}."
+
+
+def _estimate(statement: Statement) -> Estimate:
+    if statement.estimate is None:
+        raise ValueError(f"{statement} has no estimate.")
+    return statement.estimate
+
+
+def make_methods(spec: TrainingSpec) -> str:
+    """Write a methods paragraph, ready to paste."""
+    measure = MEASURES[spec.measure]
+    return (
+        f"Checkpoints of one training run were compared with its final model, {spec.end}, layer by layer by "
+        f"{measure.label}: {measure.formula}. Items were {spec.words:,} words from {spec.sentences:,} sentences of "
+        f"{spec.corpus}; the vector of a word is the mean of its subwords' vectors. Bands are 95 % intervals over "
+        "sentences; chance level is the measure when whole sentences are shuffled. A layer is significantly the most "
+        "similar one where its band lies above the bands of all other layers. Tokens and losses are those of the model "
+        "cards. The included checkpoints come from a second run of seed 0's recipe, so the last one is close to "
+        "zoo:seed-0 but not equal to it."
+    )
+
+
+REASON = "Run it to see when during training each layer reaches the geometry that it has in the final model."
+HOW_TO_READ = {
+    "Through training": (
+        "Each line is the similarity of one layer to the same layer of the final model after so many tokens "
+        "(logarithmic): 1 means the same geometry, 0 an unrelated one; bands are 95 % intervals over sentences, rings "
+        "mark the most similar layer, and dashed grey lines are the final models of other runs."
+    ),
+}
 CAVEATS = {
-    "A late step is near the end because it is late.": (
-        "What counts is which layers get there first, and how far another run's end (dashed) "
-        "comes without any step in common."
+    "Late checkpoints are similar because they are late.": (
+        "Ask which layers become similar first, and how similar the final model of another run (dashed) is, which "
+        "shares no training step."
     ),
-    "Layer 0 is a table of words.": ("It has no layer below it to wait for, so it settles before the others may."),
-    "An untrained model is not at 0.": (
-        "Its layers are alike where words are; read step 0 beside the null in the tooltip."
+    "Layer 0 holds word embeddings.": (
+        "It has no layer below it whose changes it must follow, so it can settle earlier than the others."
     ),
-    "Five steps of one run.": ("Bands are over sentences. Another run may pass through its layers in another order."),
+    "An untrained model does not score 0.": (
+        "Equal words give similar vectors even with random weights; compare step 0 with the chance level in the "
+        "tooltip."
+    ),
+    "These are five checkpoints of one run.": (
+        "Bands cover sentences, not runs. The layers of another run may settle in another order."
+    ),
 }

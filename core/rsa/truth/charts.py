@@ -1,4 +1,4 @@
-"""The areas under the curve as a table of colours: a row per measure, a column per kind of truth."""
+"""The AUCs as a heatmap: a row per measure, a column per rounding or per thing compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.results.drawing.heatmaps import heatmap
 from core.results.drawing.style import heading
 from core.results.drawing.vega import Chart
 from core.results.numbers import Tip
-from core.rsa.truth.text import RIVALS, finder_label
+from core.rsa.truth.text import READINGS, RIVALS, finder_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 ROW = 26  # pixels
 COLUMNS = {
-    "frozen": "bits that the fine-tune is rounded to",
-    "planted": "its state, the drop from below, its answer to the base's state",
+    "frozen": "bits that the fine-tune's weights are rounded to",
+    "planted": "a layer's state, its drop from the layer below, its output on the base's input",
 }
-TITLES = {"frozen": "Frozen fine-tunes: which states changed", "planted": "Planted layers: whose own weights changed"}
+TITLES = {"frozen": "Frozen fine-tunes: finding changed states", "planted": "Planted models: finding changed layers"}
 
 
 def truth_chart(
     result: Result, truth: str, matched: bool = False, *, context: Context = PAGE
 ) -> Chart:
-    """Areas of all measures and rivals.
+    """Draw the AUCs of all measures and baselines.
 
     Args:
         result: Of the truth study.
@@ -41,25 +41,25 @@ def truth_chart(
     rivals = [finder_label(name) for name in RIVALS]
     order = [*dict.fromkeys(name for name in rows["name"] if name not in rivals), *rivals]
     tips = (
-        *(Tip("name", "Found by"), Tip("what", "Read"), Tip("auc", "Area", "share"), Tip("low", "Band, 95 %", "share")),
-        *(Tip("same_depth", "At equal depth", "share"), Tip("changed", "Layers changed", "whole")),
-        Tip("unchanged", "Layers unchanged", "whole"),
+        *(Tip("name", "Measure"), Tip("what", "Column"), Tip("auc", "AUC", "share"), Tip("low", "Band, 95 %", "share")),
+        *(Tip("same_depth", "AUC at equal depth", "share"), Tip("changed", "Changed layers", "whole")),
+        Tip("unchanged", "Unchanged layers", "whole"),
     )
     chart = heatmap(
-        rows, x="what", y="name", value="auc", titles=(None, None, "Area"), ends=(0.5, 1.0), tips=tips,
+        rows, x="what", y="name", value="auc", titles=(None, None, "AUC"), ends=(0.5, 1.0), tips=tips,
         order=(list(dict.fromkeys(rows["what"])), order), height=ROW * len(order), limit=200,
         context=context,
     )  # fmt: skip
     size = ", weight changes matched in size" if matched else ""
-    title = heading(TITLES[truth], f"area under the curve{size}; columns: {COLUMNS[truth]}")
+    title = heading(TITLES[truth], f"AUC{size}; columns: {COLUMNS[truth]}")
     words = cells_in_words(
-        rows, f"{TITLES[truth]}{size}", row="name", column="what", value="auc", value_title="area under the curve"
+        rows, f"{TITLES[truth]}{size}", row="name", column="what", value="auc", value_title="AUC"
     )
     return chart.properties(title=title, description=words)
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
     return {
         f"truth-{truth}{'-matched' if matched else ''}": truth_chart(
             result, truth, matched, context=context
@@ -69,7 +69,7 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def column_name(row: pd.Series[float]) -> str:
-    """How a row was read, as charts and tables name it."""
+    """Name the column of a row, as charts and tables do."""
     if row["truth"] == "planted":
-        return str(row["reading"])
-    return f"{int(row['bits'])} bits" if row["bits"] else "as it is"
+        return READINGS[str(row["reading"])]
+    return f"{int(row['bits'])} bits" if row["bits"] else "unrounded"

@@ -10,31 +10,45 @@ from core.rsa.measures.registry import MEASURES
 
 @dataclass(frozen=True)
 class TruthSpec(options.Spec):
-    """One study: fine-tunes of which it is known which layers trained, and fine-tunes to plant layers from."""
+    """One study: fine-tunes with frozen layers, and fine-tunes whose layers are planted into the base."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the others come from.")
+    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes were trained from.")
     compare: tuple[str, ...] = options.models(
         "Frozen fine-tunes",
         ("zoo:sentiment-frozen-2", "zoo:sentiment-frozen-4", "zoo:parse-frozen-2", "zoo:parse-frozen-4"),
         least=2,
-        help="Fine-tunes whose lower layers did not train.",
+        help="Fine-tunes whose lower layers were frozen, so that the changed layers are known.",
     )
     planted: tuple[str, ...] = options.models(
         "Fine-tunes to plant from",
         ("zoo:sentiment-0", "zoo:pos-0", "zoo:parse-0"),
-        help="Their layers are set into the base, a known choice at a time.",
+        help="A known random choice of their layers replaces layers of the base.",
     )
-    plants: int = options.whole("Planted models", 6, low=2, high=50, help="Of each fine-tune to plant from.")
+    plants: int = options.whole(
+        "Planted models",
+        6,
+        low=2,
+        high=50,
+        help="Planted models per fine-tune; more of them give narrower bands.",
+    )
     measures: tuple[str, ...] = options.choices(
         "Measures",
         MEASURES,
         lambda: {name: measure.label for name, measure in MEASURES.items()},
         titled=True,
-        help="Which are held against the truth.",
+        help="The similarity measures that are tested.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(100)
-    words: int = options.whole("Words sampled", 400, low=50, high=5_000, help="Words drawn from all sentences.")
-    draws: int = options.whole("Bootstrap draws", 500, low=20, high=10_000, help="Resamples of models for each band.")
-    seed: int = options.seed("Seed of the sample, the planted layers and the draws.")
+    words: int = options.whole(
+        "Words sampled", 400, low=50, high=5_000, help="Words sampled from all sentences."
+    )
+    draws: int = options.whole(
+        "Bootstrap draws",
+        500,
+        low=20,
+        high=10_000,
+        help="How often models are resampled for each band; more draws take longer.",
+    )
+    seed: int = options.seed("Seed of the sample, the planted layers and the bootstrap.")

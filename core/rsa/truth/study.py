@@ -1,14 +1,14 @@
-"""Measures against known truth: how well each one finds the layers that are known to have changed.
+"""A benchmark with known answers: how well each measure finds the layers that are known to have changed.
 
-Two truths of which nobody has to be convinced: frozen fine-tunes, whose lower layers did not train, and planted
-models, in which a known choice of layers is a fine-tune's. A measure's area under the ROC curve is the chance that a
-layer that changed looks less similar than one that did not. Beside the measures stand their plain rivals: the layer's
-number alone, and the size of the weight change, which needs no text at all.
+The answers are known for frozen fine-tunes, whose lower layers were not trained, and for planted models, in which a
+known choice of layers is a fine-tune's. A measure's area under the ROC curve (AUC) is the probability that a changed
+layer looks less similar than an unchanged one. Two baselines are scored the same way: the layer number alone, and the
+size of the weight change, which needs no text.
 
 Reference:
     Ding, Denain & Steinhardt 2021, NeurIPS, Grounding representation similarity with statistical testing (measures
-    held against known differences).
-Deviations: another truth, changed layers of fine-tunes, and areas under the curve.
+    compared with known differences).
+Deviations: the known differences are changed layers of fine-tunes, and the score is the AUC.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ from core.rsa.prices import truth_price
 from core.rsa.truth import PURPOSE
 from core.rsa.truth.charts import figures
 from core.rsa.truth.spec import TruthSpec
-from core.rsa.truth.text import CAVEATS, make_headline
+from core.rsa.truth.text import (
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    statements_of,
+    too_few_models,
+)
 from core.runs.runner import Outputs, Task
 from core.runs.store import Value
 from core.statistics import average_ranks
@@ -48,7 +56,7 @@ DEPTH, WEIGHTS = "depth", "weights"
 
 
 def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read the text, ask what the models are and how far they moved."""
+    """Make the tasks of the first stage: read the text, identify the models, measure their weight changes."""
     refs = (*spec.compare, *spec.planted)
     return [
         text_task(spec.corpus, spec.genres, spec.sentences, texts),
@@ -58,7 +66,7 @@ def prepare(spec: TruthSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
 
 
 def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
-    """A task for each fine-tune, whole and matched in size.
+    """Make a task for each fine-tune, unmodified and matched in size.
 
     Raises:
         ModelError: If the base model could not be found.
@@ -93,11 +101,14 @@ def plan(spec: TruthSpec, ready: Outputs) -> list[Task]:
 
 
 def area(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """The chance that a layer that changed scores higher than one that did not, ties counting half; NaN without both.
+    """Compute the AUC: the probability that a changed layer scores above an unchanged one, ties counting half.
 
     Args:
-        changed: The truth, (layer,).
+        changed: Whether each layer changed, (layer,).
         score: Higher for what looks more changed, (layer,).
+
+    Returns:
+        A number in [0, 1]; NaN unless there are changed and unchanged layers.
     """
     positive, total = int(changed.sum()), len(changed)
     if positive in (0, total):
@@ -107,7 +118,7 @@ def area(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
 
 
 def area_at_equal_depth(changed: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """The same over pairs of layers with one number, so that depth says nothing; NaN where there is no such pair.
+    """Compute the AUC over pairs of layers with the same number, so that depth does not help; NaN without pairs.
 
     Args:
         changed, score: As for `area`, (model, layer).
@@ -122,7 +133,7 @@ def area_at_equal_depth(changed: NDArray[np.bool_], score: NDArray[np.float64]) 
 
 
 def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """The table `truth` (COLUMNS) with its headline and methods."""
+    """Make the table `truth` (COLUMNS), its statements, headline and methods."""
     import pandas as pd
 
     rows = []
@@ -138,22 +149,24 @@ def collect(spec: TruthSpec, ready: Outputs, outputs: Outputs) -> Result:
                 rows += [row | {"matched": matched} for row in _rows(spec, kind, there)]
     table = pd.DataFrame(rows, columns=[*COLUMNS, *COUNTS])
     corpus: Corpus = ready.values["text"]
+    statements = statements_of(table)
     used = tuple(dict.fromkeys(role[1] for role in outputs.values))
     return Result(
         study="truth",
         spec=spec.plain(),
-        headline=make_headline(table),
+        headline=make_headline(statements),
+        statements=statements,
         tables={"truth": table},
         notices=(*corpus.notices, *start_notices(spec.base, changes_of(ready)), *_notices(table)),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.base, *used), corpus),
-        methods=f"{_methods(spec)} {spec.settings()}",
+        methods=f"{make_methods(spec)} {spec.settings()}",
         citations=cite(CITATIONS),
     )
 
 
 def _rows(spec: TruthSpec, kind: str, values: list[Value]) -> list[dict[str, Any]]:
-    """A row for each measure or rival, rounding and reading."""
+    """Make a row for each measure or baseline, rounding and reading."""
     rows = []
     if kind == "frozen":
         truth = np.stack([value["changed"] for value in values])
@@ -187,7 +200,7 @@ def _with_depth(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.
 def _row(
     spec: TruthSpec, name: str, score: NDArray[np.float64], truth: NDArray[np.bool_], reading: str, bits: int, kind: str
 ) -> dict[str, Any]:
-    """One area over the layers of all models, with a band that resamples models where there are enough."""
+    """Make the AUC over the layers of all models, with a band that resamples models where there are enough."""
     models, drawn = len(truth), np.random.default_rng(spec.seed)
     low = high = float("nan")
     if models >= FEWEST:
@@ -201,30 +214,13 @@ def _row(
     }  # fmt: skip
 
 
-FEWEST = 10  # models below which a bootstrap over them would say too little
+FEWEST = 10  # models; with fewer, a bootstrap over them is not meaningful
 
 
 def _notices(table: pd.DataFrame) -> list[str]:
     if table.empty or int(table["models"].min()) >= FEWEST:
         return []
-    few = int(table["models"].min())
-    return [f"Areas over {few} frozen models have no band: too few to resample. Planted models have one."]
-
-
-def _methods(spec: TruthSpec) -> str:
-    return (
-        f"Each measure compared {spec.base} with fine-tunes of known truth on {spec.words:,} words of "
-        f"{spec.sentences:,} sentences of {spec.corpus}, words by their first subword. Frozen: a layer's state counts "
-        f"as changed when this layer or one below trained ({', '.join(spec.compare)}). Planted: "
-        f"{spec.plants} models per fine-tune ({', '.join(spec.planted)}), each layer the fine-tune's with "
-        "probability one half; a layer counts as changed when its own weights are the fine-tune's. It is read by its "
-        "state, by the drop of similarity from the layer below, and by its answer to the base's state. The other "
-        "model's matrices were rounded to the given bits, up or down by chance, so that equal layers are not equal "
-        "bit for bit. Matched: "
-        "every weight change scaled to the smallest of its group. The area under the ROC curve pools the layers of "
-        "all models, the one at equal depth only pairs of layers with one number; bands are 95 % bootstrap intervals "
-        f"over models ({spec.draws:,} draws)."
-    )
+    return [too_few_models(int(table["models"].min()))]
 
 
 STUDY = Study(
@@ -238,4 +234,6 @@ STUDY = Study(
     figures=figures,
     price=truth_price,
     caveats=CAVEATS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

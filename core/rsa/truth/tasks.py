@@ -1,12 +1,12 @@
-"""Similarities of layers of which it is known whether they changed: frozen fine-tunes, and layers planted by exchange.
+"""Similarities of layers that are known to have changed or not: frozen fine-tunes and planted models.
 
-Layers that did not change give the same vectors bit for bit, and every measure answers 1: that finds equality and
-tests no measure. So the other model is rounded to a few bits, up or down by chance; then layers that
-did not change differ a little too, and a measure has to tell the two apart.
+Unchanged layers give the same vectors bit for bit, so every measure is 1 for them, which tests no measure. Therefore
+the other model is rounded to a few bits, up or down at random: then unchanged layers differ a little too, and a
+measure must distinguish them from changed ones.
 
-In a frozen fine-tune the states change from some layer up, so that depth alone tells them apart. In a planted model
-any layers may be the fine-tune's: a layer's own weights changed or not, whatever its state inherits from below. Its
-state is compared, and, for what the layer does itself, its answer to the base's own state.
+In a frozen fine-tune the states change from some layer upward, so that depth alone separates them. In a planted model
+any layer may be the fine-tune's: its own weights changed or not, whatever its state inherits from below. Both its
+state and, to isolate the layer's own function, its output on the base's input are compared.
 
 Reference: none. Deviations: none.
 """
@@ -44,10 +44,10 @@ def compare_frozen(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: tuple[int, ...], share: float, seed: int,
 ) -> Value:  # fmt: skip
-    """Similarity of a base's and a fine-tune's states, the fine-tune rounded.
+    """Compute the similarity of a base's states to those of a rounded fine-tune.
 
     Args:
-        base, model: References of two models of one shape.
+        base, model: References of two models of the same shape.
         base_identity, model_identity: For the key.
         sentences: Words of each sentence.
         items: Words sampled, each by its first subword.
@@ -61,7 +61,7 @@ def compare_frozen(
         rounding in it; `changed` (layer,): whether a weight of this layer or of one below differs before rounding.
 
     Raises:
-        ModelError: If a model cannot be loaded or the two have not one shape.
+        ModelError: If a model cannot be loaded or the two differ in shape.
     """
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed)
@@ -69,7 +69,7 @@ def compare_frozen(
     similarity, sizes = [], []
     changed = np.maximum.accumulate(_sizes(origin, tuned) > 0)
     for number, width in enumerate(bits):
-        tick(number / len(bits), f"rounded to {width} bits" if width else "as it is")
+        tick(number / len(bits), f"rounded to {width} bits" if width else "unrounded")
         variant = _rounded(_mixed(origin, tuned, None, share), width, crc32(f"{model} {width} {seed}".encode()))
         similarity.append(_similarities(expected, reader.states(variant), measures))
         sizes.append(_sizes(origin, variant))
@@ -81,14 +81,14 @@ def compare_planted(
     base: str, model: str, base_identity: str, model_identity: str, sentences: Words, items: int,
     measures: tuple[str, ...], bits: int, share: float, plants: int, seed: int,
 ) -> Value:  # fmt: skip
-    """Similarity of a base to models in which some layers are a fine-tune's, rounded.
+    """Compute the similarity of a base to rounded models in which some layers are a fine-tune's.
 
     Arguments and errors as for `compare_frozen`, and
         plants: How many such models; each layer is the fine-tune's with probability one half, never all or none.
 
     Returns:
-        `similarity` (plant, reading, measure, layer) of states and of answers, `size` and `changed` (plant, layer):
-        whether the layer's own weights are the fine-tune's.
+        `similarity` (plant, reading, measure, layer) of states and of outputs on the base's input, `size` and
+        `changed` (plant, layer): whether the layer's own weights are the fine-tune's.
     """
     origin, tuned = (load_model(ref, device="cpu").model for ref in (base, model))
     reader = _Reader(base, sentences, items, seed)
@@ -111,7 +111,7 @@ def compare_planted(
 
 
 class _Reader:
-    """The same sampled words, by their first subwords, through any body."""
+    """Reads the same sampled words, by their first subwords, with any body."""
 
     def __init__(self, ref: str, sentences: Words, items: int, seed: int) -> None:
         pairs = tuple((words, (0,) * len(words)) for words in sentences)
@@ -125,12 +125,12 @@ class _Reader:
         self.chosen = np.sort(np.random.default_rng(seed).choice(total, size=min(items, total), replace=False))
 
     def states(self, body: nn.Module) -> States:
-        """Every layer's vectors, (item, d_model) each."""
+        """Compute every layer's vectors, (item, d_model) each."""
         states = [self._taken(number, state_list(body, batch)) for number, batch in enumerate(self.batches)]
         return [np.concatenate(parts)[self.chosen] for parts in zip(*states, strict=True)]
 
     def answers(self, origin: nn.Module, changed: nn.Module) -> States:
-        """What each layer of `changed` makes of the base's own state below it; layer 0 is its embeddings."""
+        """Compute the output of each layer of `changed` on the base's input to it; layer 0 is its embeddings."""
         theirs, in_tuple = list(layer_list(changed)), answers_in_tuples(origin, self.batches[0])
         states = []
         for number, batch in enumerate(self.batches):
@@ -149,7 +149,7 @@ class _Reader:
 def _answer(
     origin: nn.Module, batch: Batch, hidden: Tensor, module: nn.Module, layer: int, layers: int, in_tuple: bool
 ) -> Tensor:
-    """One layer's output, (sentence, subword, d_model), run in its place so that it gets mask and positions."""
+    """Run one layer in its place, with mask and positions; its output is (sentence, subword, d_model)."""
     caught: list[Tensor] = []
     handle = module.register_forward_hook(lambda module, inputs, output: caught.append(first_of(output)))
     places: list[nn.Module | None] = [None] * layers
@@ -162,7 +162,7 @@ def _answer(
 
 
 def _mixed(origin: nn.Module, tuned: nn.Module, chosen: NDArray[np.bool_] | None, share: float) -> nn.Module:
-    """The base with `share` of the fine-tune's change in the chosen layers; in all of them where none are named."""
+    """Copy the base with `share` of the fine-tune's change in the chosen layers; in all of them if None."""
     mixed = copy.deepcopy(origin)
     number_of, theirs = numbering(origin), dict(tuned.named_parameters())
     with torch.no_grad():
@@ -174,10 +174,10 @@ def _mixed(origin: nn.Module, tuned: nn.Module, chosen: NDArray[np.bool_] | None
 
 
 def _rounded(model: nn.Module, bits: int, seed: int) -> nn.Module:
-    """Every matrix rounded to as many bits, in steps of its own: its largest number is the last step.
+    """Round every matrix to as many bits; its largest absolute value is the last step.
 
-    Up or down by chance, in proportion to what is nearer: rounded alike, layers that are the base's would have one
-    similarity in all models, and finding them would be finding equality again.
+    Rounding is stochastic: with deterministic rounding, the base's layers would have the same similarity in all
+    models, and finding them would again only test equality.
     """
     drawn = torch.Generator().manual_seed(seed)
     if bits:
@@ -194,7 +194,7 @@ def _rounded(model: nn.Module, bits: int, seed: int) -> nn.Module:
 
 
 def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
-    """Relative size of each layer's weight change over its matrices, (layer,)."""
+    """Compute the relative size of each layer's weight change over its matrices, (layer,)."""
     number_of, theirs = numbering(origin), dict(changed.named_parameters())
     moved, size = np.zeros((2, len(layer_list(origin)) + 1))
     for name, weight in origin.named_parameters():
@@ -206,6 +206,6 @@ def _sizes(origin: nn.Module, changed: nn.Module) -> NDArray[np.float64]:
 
 
 def _similarities(base: States, changed: States, measures: Sequence[str]) -> NDArray[np.float64]:
-    """(measure, layer)."""
+    """Compare two models' states: (measure, layer)."""
     options: Any = Options("cosine", "pearson")
     return np.array([[compare(x, y, name, options) for x, y in zip(base, changed, strict=True)] for name in measures])

@@ -1,86 +1,179 @@
-"""Which measure to trust, in sentences made from the areas under the curve."""
+"""The benchmark in sentences: headline, methods and caveats, made from its statements."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.results.numbers import text_of
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
 from core.rsa.measures.registry import MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RIVALS = {"depth": "the layer's number alone", "weights": "size of the weight change"}
+    from core.rsa.truth.spec import TruthSpec
+
+NOTHING = "No measure could be tested; the reasons are below."
+RIVALS = {"depth": "layer number alone", "weights": "size of the weight change"}
+READINGS = {"state": "state", "drop": "drop", "answer": "output"}  # what is compared, on a chart's axis
+ROUNDED = "bits that weights are rounded to"
+LOWEST, HIGHEST, RIVAL = "lowest AUC of the measures", "highest AUC of the measures", "AUC of a baseline"
+FROZEN, FROZEN_DEPTH = "unchanged states of frozen fine-tunes", "unchanged states of frozen fine-tunes, equal depth"
+STATE, STATE_DEPTH = "unchanged layers, by state", "unchanged layers, by state, equal depth"
+OUTPUT, OUTPUT_DEPTH = "unchanged layers, by output", "unchanged layers, by output, equal depth"
+Facts = dict[tuple[str, str], Statement]  # verdict (or baseline's name), what changed layers are compared with
 
 
 def finder_label(name: str) -> str:
-    """A measure or a rival as readers know it."""
+    """Give a measure or a baseline its name for readers."""
     return RIVALS[name] if name in RIVALS else MEASURES[name].label
 
 
-def make_headline(table: pd.DataFrame) -> str:
-    """Frozen states under rounding, then planted layers by their answers, each beside its rivals."""
-    if table.empty:
-        return "No measure could be held against a known truth; the reasons are below."
-    whole = table[~table["matched"]]
+def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the worst and the best measure, and the baselines, at each task of the benchmark.
+
+    Args:
+        table: Of the study; rows matched in size are left out.
+    """
+    whole = table[~table["matched"].astype(bool)]
+    frozen, planted = whole[whole["truth"] == "frozen"], whole[whole["truth"] == "planted"]
+    coarsest = frozen[frozen["bits"] == frozen["bits"].where(frozen["bits"] > 0).min()]
+    statements: list[Statement] = []
+    if len(coarsest):
+        bits = Estimate(float(coarsest["bits"].iloc[0]), kind="whole")
+        statements.append(Statement("frozen fine-tunes", ROUNDED, bits))
+    tasks = (
+        (coarsest, FROZEN, FROZEN_DEPTH),
+        (planted[planted["reading"] == "state"], STATE, STATE_DEPTH),
+        (planted[planted["reading"] == "answer"], OUTPUT, OUTPUT_DEPTH),
+    )
+    for rows, unchanged, at_depth in tasks:
+        statements += _of_task(rows.dropna(subset=["auc"]), "auc", unchanged)
+        statements += _of_task(rows.dropna(subset=["same_depth"]), "same_depth", at_depth)
+    return tuple(statements)
+
+
+def _of_task(rows: pd.DataFrame, column: str, unchanged: str) -> list[Statement]:
+    """State the worst and the best measure of one task, and what the baselines reach."""
+    statements = []
+    measures = rows[~rows["finder"].isin(RIVALS)]
+    if len(measures):
+        for verdict, place in ((LOWEST, measures[column].idxmin()), (HIGHEST, measures[column].idxmax())):
+            row = measures.loc[place]
+            statements.append(Statement(str(row["finder"]), verdict, _auc(row, column), baseline=unchanged))
+    for _, row in rows[rows["finder"].isin(RIVALS)].iterrows():
+        statements.append(Statement(str(row["finder"]), RIVAL, _auc(row, column), baseline=unchanged))
+    return statements
+
+
+def _auc(row: pd.Series[float], column: str) -> Estimate:
+    """Give an AUC with its band, which only the one over all layers has."""
+    return estimate_of(row, column) if column == "auc" else Estimate(float(row[column]))
+
+
+def make_headline(statements: Sequence[Statement]) -> str:
+    """Say how well measures find changed layers, in frozen fine-tunes and in planted models, and the baselines.
+
+    Args:
+        statements: Of `statements_of`.
+    """
+    facts = {
+        (statement.subject if statement.verdict == RIVAL else statement.verdict, statement.baseline): statement
+        for statement in statements
+    }
+    if not facts:
+        return NOTHING
     parts = []
-    frozen = whole[(whole["truth"] == "frozen") & (whole["bits"] == whole["bits"].where(whole["bits"] > 0).min())]
-    if len(frozen):
-        bits = int(frozen["bits"].iloc[0])
-        text = f"Rounded to {bits} bits, frozen layers are told from trained ones with an area of {_range(frozen)}"
-        rival = f"{RIVALS['depth']} reaches {_of(frozen, 'depth')}"
-        parts.append(f"{text}; {rival}. Among layers of equal depth it is {_range(frozen, 'same_depth')}.")
-    planted = whole[whole["truth"] == "planted"]
-    if len(planted):
-        readings = {name: planted[planted["reading"] == name] for name in ("state", "drop", "answer")}
-        parts.append(
-            f"Where any layer may have changed, its state says so with {_range(readings['state'])}, its answer to the "
-            f"base's state with {_range(readings['answer'])}. Held against the same layer of other models, that answer "
-            f"reaches {_range(readings['answer'], 'same_depth')}, and the {RIVALS['weights']} "
-            f"{_of(readings['state'], 'weights', 'same_depth')} (over all layers {_of(readings['state'], 'weights')})."
-        )
+    rounded = facts.get((ROUNDED, ""))
+    if rounded is not None and rounded.estimate is not None:
+        parts += [
+            f"In frozen fine-tunes rounded to {rounded.estimate.text} bits, the measures find changed states with AUC "
+            f"{_range(facts, FROZEN)}; layer number alone reaches {_rival(facts, 'depth', FROZEN)}.",
+            f"Compared only with states of equal depth, the AUC is {_range(facts, FROZEN_DEPTH)}.",
+        ]
+    if (LOWEST, STATE) in facts:
+        parts += [
+            "In planted models, where any layer may have changed, similarity of a layer's state finds changed layers "
+            f"with AUC {_range(facts, STATE)}, and similarity of its output on the base's input with AUC "
+            f"{_range(facts, OUTPUT)}.",
+            f"Compared only with layers of equal depth, the output reaches {_range(facts, OUTPUT_DEPTH)}; the size of "
+            f"the weight change reaches {_rival(facts, 'weights', STATE_DEPTH)} there, and "
+            f"{_rival(facts, 'weights', STATE)} over all layers.",
+        ]
     return " ".join(parts)
 
 
-def _range(rows: pd.DataFrame, area: str = "auc") -> str:
-    """The lowest and the highest area over the measures, named."""
-    mine = rows[~rows["finder"].isin(RIVALS)].dropna(subset=[area])
-    if mine.empty:
+def _range(facts: Facts, unchanged: str) -> str:
+    """Give the lowest and the highest AUC of the measures, with their names."""
+    ends = [facts.get((verdict, unchanged)) for verdict in (LOWEST, HIGHEST)]
+    texts = [(end.estimate.value_text, finder_label(end.subject)) for end in ends if end and end.estimate]
+    if len(texts) < 2:
         return "n/a"
-    low, high = mine.loc[mine[area].idxmin()], mine.loc[mine[area].idxmax()]
-    if text_of(low[area]) == text_of(high[area]):
-        return f"{text_of(low[area])} by every measure"
-    return " to ".join(f"{text_of(row[area])} ({finder_label(row['finder'])})" for row in (low, high))
+    if texts[0][0] == texts[1][0]:
+        return f"{texts[0][0]} (every measure)"
+    return " to ".join(f"{number} ({name})" for number, name in texts)
 
 
-def _of(rows: pd.DataFrame, name: str, area: str = "auc") -> str:
-    mine = rows[rows["finder"] == name]
-    return text_of(float(mine[area].iloc[0])) if len(mine) else "n/a"
+def _rival(facts: Facts, name: str, unchanged: str) -> str:
+    statement = facts.get((name, unchanged))
+    return statement.estimate.value_text if statement and statement.estimate else "n/a"
 
 
-CAVEATS = {
-    "Equal bit for bit is no test.": (
-        "Layers that did not train give the same vectors, and any measure answers 1: the first "
-        "column shows it. The others round the fine-tune, so that a measure has something to tell "
-        "apart."
+def too_few_models(models: int) -> str:
+    """Say why some AUCs have no band."""
+    return (
+        f"The AUCs of the frozen fine-tunes have no bands, because {models} models are too few to resample; those of "
+        "the planted models have one."
+    )
+
+
+def make_methods(spec: TruthSpec) -> str:
+    """Write a methods paragraph, ready to paste."""
+    return (
+        f"Each measure compared {spec.base} with models whose changed layers are known, on {spec.words:,} words of "
+        f"{spec.sentences:,} sentences of {spec.corpus}; the vector of a word is that of its first subword. In frozen "
+        f"fine-tunes ({', '.join(spec.compare)}) the state of a layer counts as changed when this layer or one below "
+        f"was trained. Planted models ({spec.plants} per fine-tune: {', '.join(spec.planted)}) take each layer from "
+        "the fine-tune with probability one half; a layer counts as changed when its own weights are the fine-tune's. "
+        "Measures compare the layer's state, the drop of similarity from the layer below, and the layer's output on "
+        "the base's input. The other model's matrices were rounded to the given bits, up or down at random, so that "
+        "unchanged layers are not equal bit for bit. Where changes are matched in size, every weight change was scaled "
+        "to the smallest of its group. The area under the ROC curve (AUC) pools the layers of all models; at equal "
+        "depth, it pools only pairs of layers with the same number. Bands are 95 % bootstrap intervals over models "
+        f"({spec.draws:,} draws)."
+    )
+
+
+REASON = "Run it to see which similarity measure finds the layers that changed, where the right answer is known."
+HOW_TO_READ = {
+    "Benchmark with known answers": (
+        "Each cell is an AUC, the probability that a measure (row) ranks a changed layer above an unchanged one: 1 "
+        "means that it finds every changed layer, .5 that it guesses; the last two rows are baselines that compare no "
+        "vectors, and the columns are how strongly weights were rounded or what was compared."
     ),
-    "In a frozen model depth says it all.": (
-        "Lower layers froze and upper ones trained, so the layer's number alone comes near any "
-        "measure; at equal depth only layers 3 and 4 of four models are left, eight pairs. "
-        "Planted models have no such order."
+}
+CAVEATS = {
+    "Bit-for-bit equality tests no measure.": (
+        "Frozen layers give exactly the same vectors, so every measure scores 1 for them: the first column shows this. "
+        "In the other columns the fine-tune is rounded, so that unchanged layers differ a little too."
+    ),
+    "In a frozen fine-tune, depth is almost the answer.": (
+        "Lower layers were frozen and upper ones trained, so the layer number alone is almost as good as any measure. "
+        "At equal depth only layers 3 and 4 of four models are left, which makes eight pairs. In planted models depth "
+        "does not help."
     ),
     "One threshold does not fit all layers.": (
-        "Rounding and changes grow on the way up, each at its own pace. Held against the same "
-        "layer of other models (column `same_depth`), a layer is told far more surely than "
-        "against the others of its own model."
+        "The effects of rounding and of training both grow with depth, each at its own rate. Changed layers are "
+        "found much better when compared with the same layer of other models (column `same_depth`) than with other "
+        "layers of the same model."
     ),
     "A state is not a layer.": (
-        "What one layer changes is handed on to all above it. A similarity by layer says from "
-        "where on a model differs, not which layers were changed; give each layer the base's own "
-        "state to see that."
+        "A change in one layer is passed on to all layers above it. Similarity by layer says from where upward a model "
+        "differs, not which layers were changed; the layer's output on the base's input shows that."
     ),
-    "Weights need no measure.": (
-        "Where base and fine-tune are both at hand, the size of a layer's weight change says "
-        "which layers changed, until it is smaller than the rounding."
+    "The weights may be enough.": (
+        "If base and fine-tune are both available, the size of a layer's weight change says which layers changed, as "
+        "long as it is larger than the rounding."
     ),
 }

@@ -13,7 +13,7 @@ import pytest
 from core.errors import CancelledError, CorpusError
 from core.runs.process import isolation as apart
 from core.text import hub_rows
-from core.text.corpora import read_corpus
+from core.text.corpora import left_out_notice, read_corpus
 from core.text.datasets import HubText, read_rows
 from core.text.hub_rows import rows_apart, stream_rows, usable_rows
 
@@ -45,14 +45,14 @@ def test_rows_come_as_they_are(folder: Path) -> None:
 
 def test_nothing_but_line_ends_is_refused_soon(folder: Path) -> None:
     write(folder / "train.txt.gz", b"\n" * 2**20, 100)
-    with pytest.raises(CorpusError, match=r"100,000 rows of .* hold no text"):
+    with pytest.raises(CorpusError, match="100,000 rows"):
         list(stream_rows(HubText(str(folder))))
 
 
 def test_a_line_without_end_takes_no_memory_here_and_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder / "train.txt.gz", b"x" * 2**20, 1_500)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(CorpusError, match=r"needs more memory than a text should|takes too long"):
+    with pytest.raises(CorpusError, match=r"memory|too long"):
         list(stream_rows(HubText(str(folder))))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
 
@@ -85,7 +85,7 @@ def test_reading_is_cancelled_at_the_next_tick_and_the_reader_is_gone(
 def test_a_data_set_that_says_nothing_has_a_deadline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder / "train.txt.gz", b"x" * 2**20, 500)
     monkeypatch.setattr(hub_rows, "SILENCE", 0.5)
-    with pytest.raises(CorpusError, match="takes too long"):
+    with pytest.raises(CorpusError, match="too long"):
         list(stream_rows(HubText(str(folder))))
 
 
@@ -106,12 +106,12 @@ def test_a_card_that_names_files_elsewhere_is_refused(
     source = write_card(folder, place)
     monkeypatch.setattr(data_files, "resolve_pattern", data_files.resolve_pattern)  # which the guard replaces
     hub_rows.guard_card(source.name)
-    with pytest.raises(CorpusError, match="names files that are not its own"):
+    with pytest.raises(CorpusError, match="card of"):
         list(read_rows(source))
 
 
 def test_the_process_that_reads_has_the_guard(folder: Path) -> None:
-    with pytest.raises(CorpusError, match="names files that are not its own"):
+    with pytest.raises(CorpusError, match="card of"):
         list(stream_rows(write_card(folder, "/etc/passwd")))
 
 
@@ -130,8 +130,8 @@ def test_what_would_hold_the_tokenizer_is_left_out_of_a_data_set(monkeypatch: py
     monkeypatch.setattr(hub_rows, "rows_apart", lambda source: iter(["Fine.\n" + "(" * 9_000, "Go on.", ")" * 501]))
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("Fine", "."), ("Go", "on", "."))
-    assert corpus.notices == ("2 lines of a/b without spaces or without end left out.",)
+    assert corpus.notices == (left_out_notice("Lines of a/b that are too long or have no spaces", 2),)
     monkeypatch.setattr(hub_rows, "rows_apart", lambda source: iter([("a", "b"), ("x" * 501,)]))
     corpus = read_corpus("hub:a/b")
     assert corpus.words == (("a", "b"),)
-    assert "1 rows of a/b with a word of more than 500 characters left out." in corpus.notices
+    assert left_out_notice("Rows of a/b with a word of more than 500 characters", 1) in corpus.notices

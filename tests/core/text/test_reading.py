@@ -10,7 +10,8 @@ import pytest
 from core.options.summary import summary
 from core.rsa.layers import study
 from core.rsa.layers.spec import RsaSpec
-from core.text.reading import read_text
+from core.rsa.layers.text import items_in_words
+from core.text.reading import fewer_sentences, read_text
 from tests.core.tiny_models import save_tiny
 
 TEXT = "\n".join(f"The man opened door number {number} of the old house quietly." for number in range(116)).encode()
@@ -19,8 +20,8 @@ TEXT = "\n".join(f"The man opened door number {number} of the old house quietly.
 def test_fewer_sentences_than_asked_for_are_said_to_be() -> None:
     corpus = read_text("upload:mine.txt", (), 200, TEXT)
     assert len(corpus.sentences) == 116
-    (notice,) = corpus.notices
-    assert re.findall(r"\d+", notice) == ["116", "200"]
+    assert corpus.notices == (fewer_sentences("upload:mine.txt", 116, 200),)
+    assert re.findall(r"\d+", corpus.notices[0]) == ["116", "200"]
     assert read_text("upload:mine.txt", (), 100, TEXT).notices == ()
     assert read_text("upload:mine.txt", (), None, TEXT).notices == ()
     assert read_text("demo", (), 200).notices == ()
@@ -34,6 +35,6 @@ def test_line_caption_and_record_give_one_number(tmp_path: Path, corpus: str, as
     spec = RsaSpec(model, (model,), corpus=corpus, sentences=asked, words=40, draws=20, references=False)
     result = study.STUDY.run(spec, {"upload:mine.txt": TEXT})
     assert result.sentences_read == result.provenance["corpus"]["sentences"] == read
-    assert f"{read} sentences of {corpus}" in result.methods
+    assert items_in_words(spec, 40, read) in result.methods
     assert f"{read} sentences" in summary(spec, result.sentences_read)
-    assert any(str(asked) in notice and "asked for" in notice for notice in result.notices) == (read < asked)
+    assert (fewer_sentences(corpus, read, asked) in result.notices) == (read < asked)

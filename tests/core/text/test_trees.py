@@ -98,10 +98,10 @@ def test_distances_of_a_longer_sentence_take_no_more_steps_a_word():
 @pytest.mark.parametrize(
     ("heads", "word", "reason"),
     [
-        ((), 0, "no words"),
+        ((), 0, "words"),
         ((0, 0, 1), 1, "2 roots"),
-        ((2, 3, 1), 0, "circle"),
-        ((0, 2), 1, "circle through word 2"),
+        ((2, 3, 1), 0, "cycle"),
+        ((0, 2), 1, "word 2"),
         ((0, 4, 2, 3), 1, "words 2, 3, 4"),
         ((0, 5), 1, "head 5"),
         ((0, -1), 1, "head -1"),

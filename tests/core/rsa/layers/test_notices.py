@@ -11,8 +11,15 @@ import pytest
 
 from core.models.changes import RELATED
 from core.results.numbers import text_of
-from core.rsa.layers.notices import FEW_SENTENCES, MOSTLY_NULL, UNEQUAL, measure_notices, moved_sizes, size_notices
 from core.rsa.layers.spec import RsaSpec
+from core.rsa.layers.text import (
+    FEW_SENTENCES,
+    HIGH_CHANCE,
+    UNEQUAL,
+    measure_notices,
+    moved_sizes,
+    size_notices,
+)
 from core.rsa.measures.registry import MEASURES
 
 
@@ -46,7 +53,7 @@ def test_only_canonical_measures_need_more_items_than_dimensions(measure: str, i
     assert all("128" in text for text in said)
 
 
-@pytest.mark.parametrize(("high", "count"), [(MOSTLY_NULL, 0), (MOSTLY_NULL + 0.01, 1), (0.87, 1), (float("nan"), 0)])
+@pytest.mark.parametrize(("high", "count"), [(HIGH_CHANCE, 0), (HIGH_CHANCE + 0.01, 1), (0.87, 1), (float("nan"), 0)])
 def test_a_null_of_more_than_half_is_said_with_its_height(high: float, count: int) -> None:
     said = notices("rsa", value(null_high=np.array([0.1, high])))
     assert len(said) == count

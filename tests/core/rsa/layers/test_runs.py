@@ -30,9 +30,10 @@ def _box(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pattern_names_fine_tunes_of_the_base_that_were_trained_alike() -> None:
     found = runs.find_compared(BASE, ["zoo:parse-*"])
     assert found.refs == ("zoo:parse-0", "zoo:parse-1")
-    elsewhere, otherwise = found.notices
-    assert "zoo:parse-2 (zoo:seed-1)" in elsewhere
-    assert "zoo:parse-frozen-2, zoo:parse-frozen-4" in otherwise
+    assert found.notices == (
+        runs.other_base(BASE, "zoo:parse-2 (zoo:seed-1)"),
+        runs.other_settings(["zoo:parse-frozen-2", "zoo:parse-frozen-4"]),
+    )
     assert runs.find_compared(BASE, ["zoo:seed-*"]).refs == ("zoo:seed-1",)
     assert runs.find_compared(BASE, ["zoo:parse-frozen-*"]).refs == ("zoo:parse-frozen-2", "zoo:parse-frozen-4")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -14,19 +15,48 @@ import pytest
 
 from core.commands.main import main
 from core.errors import CorpusError, ModelError, SpecError
+from core.results.estimates import Estimate, estimate_of
 from core.results.export import Result
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
+from core.results.statements import Statement
 from core.rsa.layers import charts, study
+from core.rsa.layers.differences import (
+    DIFFERS,
+    LOWEST,
+    NOT_FROM_BASE,
+    REFERENCE,
+    RUNS,
+    SCALED,
+    WEIGHT_CHANGE,
+)
 from core.rsa.layers.spec import RsaSpec
-from core.rsa.layers.view_text import curves_sentence
+from core.rsa.layers.text import (
+    INTERPOLATED,
+    MATCHED,
+    NO_SIZE,
+    ONCE,
+    ONE_SENTENCE,
+    POOLED,
+    few_sentences,
+    flat_layers,
+    high_chance,
+    items_in_words,
+    jackknife_in_words,
+    too_few_items,
+    unequal_sizes,
+    without_size,
+)
+from core.rsa.layers.view_text import NOTHING, curves_sentence
 from core.rsa.measures.registry import Measure
 from core.runs.runner import run
 from core.study import read_first
 from core.text.corpora import Corpus, Sentence
 from core.text.reading import read_text
+from core.vectors.notices import other_depth
 from core.vectors.pairs import sample_words
 from tests import ROOT
+from tests.core.rsa.facts import all_stated, stated, unnamed
 from tests.core.tiny_models import D_MODEL, LAYERS, save_tiny
 
 COLUMNS = ["model", "layer", "similarity", "low", "high", "null_low", "null_high"]
@@ -86,16 +116,14 @@ def _run(**changes: object) -> Result:
 
 def test_a_model_that_was_not_trained_from_the_base_changes_nothing_of_it() -> None:
     result = _run(compare=("zoo:seed-1", "zoo:tuned-0"), references=False)
-    assert any("seed-1 was not trained from seed-0" in notice for notice in result.notices)
-    for sentence in (result.headline, curves_sentence(result)):
-        stranger, tuned = sentence.split("; ")[:2]
-        assert "seed-1" in stranger
-        assert "change" not in stranger
-        assert "tuned-0" in tuned
-        assert "changes only the top layer" in tuned
+    stranger = stated(result.statements, NOT_FROM_BASE)
+    assert (stranger.subject, stranger.baseline) == ("zoo:seed-1", "zoo:seed-0")
+    assert any("seed-1" in notice for notice in result.notices)
+    assert "fine-tune" not in curves_sentence(result)
+    assert stated(result.statements, DIFFERS, "zoo:tuned-0").layers == (LAYERS,)
     related = _run(references=False)
-    assert not any("not trained from" in notice for notice in related.notices)
-    assert "tuned-0 changes" in curves_sentence(related)
+    assert not all_stated(related.statements, NOT_FROM_BASE)
+    assert not any("tuned-0" in notice for notice in related.notices)
 
 
 def test_a_study_finds_the_layer_that_was_changed() -> None:
@@ -106,12 +134,18 @@ def test_a_study_finds_the_layer_that_was_changed() -> None:
     assert table["similarity"].tolist()[:LAYERS] == pytest.approx([1.0] * LAYERS, abs=1e-6)
     top = table.iloc[-1]
     assert top["low"] < top["similarity"] < top["high"] < 0.9
-    assert result.headline.startswith("tuned-0 (weight change ")
-    assert "changes only the top layer (RSA ." in result.headline
+    of_top = {"subject": "zoo:tuned-0", "layers": (LAYERS,), "baseline": "zoo:seed-0"}
+    assert stated(result.statements, DIFFERS) == Statement(verdict=DIFFERS, **of_top)
+    score = estimate_of(top, "similarity")
+    assert stated(result.statements, LOWEST) == Statement(verdict=LOWEST, estimate=score, **of_top)
+    assert not unnamed(result.statements, result.headline)
     references = result.tables["references"]
     assert list(references.columns) == COLUMNS
     assert list(dict.fromkeys(references["model"])) == ["zoo:seed-1", "random:zoo:seed-0"]
-    assert "For scale, seed-0 and seed-1 score" in result.headline
+    reference = stated(result.statements, REFERENCE)
+    assert (reference.subject, reference.layers) == ("zoo:seed-1", (LAYERS,))
+    seed = references[(references["model"] == "zoo:seed-1") & (references["layer"] == LAYERS)].iloc[0]
+    assert reference.estimate == estimate_of(seed, "similarity")
     assert "A notice." in result.notices
     assert not result.failures
     assert set(result.provenance["fingerprints"]) == {"zoo:seed-0", "zoo:tuned-0", "zoo:seed-1", "random:zoo:seed-0"}
@@ -134,35 +168,35 @@ def test_every_measure_and_kind_of_items_goes_through() -> None:
     for items in ("cls", "mean"):
         result = _run(items=items, references=False, drop_rogue=2)
         assert result.table["similarity"].iloc[1] == pytest.approx(1.0, abs=1e-6)
-        assert "60 " in result.methods
+        assert items_in_words(RsaSpec(items=items), 60, 60) in result.methods
 
 
 def test_cls_at_the_embeddings_does_not_vary_and_is_said_not_to() -> None:
     result = _run(items="cls", references=False)
     assert np.isnan(result.table["similarity"].iloc[0])
-    assert any("do not vary at layer 0" in notice for notice in result.notices)
+    assert flat_layers("zoo:tuned-0", [0]) in result.notices
     assert charts.similarity_chart(result).to_dict()
 
 
 def test_few_items_for_a_canonical_measure_are_never_silent() -> None:
     few = _run(measure="cca", items="mean", sentences=D_MODEL - 2, references=False)
-    assert any("near 1" in notice and "say nothing" in notice for notice in few.notices)
+    assert too_few_items("mean CCA", D_MODEL - 2, D_MODEL) in few.notices
     some = _run(measure="cca", items="mean", references=False)
-    assert any("paired at random is up to" in notice for notice in some.notices)
-    assert not any("at random" in notice for notice in _run(references=False).notices)
+    assert high_chance("mean CCA", some.table["null_high"].max()) in some.notices
+    assert _run(references=False).notices == ("A notice.",)
 
 
 def test_one_sentence_has_no_band() -> None:
     long = {"demo": Corpus("demo", (Sentence(PLACES + VERBS),))}
     result = study.STUDY.run(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), long)
     assert result.table["low"].isna().all()
-    assert any("only one sentence" in notice for notice in result.notices)
+    assert ONE_SENTENCE in result.notices
 
 
 def test_bands_of_few_sentences_say_what_they_are() -> None:
     few = _run(sentences=20, references=False)
-    assert any("With 20 sentences the bands may be too narrow" in notice for notice in few.notices)
-    assert not any("too narrow" in notice for notice in _run(sentences=40, references=False).notices)
+    assert few_sentences(20) in few.notices
+    assert few_sentences(40) not in _run(sentences=40, references=False).notices
 
 
 def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
@@ -187,14 +221,15 @@ def test_a_measure_is_a_function_of_two_arrays_and_an_entry(
     assert first["similarity"] == 1.0
     assert top["low"] < top["similarity"] < top["high"]
     assert top["null_low"] <= top["null_high"] < top["low"]
-    assert "same nearest neighbour" in result.headline
-    assert "jackknife" in result.methods
+    assert stated(result.statements, LOWEST).estimate == estimate_of(top, "similarity")
+    assert entry.label in result.headline
+    assert jackknife_in_words(result.sentences_read or 0) in result.methods
     assert "ding2021" in [paper.key for paper in result.citations]
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(40)), encoding="utf8")
     command = ["rsa", "--compare", "zoo:tuned-0", "--corpus", str(text), "--no-references", "--measure", "nearest"]
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
-    assert "same nearest neighbour" in capsys.readouterr().out
+    assert entry.label in capsys.readouterr().out
 
 
 def test_the_null_is_a_band_and_two_lines() -> None:
@@ -210,23 +245,23 @@ def test_the_null_is_a_band_and_two_lines() -> None:
 def test_too_few_items_fail_in_a_sentence() -> None:
     short = {"demo": Corpus("demo", (Sentence(("the", "dog")),) * 3)}
     result = study.STUDY.run(RsaSpec("zoo:seed-0", ("zoo:tuned-0",), references=False), short)
-    assert "Only 6 items are left" in result.failures["zoo:tuned-0"]
-    assert result.headline.startswith("No model could be compared")
+    assert "6 items" in result.failures["zoo:tuned-0"]
+    assert (result.headline, result.statements) == (NOTHING, ())
     assert list(result.table.columns) == CURVES
 
 
 def test_a_model_that_is_missing_fails_alone() -> None:
     result = _run(compare=("zoo:tuned-0", "zoo:gone-0"), references=False)
     assert list(dict.fromkeys(result.table["model"])) == ["zoo:tuned-0"]
-    assert "no model 'gone-0'" in result.failures["zoo:gone-0"]
-    with pytest.raises(ModelError, match="no model 'gone-0'"):
+    assert list(result.failures) == ["zoo:gone-0"]
+    with pytest.raises(ModelError, match="gone-0"):
         _run(base="zoo:gone-0")
 
 
 def test_models_of_another_depth_are_matched_with_a_notice() -> None:
     result = _run(compare=("zoo:deep-0",), references=False)
     assert len(result.table) == LAYERS + 1
-    assert any("relative depth" in notice for notice in result.notices)
+    assert other_depth("zoo:seed-0", LAYERS, "zoo:deep-0", 5) in result.notices
 
 
 def test_grid_and_second_corpus() -> None:
@@ -241,7 +276,7 @@ def test_grid_and_second_corpus() -> None:
     assert list(domains.columns) == ["corpus", *CURVES]
     assert list(dict.fromkeys(domains["corpus"])) == ["demo (news)", "demo (fiction)"]
     assert domains[domains["corpus"] == "demo (news)"]["similarity"].tolist() == result.table["similarity"].tolist()
-    with pytest.raises(CorpusError, match="no sentence of legal"):
+    with pytest.raises(CorpusError, match="legal"):
         _run(genres=("legal",))
 
 
@@ -260,13 +295,13 @@ def test_figures_are_charts_with_titles_and_no_background() -> None:
     assert drawn["similarity"].to_dict()["width"] == "container"
     plain = _run(references=False)
     assert list(charts.figures(plain)) == ["similarity"]
-    with pytest.raises(SpecError, match="layer-by-layer grid"):
+    with pytest.raises(SpecError, match="--grid"):
         charts.grid_chart(plain)
-    with pytest.raises(SpecError, match="second corpus"):
+    with pytest.raises(SpecError, match="--against"):
         charts.domains_chart(plain)
-    with pytest.raises(SpecError, match="not in this result"):
+    with pytest.raises(SpecError, match="zoo:other"):
         charts.grid_chart(result, "zoo:other")
-    with pytest.raises(SpecError, match="not in this result"):
+    with pytest.raises(SpecError, match="'other'"):
         charts.domains_chart(result, "other")
 
 
@@ -321,12 +356,14 @@ def test_the_size_of_the_weight_change_stands_beside_each_curve(box: Path) -> No
     sizes = result.table.drop_duplicates("model").set_index("model")["relative_change"]
     assert sizes["zoo:tuned-0"] == pytest.approx(_relative_change(box, "tuned-0"), rel=1e-6)
     assert sizes["zoo:tuned-1"] == pytest.approx(sizes["zoo:tuned-0"] / 3.0, rel=1e-4)
-    assert f"tuned-0 (weight change {text_of(sizes['zoo:tuned-0'])})" in result.headline
-    assert any("did not move equally far" in notice for notice in result.notices)
+    for model, size in sizes.items():
+        assert stated(result.statements, WEIGHT_CHANGE, model).estimate == Estimate(size)
+    assert not unnamed(result.statements, result.headline)
+    assert unequal_sizes(sizes["zoo:tuned-1"], sizes["zoo:tuned-0"]) in result.notices
     drawn = json.dumps(charts.similarity_chart(result).to_dict())
     assert f"tuned-1 ({text_of(sizes['zoo:tuned-1'])})" in drawn
     alone = _run(references=False)
-    assert not any("equally far" in notice for notice in alone.notices)
+    assert alone.notices == ("A notice.",)
 
 
 def _relative_change(box: Path, name: str) -> float:
@@ -352,9 +389,11 @@ def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
     assert shrunk["similarity"].tolist() == pytest.approx(small["similarity"].tolist(), abs=1e-3)
     whole = plain.table[plain.table["model"] == "zoo:tuned-0"]["similarity"]
     assert whole.iloc[-1] < shrunk["similarity"].iloc[-1] - 0.05
-    assert "scaled to" in result.headline
-    assert "not those of a shorter training" in result.methods
-    assert any("no training passed through" in notice for notice in result.notices)
+    scaled = stated(result.statements, SCALED, "zoo:tuned-0").estimate
+    assert scaled is not None
+    assert scaled.value == pytest.approx(small["relative_change"].iloc[0], rel=1e-4)
+    assert MATCHED in result.methods
+    assert INTERPOLATED in result.notices
     again = _run(**both)
     assert again.table.equals(plain.table), "the model that was moved lies where it lay"
 
@@ -362,8 +401,8 @@ def test_at_matched_size_every_model_lies_as_far_as_the_smallest() -> None:
 def test_a_model_without_a_size_cannot_be_matched() -> None:
     result = _run(compare=("zoo:tuned-0", "random:zoo:seed-0"), matched_size=True, references=False)
     assert set(result.table["model"]) == {"zoo:tuned-0"}
-    assert "no size that could be matched" in result.failures["random:zoo:seed-0"]
-    with pytest.raises(SpecError, match="leave matched_size off"):
+    assert result.failures["random:zoo:seed-0"] == without_size("random:zoo:seed-0")
+    with pytest.raises(SpecError, match=re.escape(NO_SIZE)):
         _run(compare=("random:zoo:seed-0",), matched_size=True, references=False)
 
 
@@ -371,8 +410,10 @@ def test_runs_of_one_task_become_one_curve() -> None:
     pooled = _run(compare=("zoo:tuned-*",), references=False)
     assert set(pooled.table["model"]) == {"zoo:tuned-*"}
     assert set(pooled.table["runs"]) == {2}
-    assert "tuned-* (2 runs, weight change" in pooled.headline
-    assert "t-interval" in pooled.methods
+    runs_pooled = stated(pooled.statements, RUNS)
+    assert (runs_pooled.subject, runs_pooled.estimate) == ("zoo:tuned-*", Estimate(2.0, kind="whole"))
+    assert not unnamed(pooled.statements, pooled.headline)
+    assert POOLED in pooled.methods
     runs = _run(compare=("zoo:tuned-*",), pool_runs=False, references=False).table
     assert set(runs["model"]) == {"zoo:tuned-0", "zoo:tuned-1"}
     means = runs.groupby("layer")["similarity"].mean()
@@ -383,7 +424,7 @@ def test_runs_of_one_task_become_one_curve() -> None:
     over_runs = 12.706 * mine.std(ddof=1) / np.sqrt(2)  # Student's t with one degree of freedom
     assert top["similarity"] - top["low"] > 0.5 * over_runs
     assert charts.similarity_chart(pooled).to_dict()
-    with pytest.raises(SpecError, match="No model matches 'zoo:none"):
+    with pytest.raises(SpecError, match="zoo:none"):
         _run(compare=("zoo:none-*",))
 
 
@@ -397,8 +438,8 @@ def test_one_occurrence_per_word() -> None:
     assert sum(map(len, sample_words(words, 3, np.random.default_rng(0), once=True)[1])) == 3
     result = _run(one_per_word=True, references=False)
     types = {word for sentence in CORPORA["demo"].sentences for word in sentence.words}
-    assert f"{len(types)} words" in result.methods
-    assert "Each word was drawn once" in result.methods
+    assert items_in_words(RsaSpec(), len(types), 60) in result.methods
+    assert ONCE in result.methods
 
 
 @pytest.mark.parametrize(
@@ -416,7 +457,7 @@ def test_one_occurrence_per_word() -> None:
         ({"seed": True}, "seed"),
         ({"sentences": 1}, "sentences"),
         ({"corpus": ""}, "is not a text"),
-        ({"items": "cls", "one_per_word": True}, "one_per_word chooses among words, and the items are cls"),
+        ({"items": "cls", "one_per_word": True}, "one_per_word .* cls"),
     ],
 )
 def test_a_spec_that_makes_no_sense_is_refused(change: dict[str, object], message: str) -> None:
@@ -426,7 +467,7 @@ def test_a_spec_that_makes_no_sense_is_refused(change: dict[str, object], messag
 
 
 def test_a_spec_knows_references_from_nonsense_and_repeats() -> None:
-    with pytest.raises(ModelError, match="not a model reference"):
+    with pytest.raises(ModelError, match="bert"):
         RsaSpec("bert", ("zoo:tuned-0",))
     assert RsaSpec("zoo:a", ("zoo:b", "zoo:b")).compare == ("zoo:b",)
     assert RsaSpec("zoo:a", ["zoo:b"]).plain()["compare"] == ["zoo:b"]  # type: ignore[arg-type]
@@ -449,7 +490,7 @@ def test_command_line_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     command = ["rsa", "--base", "zoo:seed-0", "--compare", "zoo:tuned-0", "--corpus", str(text), "--draws", "20"]
     assert main([*command, "--out", str(tmp_path / "one")]) == 0
     first = capsys.readouterr()
-    assert first.out.startswith("tuned-0 (weight change ")
+    assert first.out.startswith("tuned-0 ")
     assert "0 of 3 tasks were stored" in first.err
     record = json.loads((tmp_path / "one" / "result.json").read_text())
     assert record["spec"]["base"] == "zoo:seed-0"
@@ -508,6 +549,6 @@ def test_command_line_with_a_failure_and_with_nonsense(tmp_path: Path, capsys: p
     text.write_text("\n".join(" ".join(sentence.words) for sentence in _sentences(30)), encoding="utf8")
     command = ["rsa", "--compare", "zoo:gone-0", "zoo:tuned-0", "--corpus", str(text), "--no-references"]
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
-    assert "no model 'gone-0'" in capsys.readouterr().err
+    assert "gone-0" in capsys.readouterr().err
     assert main(["rsa", "--compare", "zoo:tuned-0", "--words", "1", "--out", str(tmp_path / "out")]) == 2
     assert "words takes a whole number from 10" in capsys.readouterr().err

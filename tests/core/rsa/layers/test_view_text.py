@@ -8,7 +8,17 @@ import pandas as pd
 import pytest
 
 from core.results.export import Result
-from core.rsa.layers.view_text import curves_sentence, grid_sentence, text_differences, texts_sentence
+from core.rsa.layers.differences import LOWEST, REFERENCE, WEIGHT_CHANGE, statements_of
+from core.rsa.layers.view_text import (
+    TEXTS_ALIKE,
+    TEXTS_DIFFER,
+    curves_sentence,
+    grid_sentence,
+    text_differences,
+    text_statement,
+    texts_sentence,
+)
+from tests.core.rsa.facts import all_stated, stated, unnamed
 from tests.core.rsa.layers.test_text import EMPTY, table
 
 
@@ -29,33 +39,46 @@ def two_texts(first: float, second: float, width: float) -> pd.DataFrame:
     )
 
 
-def test_curves_in_short() -> None:
+def test_curves_name_the_least_similar_model_and_its_number() -> None:
     curves = table(parse_0=[0.99, 0.8, 0.6], nli_0=[0.99, 0.95, 0.7])
-    assert curves_sentence(result(curves)) == (
-        "parse-0 changes layers from 1 up (RSA .60 [.56, .64] at layer 2); nli-0 only the top layer (.70 [.66, .74])."
-    )
+    made = statements_of(curves, EMPTY, "zoo:seed-0")
+    said = curves_sentence(result(curves))
+    assert stated(made, LOWEST, "zoo:parse-0").named_in(said)
+    assert "parse-0" in said
+    assert curves_sentence(result(EMPTY)) == ""
 
 
 def test_another_seed_and_unequal_weight_changes_stay_in_sight() -> None:
     curves = table(parse_0=[0.99, 0.6], nli_0=[0.99, 0.7])
     curves["apart"] = 0.1
     curves["relative_change"] = [0.3, 0.3, 0.1, 0.1]
-    said = curves_sentence(result(curves, references=table(seed_1=[0.9, 0.55])))
-    assert "Another seed: .55." in said  # at layer 1, which was named
-    assert "Weight changes differ: .10 to .30." in said
+    seeds = table(seed_1=[0.9, 0.55])
+    said = curves_sentence(result(curves, references=seeds))
+    made = statements_of(curves, seeds, "zoo:seed-0")
+    assert stated(made, REFERENCE).named_in(said)
+    assert not unnamed(all_stated(made, WEIGHT_CHANGE), said)
+    equal = curves_sentence(result(curves.assign(relative_change=0.1), references=seeds))
+    assert unnamed(all_stated(made, WEIGHT_CHANGE), equal), "equal changes need no word"
 
 
-def test_texts_that_differ_are_said_to_with_a_band() -> None:
-    said = texts_sentence(result(domains=two_texts(0.5, 0.8, width=0.04)))
-    assert said.startswith("The texts differ at 1 of 2 points, most for nli-0 at layer 1: .30 [.2")
-    assert said.endswith("more similar on demo (legal) than on demo.")
+@pytest.mark.parametrize(("second", "verdict"), [(0.8, TEXTS_DIFFER), (0.54, TEXTS_ALIKE)])
+def test_texts_differ_where_the_largest_difference_is_significant(second: float, verdict: str) -> None:
+    domains = two_texts(0.5, second, width=0.04)
+    made = text_statement(domains)
+    assert made is not None
+    assert made.estimate is not None
+    assert (made.subject, made.verdict, made.layers, made.baseline) == ("zoo:nli-0", verdict, (1,), "demo")
+    assert made.estimate.value == pytest.approx(second - 0.5)
+    assert made.estimate.clear == (verdict == TEXTS_DIFFER)
+    said = texts_sentence(result(domains=domains))
+    assert made.named_in(said)
+    assert "nli-0 at layer 1" in said
 
 
-def test_texts_that_may_be_alike_are_not_said_to_differ() -> None:
-    said = texts_sentence(result(domains=two_texts(0.5, 0.54, width=0.04)))
-    assert said.startswith(
-        "The texts are not shown to differ at any layer: the largest difference, nli-0 at layer 1, is .040 [−"
-    )
+def test_texts_without_bands_cannot_be_compared() -> None:
+    bandless = two_texts(0.5, 0.8, width=0.04).assign(low=float("nan"), high=float("nan"))
+    assert text_statement(bandless) is None
+    assert texts_sentence(result(domains=bandless))
 
 
 def test_the_band_of_a_difference_is_that_of_two_samples_widened_for_two_looks() -> None:
@@ -66,11 +89,14 @@ def test_the_band_of_a_difference_is_that_of_two_samples_widened_for_two_looks()
     assert pairs.loc[1, "high"] == pytest.approx(0.3 + half, abs=1e-4)
 
 
-def test_a_layer_that_is_most_like_another_layer_is_named() -> None:
+def test_a_layer_that_is_most_similar_to_another_layer_is_named() -> None:
     rows = [
         ("zoo:nli-0", base, layer, 0.9 if base == min(layer, 1) else 0.3) for base in range(3) for layer in range(3)
     ]
     grid = pd.DataFrame(rows, columns=["model", "base_layer", "layer", "similarity"])
-    assert grid_sentence(result(grid=grid)) == (
-        "1 of 3 layers of nli-0 are most like another layer of seed-0: layer 2 like 1 (.90, against .30 with its own)."
-    )
+    said = grid_sentence(result(grid=grid))
+    for part in ("1 of 3 layers", "nli-0", "layer 2 to layer 1", ".90", ".30"):
+        assert part in said
+    diagonal = grid.assign(similarity=[float(row[1] == row[2]) for row in rows])
+    assert "nli-0" in grid_sentence(result(grid=diagonal))
+    assert "1.00" not in grid_sentence(result(grid=diagonal))

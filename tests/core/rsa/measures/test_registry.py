@@ -189,7 +189,7 @@ def test_spaces_of_different_widths() -> None:
     x, y = _spaces()
     for name in MEASURES:
         if name == "cosine":
-            with pytest.raises(ShapeError, match="same d_model"):
+            with pytest.raises(ShapeError, match=f"{WIDTH} and 4"):
                 compare(x, y[:, :4], name)
         else:
             assert compare(x, y[:, :4], name) == pytest.approx(REFERENCES[name](x, y[:, :4]), abs=1e-9)
@@ -212,25 +212,25 @@ def test_a_space_that_does_not_vary_has_no_similarity(name: str) -> None:
 
 def test_refusals() -> None:
     x, y = _spaces()
-    with pytest.raises(SpecError, match=r"no measure 'rsx'.*rsa, cka"):
+    with pytest.raises(SpecError, match=r"rsx.*rsa, cka"):
         compare(x, y, "rsx")
-    with pytest.raises(SpecError, match=r"no kernel 'rbf'.*cosine, correlation, euclidean"):
+    with pytest.raises(SpecError, match=r"rbf.*cosine, correlation, euclidean"):
         compare(x, y, "rsa", Options(kernel="rbf"))
-    with pytest.raises(SpecError, match=r"no comparison 'kendall'.*pearson, spearman, rho-a"):
+    with pytest.raises(SpecError, match=r"kendall.*pearson, spearman, rho-a"):
         compare(x, y, "rsa", Options(comparison="kendall"))
-    with pytest.raises(ShapeError, match="same items"):
+    with pytest.raises(ShapeError, match=rf"{ITEMS}\b.*\b{ITEMS - 1}\b"):
         compare(x, y[:-1])
     with pytest.raises(ShapeError, match=r"\(item, d_model\)"):
         compare(x[0], y[0])
-    with pytest.raises(ShapeError, match="at least 3 items"):
+    with pytest.raises(ShapeError, match=r"3 .*2\b"):
         compare(x[:2], y[:2])
-    with pytest.raises(ShapeError, match="at least 4 items"):
+    with pytest.raises(ShapeError, match=r"4 .*3\b"):
         compare(x[:3], y[:3], "cka-debiased")
-    with pytest.raises(ShapeError, match="not finite"):
+    with pytest.raises(ShapeError, match="finite"):
         compare(x, np.where(y > 0, np.inf, y))
-    with pytest.raises(ShapeError, match="can be dropped"):
+    with pytest.raises(ShapeError, match=rf"\b{WIDTH}\b"):
         prepare(x, drop_rogue=WIDTH)
-    with pytest.raises(ShapeError, match="can be dropped"):
+    with pytest.raises(ShapeError, match=rf"\b{WIDTH}\b"):
         prepare_pair(x, y, drop_rogue=WIDTH, together=True)
 
 

@@ -1,4 +1,4 @@
-"""Exchanged layers: held against models built by hand, and against what is known of the box's frozen fine-tunes."""
+"""Layer swap, compared with models built by hand and with what is known of the included frozen fine-tunes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from scipy import stats
 
 from core.commands.main import main as command
 from core.errors import ModelError, TaskError
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
 from core.rsa.swap import layer_changes
 from core.rsa.swap import replacement as exchanging
 from core.rsa.swap import tasks as swapping
@@ -23,7 +25,18 @@ from core.rsa.swap.scores import exchange_rows
 from core.rsa.swap.spec import SwapSpec
 from core.rsa.swap.study import STUDY, figures, frozen_siblings
 from core.rsa.swap.tasks import swap_layers
+from core.rsa.swap.text import (
+    BEYOND_RANDOM,
+    GUESSES,
+    LOSES,
+    LOWER_FREE,
+    NEEDED,
+    NO_LOSS,
+    SCORES,
+    make_headline,
+)
 from tests.core.alignment.conftest import WORDS, save_classifier
+from tests.core.rsa.facts import stated, unnamed
 from tests.core.tiny_models import plain_tokenizer
 
 LAYERS = 3
@@ -118,13 +131,13 @@ def test_an_exchange_that_goes_wrong_is_not_shown(pair, monkeypatch: pytest.Monk
         return hidden, layers[::-1]
 
     monkeypatch.setattr(swapping, "built", wrong)
-    with pytest.raises(ModelError, match="should change nothing"):
+    with pytest.raises(ModelError, match="self-test"):
         swap_layers(*pair, "", "", LABELLED, 2, False, 0)
 
 
 def test_another_shape_is_refused(pair, tmp_path: Path) -> None:
     other = save_classifier(tmp_path, 0, layers=2)
-    with pytest.raises(ModelError, match="other shapes"):
+    with pytest.raises(ModelError, match="shape"):
         swap_layers(other, pair[1], "", "", LABELLED, 2, False, 0)
 
 
@@ -166,8 +179,9 @@ def test_chance_is_the_commonest_answer() -> None:
 
 def test_models_without_a_task_that_can_be_scored_are_refused_in_a_sentence() -> None:
     found = read_examples(("zoo:nli-0", "zoo:seed-1", "zoo:pos-0"), "", "demo-gold", (), 20)
-    assert "it knows contradiction" in found.refused["zoo:nli-0"]
-    assert "no head that labels" in found.refused["zoo:seed-1"]
+    assert set(found.refused) == {"zoo:nli-0", "zoo:seed-1"}
+    assert "contradiction" in found.refused["zoo:nli-0"], "its labels are named"
+    assert "zoo:seed-1" in found.refused["zoo:seed-1"]
     assert list(found.heads) == ["zoo:pos-0"]
     assert found.truth == {"words": "the text's own"} or "sentence" in found.truth
 
@@ -176,7 +190,7 @@ def test_where_nothing_can_be_scored_the_study_fails_and_says_why(tmp_path: Path
     arguments = ["swap", "--compare", "zoo:seed-1", "zoo:nli-0", "--out", str(tmp_path / "out")]
     assert command(arguments) != 0
     assert not (tmp_path / "out").exists()
-    with pytest.raises(TaskError, match=r"(?s)no head that labels.*it knows contradiction"):
+    with pytest.raises(TaskError, match=r"(?s)zoo:seed-1.*zoo:nli-0.*contradiction"):
         STUDY.run(SwapSpec(compare=("zoo:seed-1", "zoo:nli-0")))
 
 
@@ -194,8 +208,30 @@ def test_a_frozen_fine_tune_of_the_box_loses_nothing_where_it_was_frozen() -> No
     assert own["score"] > 0.6 > 0.45 > table.loc[("below", 6), "score"], "the base under the head is near chance"
     assert (own["self_difference"], own["whole_difference"], own["frozen_difference"]) == (0, 0, 0)
     assert own["answers"] == "the text's own"
-    assert "parse-frozen-4 (UAS" in result.headline
+    made = result.statements
+    assert stated(made, SCORES).estimate == estimate_of(own, "score")
+    lost = stated(made, LOSES)
+    assert (lost.subject, lost.estimate) == (
+        "zoo:parse-frozen-4", estimate_of(table.loc[("layer", lost.layers[0])], "loss"),
+    )  # fmt: skip
+    needed = table.loc["layer"]
+    assert stated(made, NEEDED).layers == tuple(needed.index[needed["loss_low"] > 0])
+    assert set(stated(made, NEEDED).layers) <= {5, 6}, "no frozen layer is needed from the fine-tune"
+    assert stated(made, LOWER_FREE).layers[:5] == (0, 1, 2, 3, 4)
+    assert not unnamed([made for made in result.statements if made.verdict != LOWER_FREE], result.headline)
     assert set(figures(result)) == {"swap-one-layer", "swap-up-to-layer", "swap-one-layer-all", "swap-up-to-layer-all"}
+
+
+def test_a_headline_is_made_of_what_each_model_loses() -> None:
+    score, guess = Estimate(0.86, 0.84, 0.88), Estimate(0.32)
+    plain = [Statement("zoo:a-0", SCORES, score), Statement("zoo:a-0", GUESSES, guess)]
+    loses = Statement("zoo:a-0", LOSES, Estimate(0.1, 0.09, 0.11), (2,))
+    costly = [*plain, loses, Statement("zoo:a-0", NEEDED, layers=(1, 2))]
+    for made in (costly, [*costly, Statement("zoo:a-0", BEYOND_RANDOM, layers=(2,))]):
+        assert not unnamed(made, make_headline(made, {"zoo:a-0": "UAS"}))
+    kept = [*plain, Statement("zoo:a-0", NO_LOSS, Estimate(0.01, -0.01, 0.03), (2,))]
+    assert not unnamed(plain, make_headline(kept, {"zoo:a-0": "UAS"}))
+    assert ".01" not in make_headline(kept, {"zoo:a-0": "UAS"}), "what may be noise is no finding"
 
 
 def test_frozen_siblings_are_of_the_same_base_task_and_dose() -> None:

@@ -7,12 +7,15 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from core.models import load_model, load_tokenizer, load_with_head
+from core.results.estimates import Estimate
 from core.rsa.tokens import charts
 from core.rsa.tokens import study as tokens
+from core.rsa.tokens.distances import explained_statement, nearness, nearness_statements
 from core.rsa.tokens.questions import (
     ANSWER,
     OTHER,
@@ -20,16 +23,26 @@ from core.rsa.tokens.questions import (
     SUPPORTING,
     Passage,
     best_span,
-    nearness,
-    nearness_sentence,
     overlap,
     read_question,
     roles,
 )
 from core.rsa.tokens.spec import ANSWER as ANSWER_TEXT
 from core.rsa.tokens.spec import TokenMapSpec
+from core.rsa.tokens.text import (
+    ANSWERS,
+    BY_CHANCE,
+    CLOSER,
+    NOT_CLOSER,
+    OVERLAP,
+    SAME_SPAN,
+    make_headline,
+    missing_part,
+    no_span_head,
+)
 from core.vectors.forward import cut_pair
 from tests.core.hub_server import HubServer
+from tests.core.rsa.facts import stated, unnamed
 from tests.core.tiny_models import LAYERS, plain_tokenizer, save_tiny, tiny_config, tiny_tokenizer
 
 ASKED = "the old man went out"
@@ -82,7 +95,7 @@ def test_answers_by_layer_end_with_the_models_own(box: dict[str, Path]) -> None:
 
 
 def test_a_pair_is_read_with_its_segments_where_the_tokenizer_has_them(box: dict[str, Path], tmp_path: Path) -> None:
-    """A BERT of the hub learned the passage as the second segment; the box's models never saw that embedding."""
+    """A BERT of the hub learned the passage as the second segment; included models never saw that embedding."""
     folder = shutil.copytree(box["plain"], tmp_path / "segments")
     settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf8"))
     settings["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
@@ -124,7 +137,7 @@ def test_roles_follow_the_answer_and_what_supports_it() -> None:
     assert found[5:] == [OTHER, ANSWER, OTHER, OTHER]
     found, notices = roles(passage, ("ran", "away"), ())
     assert set(found[2:]) == {OTHER}
-    assert notices == ["The answer does not stand in the passage word for word: ran away."]
+    assert notices == [missing_part("answer", ("ran", "away"))]
 
 
 def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chance() -> None:
@@ -137,13 +150,16 @@ def test_nearness_is_of_the_whole_space_leaves_shared_words_out_and_has_its_chan
     assert ratios.tolist() == [0.25, 4.0]  # the letter, at the origin, does not count
     assert p_value == 1 / 25
     assert nearness(vectors[1:], given, words)[1] == 1.0
-    said = nearness_sentence({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
-    assert said.startswith(
-        " The question lies nearest to answer and supporting sentence in layer 0 of a (.25, p = .04)"
-    )
-    assert said.endswith("In b the question lies no nearer to its answer than other runs of words do.")
+    made = nearness_statements({"zoo:a": vectors, "zoo:b": vectors[1:]}, given, words)
+    near = stated(made, CLOSER)
+    assert (near.subject, near.layers, near.estimate) == ("zoo:a", (0,), Estimate(0.25))
+    assert stated(made, BY_CHANCE, "zoo:a").estimate == Estimate(1 / 25, kind="p")
+    assert stated(made, NOT_CLOSER).subject == "zoo:b"
+    shown = explained_statement(["zoo:a", "zoo:b"], 0.5)
+    said = make_headline((*made, shown), pd.DataFrame({"model": []}), ["zoo:a", "zoo:b"], 28)
+    assert not unnamed([shown, *(each for each in made if each.subject == "zoo:a")], said)
     assert np.isnan(nearness(vectors, [QUESTION] * 28, words)[1])
-    assert nearness_sentence({"zoo:a": vectors}, [QUESTION] * 28, words) == ""
+    assert nearness_statements({"zoo:a": vectors}, [QUESTION] * 28, words) == ()
 
 
 def test_overlap_is_squads_f1() -> None:
@@ -172,9 +188,16 @@ def test_a_map_of_a_question_colours_it_and_rings_what_is_answered(
     assert top["span"] == " ".join(TEXT.split()[top["first"] : top["last"] + 1])
     ringed = table[(table["layer"] == LAYERS) & table["predicted"]]["word"].tolist()
     assert " ".join(ringed) == top["span"]
-    assert result.headline.startswith(f"spans answers “{top['span']}” ")
-    assert ("top layer only" in result.headline) == (spans["span"].iloc[-2] != top["span"])
-    assert any("without a head that marks spans" in notice for notice in result.notices)
+    answered = stated(result.statements, ANSWERS)
+    assert (answered.subject, answered.layers) == ("hub:someone/spans", (LAYERS,))
+    assert answered.estimate == Estimate(top["chance"], kind="probability")
+    assert stated(result.statements, OVERLAP).estimate == Estimate(top["f1"])
+    places = list(zip(spans["first"], spans["last"], strict=True))
+    since = max([place + 1 for place, span in enumerate(places) if span != places[-1]], default=0)
+    assert stated(result.statements, SAME_SPAN).layers == tuple(range(since, LAYERS + 1))
+    assert answered.named_in(result.headline)
+    assert f"“{top['span']}”" in result.headline
+    assert no_span_head(f"path:{box['plain']}") in result.notices
     for model in spec.models:
         drawn = charts.token_chart(result, LAYERS, model).to_dict()
         assert ("rings" in str(drawn["title"])) == model.startswith("hub")
@@ -186,5 +209,5 @@ def test_the_default_question_is_drawn_with_a_model_of_the_box() -> None:
     assert not result.failures
     answer = result.table[(result.table["layer"] == 0) & (result.table["role"] == ANSWER)]["word"]
     assert " ".join(answer) == ANSWER_TEXT
-    assert "drawn, and answers nothing" in " ".join(result.notices)
+    assert result.notices == (no_span_head("zoo:seed-0"),)
     assert len(result.tables["spans"]) == 0

@@ -1,12 +1,26 @@
-"""Through training: a peak is clear or not, the end of a run is its own end."""
+"""Through training: a peak is clear or not, and checkpoints approach the final model of their own run."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
 from core.rsa.training.spec import TrainingSpec
 from core.rsa.training.study import STUDY, figures, find_peaks
+from core.rsa.training.text import (
+    FIRST,
+    LAST,
+    LOSS_LAST,
+    NEAREST,
+    NO_NEAREST,
+    NOTHING,
+    OTHER_RUN,
+    SPECIFIC,
+    make_headline,
+)
+from tests.core.rsa.facts import all_stated, stated, unnamed
 
 
 def test_a_peak_is_clear_only_above_every_other_band() -> None:
@@ -35,4 +49,28 @@ def test_a_run_comes_nearer_to_its_own_end() -> None:
     words = drawn["training"].to_dict()["description"]
     assert all(f"layer {layer}: " in words for layer in range(7))
     assert "seed-1, layer 6: " in words
-    assert "another run" in result.headline
+    top, made = 6, result.statements
+    for verdict, rows in ((FIRST, first), (LAST, last), (OTHER_RUN, other)):
+        said = stated(made, verdict)
+        assert (said.layers, said.baseline) == ((top,), "zoo:seed-0")
+        assert said.estimate == estimate_of(rows.loc[top], "similarity")
+    assert stated(made, OTHER_RUN).subject == "zoo:seed-1"
+    assert stated(made, SPECIFIC).layers == (int(last["beyond"].idxmax()),)
+    assert stated(made, LOSS_LAST).estimate == Estimate(result.tables["loss"]["loss"].iloc[1], kind="amount")
+    clear = result.tables["peaks"][result.tables["peaks"]["clear"]]
+    nearest = {said.layers[0]: said.estimate for said in all_stated(made, NEAREST)}
+    assert {layer: Estimate(float(len(rows)), kind="whole") for layer, rows in clear.groupby("layer")} == nearest
+    assert bool(nearest) != bool(all_stated(made, NO_NEAREST))
+    assert not unnamed(made, result.headline)
+
+
+def test_the_direction_is_said_only_where_the_bands_lie_apart() -> None:
+    low, middle, high = (Estimate(value, value - 0.05, value + 0.05) for value in (0.3, 0.34, 0.6))
+
+    def said(start: Estimate, end: Estimate) -> str:
+        return make_headline([Statement("a", FIRST, start), Statement("b", LAST, end)], "RSA", 2)
+
+    assert "rises" in said(low, high)
+    assert "falls" in said(high, low)
+    assert not {"rises", "falls"} & set(said(low, middle).split())
+    assert make_headline([], "RSA", 0) == NOTHING

@@ -1,4 +1,4 @@
-"""Measures against known truth: the area is the textbook's, the truth is the models', rounding is what it says."""
+"""The benchmark: the AUC is the textbook's, the right answers are the models', rounding does what it says."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from core.results.estimates import Estimate
 from core.rsa.truth import tasks as truth_tasks
 from core.rsa.truth.spec import TruthSpec
 from core.rsa.truth.study import DEPTH, STUDY, WEIGHTS, area, area_at_equal_depth, figures
+from core.rsa.truth.text import FROZEN, HIGHEST, LOWEST, OUTPUT, RIVAL, ROUNDED, STATE, STATE_DEPTH
+from tests.core.rsa.facts import stated, unnamed
 
 SMALL = TruthSpec(
     compare=("zoo:parse-frozen-2", "zoo:parse-frozen-4"), planted=("zoo:parse-0",), plants=2,
@@ -58,7 +61,17 @@ def test_planted_layers_are_found_by_their_answers_and_less_by_their_states(resu
     assert planted.loc["answer", "auc"] > planted.loc["state", "auc"]
     assert planted["changed"].iloc[0] + planted["unchanged"].iloc[0] == 2 * 7
     assert WEIGHTS in set(result.table["finder"])
-    assert "Where any layer may have changed" in result.headline
+    for unchanged, reading in ((STATE, "state"), (OUTPUT, "answer")):
+        rows = result.table[(result.table["reading"] == reading) & (result.table["truth"] == "planted")]
+        rows = rows[~rows["matched"] & rows["finder"].isin(SMALL.measures)]
+        ends = [made for made in result.statements if made.baseline == unchanged and made.verdict != RIVAL]
+        assert [made.verdict for made in ends] == [LOWEST, HIGHEST]
+        assert [made.estimate.value for made in ends] == [rows["auc"].min(), rows["auc"].max()]
+    frozen = [made for made in result.statements if made.baseline == FROZEN and made.verdict == RIVAL]
+    assert {made.subject for made in frozen} == {DEPTH, WEIGHTS}
+    assert stated(result.statements, ROUNDED).estimate == Estimate(3.0, kind="whole")
+    named = [made for made in result.statements if made.verdict != RIVAL and made.baseline != STATE_DEPTH]
+    assert not unnamed(named, result.headline)
     assert {"truth-frozen", "truth-planted", "truth-frozen-matched"} <= set(figures(result))
 
 

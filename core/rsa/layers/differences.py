@@ -1,0 +1,149 @@
+"""Which layers of a model differ from the base's, and the statements that the headline is made from.
+
+A layer differs when its whole band lies more than THRESHOLD of the way from 1 (identical) down to chance level (the
+upper end of the null, sentences shuffled): for RSA, whose null is near 0, when the band lies below .90; for mean CCA
+with a null of .40, when it lies below .94. The rule is the same for every measure, every number of items and
+dimensions, and with or without reference models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.models.changes import shares_no_start
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THRESHOLD = 0.10
+COMPARED = "compared"  # the layers that could be measured
+UNMEASURED = "no layer can be measured"
+DIFFERS = "differs"
+NO_DIFFERENCE = "no detectable difference"
+MAY_DIFFER = "may differ"  # the threshold lies inside the bands of these layers
+LOWEST = "least similar"
+AT_CHANCE = "least similar, at chance level"
+NOT_FROM_BASE = "not trained from the base"
+WEIGHT_CHANGE = "relative size of the weight change"
+SCALED = "weight change scaled to"
+RUNS = "runs pooled"
+REFERENCE = "another pretraining seed"
+
+
+def differing_layers(rows: pd.DataFrame) -> list[int]:
+    """List the layers whose whole band lies below the threshold, in order.
+
+    Args:
+        rows: Rows of the study's table for one model. A layer without a band (one sentence, a
+            layer that does not vary) never counts as different.
+    """
+    return sorted(int(layer) for layer in rows.loc[rows["high"] < _threshold(rows), "layer"])
+
+
+def uncertain_layers(rows: pd.DataFrame) -> list[int]:
+    """List the layers whose band contains the threshold, in order: they may differ or not.
+
+    Args:
+        rows: Rows of the study's table for one model.
+    """
+    threshold = _threshold(rows)
+    inside = (rows["low"] < threshold) & (rows["high"] >= threshold)
+    return sorted(int(layer) for layer in rows.loc[inside, "layer"])
+
+
+def _threshold(rows: pd.DataFrame) -> pd.Series[float]:
+    return 1.0 - THRESHOLD * (1.0 - rows["null_high"])
+
+
+def statements_of(table: pd.DataFrame, references: pd.DataFrame, base: str) -> tuple[Statement, ...]:
+    """State what the tables show of each compared model, and of another pretraining seed.
+
+    Args:
+        table: The study's table: model, layer, similarity, low, high, null_low, null_high,
+            relative_change, apart, scaled, runs.
+        references: model, layer and similarity of the reference models; may be empty.
+        base: Reference of the base model.
+    """
+    statements: list[Statement] = []
+    for model in dict.fromkeys(table["model"]):
+        rows = table[table["model"] == model].sort_values("layer")
+        statements += _of_model(str(model), rows, base)
+    measured = table[table["similarity"].notna()]
+    if measured.empty or references.empty:
+        return tuple(statements)
+    layer = int(measured.loc[measured["similarity"].idxmin(), "layer"])
+    there = references[(references["layer"] == layer) & references["similarity"].notna()]
+    seeds = there[~there["model"].str.startswith("random:")]
+    for _, row in seeds.head(1).iterrows():
+        score = estimate_of(row, "similarity")
+        statements.append(Statement(str(row["model"]), REFERENCE, score, (layer,), base))
+    return tuple(statements)
+
+
+def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
+    """State which layers of one model differ, where most, and how far its weights moved."""
+    measured = rows[rows["similarity"].notna()]
+    if measured.empty:
+        return [Statement(model, UNMEASURED, baseline=base)]
+    differing, uncertain = tuple(differing_layers(rows)), tuple(uncertain_layers(rows))
+    least = measured.loc[measured["similarity"].idxmin()]
+    level = AT_CHANCE if least["low"] <= least["null_high"] else LOWEST
+    statements = [
+        Statement(model, COMPARED, layers=tuple(measured["layer"].astype(int)), baseline=base),
+        Statement(model, DIFFERS if differing else NO_DIFFERENCE, layers=differing, baseline=base),
+        Statement(model, level, estimate_of(least, "similarity"), (int(least["layer"]),), base),
+    ]
+    if uncertain:
+        statements.append(Statement(model, MAY_DIFFER, layers=uncertain, baseline=base))
+    first = rows.iloc[0]
+    if shares_no_start(float(first["apart"])):
+        statements.append(Statement(model, NOT_FROM_BASE, baseline=base))
+    if first["runs"] > 1:
+        runs = Estimate(float(first["runs"]), kind="whole")
+        statements.append(Statement(model, RUNS, runs, baseline=base))
+    size = float(first["relative_change"])
+    if size == size:
+        statements.append(Statement(model, WEIGHT_CHANGE, Estimate(size), baseline=base))
+        if first["scaled"] < 1:
+            scaled = Estimate(size * float(first["scaled"]))
+            statements.append(Statement(model, SCALED, scaled, baseline=base))
+    return statements
+
+
+def layers_in_words(layers: Sequence[int]) -> str:
+    """Name layers: "layer 2", "layers 2 and 3", "layers 2 to 6", "layers 1, 3 and 6", "no layer".
+
+    Args:
+        layers: In order.
+    """
+    if not layers:
+        return "no layer"
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    if len(layers) > 2 and list(layers) == list(range(layers[0], layers[-1] + 1)):
+        return f"layers {layers[0]} to {layers[-1]}"
+    return f"layers {', '.join(str(layer) for layer in layers[:-1])} and {layers[-1]}"
+
+
+def place_in_words(differing: Sequence[int], layers: Sequence[int], *, only: bool = True) -> str:
+    """Say where a model differs: "in every layer", "from layer 2 upward", "only in layer 3".
+
+    Args:
+        differing: Layers that differ, in order.
+        layers: All layers that were measured, in order.
+        only: Whether all others are known not to differ; without it "only" is not said.
+    """
+    if not differing:
+        return "in no layer"
+    if list(differing) == list(layers):
+        return "in every layer"
+    few = "only " if only else ""
+    if list(differing) == list(layers)[-len(differing) :]:
+        top = {1: "the top layer", 2: "the top two layers", 3: "the top three layers"}
+        if len(differing) == 1 or (2 * len(differing) < len(layers) and len(differing) in top):
+            return f"{few}in {top[len(differing)]}"
+        return f"from layer {differing[0]} upward"
+    return f"{few if len(differing) == 1 else ''}in {layers_in_words(differing)}"
