@@ -1,4 +1,4 @@
-"""The pure tasks of what probes are held against: positions alone, the linear chain, random trees, the parser."""
+"""The pure tasks of the baselines: position only, the linear chain, random trees, the parser."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def score_positions(
     seed: int,
     epochs: int,
 ) -> Value:
-    """Train probes on position codes alone: what a score owes to knowing where words stand.
+    """Train probes on position codes alone: the score that word order reaches without a model.
 
     Args: as in `train_probes`; `rank` is lowered to the size of the code.
 
     Returns:
-        What `train_probes` returns, for one layer numbered 0.
+        As `train_probes`, for one layer numbered 0.
     """
     gold = gold_of([Tree(*rows) for rows in zip(words, heads, keep, strict=True)])
     regime = Regime(probes, (min(rank, SIZE),), draws, seed, epochs)
