@@ -1,4 +1,4 @@
-"""Is syntax still in there? Structural probes by layer, and the tree that the vectors predict beside the parse."""
+"""Probe trees: structural probes by layer, and the tree that they predict for a sentence."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ui.views.probes import OPTIONS, SENTENCE_VIEW, scores_view, sentence_view
 
 SCORES, SENTENCE, RANKS = "By layer", SENTENCE_VIEW, "Rank"
 VIEWS = {
-    SCORES: "scores of every layer",
-    SENTENCE: "one sentence: the parse beside the predicted tree",
+    SCORES: "probe scores by layer, compared with baselines",
+    SENTENCE: "one sentence: its parse and the predicted tree",
     RANKS: "how many dimensions a probe needs",
     **views_of(EXPERIMENTS),
 }
@@ -34,10 +34,10 @@ VIEWS = {
 
 @dataclass(frozen=True)
 class Display(Spec):
-    """What is shown of the study: in the address, no part of the study."""
+    """What is shown of the study: kept in the address, not part of the study."""
 
-    view: str = options.choice("View", SCORES, VIEWS, help="What is drawn.")
-    layer: int = layer_option("Of the sentence; the model's best at first.")
+    view: str = options.choice("View", SCORES, VIEWS, help="The view of the study.")
+    layer: int = layer_option("Layer in the Sentence view; the model's best layer by default.")
 
 
 form = Form(
@@ -45,15 +45,15 @@ form = Form(
     ProbeSpec,
     display=(*options_of(Display), *OPTIONS),
     title="Is syntax still in there?",
-    lead="A linear map is trained so that distances between word vectors become distances in the "
-    "dependency tree. Where that works, the tree can be read off the vectors: layer by layer, before "
-    "and after fine-tuning.",
+    lead="A structural probe is a linear map after which distances between word vectors "
+    "approximate distances in the dependency tree. Its accuracy shows how well each layer encodes syntax, "
+    "before and after fine-tuning.",
     experiments=EXPERIMENTS,
 )
 
 
 def controls() -> None:
-    """What the study reads, and how."""
+    """Controls of the study's options."""
     left, right = st.columns([4, 1])
     with left:
         form.control("models")

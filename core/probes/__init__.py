@@ -1,1 +1,1 @@
-"""Structural probes: is syntax linearly there, in which layers, and what is left of it after fine-tuning?"""
+"""Probes: which layers encode syntax linearly, and how does fine-tuning change that?"""

@@ -1,4 +1,4 @@
-"""What the studies of this room cost: sentences parsed, banks of probes trained, classifiers fitted."""
+"""Prices of the studies in this folder: parsing, training banks of probes, fitting classifiers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from core.probes.training.spec import ProbeTrainingSpec
     from core.probes.trees.spec import ProbeSpec
 
-PARSING = 4e-3  # processor seconds of a sentence
-EPOCHS = 22  # after which most probes have converged
-PROJECTED, MEASURED = 6.5e-11, 2e-9  # processor seconds of a word, rank and dimension; of a word, rank and probe
-DRAWN = 2e-8  # of a test sentence, probe and bootstrap draw
-FITTED = 5e-9  # of an item, dimension and class of a classifier, until it has converged
+PARSING = 4e-3  # processor seconds per sentence
+EPOCHS = 22  # until most probes have converged
+PROJECTED = 6.5e-11  # processor seconds per word, rank and dimension
+MEASURED = 2e-9  # processor seconds per word and rank
+DRAWN = 2e-8  # processor seconds per test sentence, probe and bootstrap draw
+FITTED = 5e-9  # processor seconds per item, dimension and class of a classifier, to convergence
 CLASSES = {"pos": 17, "label": 40, "distance": 9}
-BOUND = 1.5e-10  # of a cubed dimension of a classifier
-HALF = 2.0  # bytes of a number of a vector that probes read
-WORKING, PARSER = 2.5, 0.12  # copies of the vectors of one model; gigabytes of the parser and its trees
+BOUND = 1.5e-10  # processor seconds per cubed dimension of a classifier
+HALF = 2.0  # bytes per number of the vectors that probes read
+WORKING, PARSER = 2.5, 0.12  # copies of one model's vectors; gigabytes of the parser and its trees
 
 
 def probe_price(spec: ProbeSpec) -> Price:
@@ -32,7 +33,7 @@ def probe_price(spec: ProbeSpec) -> Price:
 
 
 def training_price(spec: ProbeTrainingSpec) -> Price:
-    """The price of probes on the steps of a run and its end."""
+    """The price of probes on the steps of a run and its final model."""
     refs = (*spec.checkpoints, spec.end)
     return _priced(spec.as_probes, refs, controlled=refs)
 
@@ -49,7 +50,7 @@ def sweep_price(spec: ProbeSpec, models: Iterable[str]) -> Price:
 
 
 def edges_price(spec: EdgeSpec) -> Price:
-    """The price of edge probing: classifiers of each target at each layer, with those of control labels."""
+    """The price of edge probing: classifiers of each target, layer and set of labels."""
     sizes, sentences = costs.sizes_of(spec.probed), costs.sentences_of(spec)
     words = costs.WORDS * sentences
     tasks = [costs.STARTING, PARSING * sentences]
@@ -95,20 +96,20 @@ def _priced(
 
 
 def _bank(spec: ProbeSpec, kind: str, rank: int, width: int, words: float) -> float:
-    """Processor seconds of one probe in training."""
+    """Processor seconds to train one probe."""
     epochs = min(spec.epochs, EPOCHS)
     once = PROJECTED * rank * width + (MEASURED * rank if kind == "distance" else 0.0)
     return epochs * words * once
 
 
 def _swept(spec: ProbeSpec, size: Size, words: float) -> float:
-    """Processor seconds of probes of every rank: the whole bank is as wide as the widest."""
+    """Processor seconds to train probes of every rank; the whole bank is as wide as the widest."""
     ranks = size.d_model.bit_length() + 1
     return spec.seeds * ranks * _bank(spec, "distance", size.d_model, size.d_model, words)
 
 
 def _held(sizes: Iterable[Size], layers: Sequence[int], words: float) -> float:
-    """Bytes of the widest model's vectors with what is computed of them, and of the model or the parser."""
+    """Bytes of the widest model's vectors and their copies, and of the model or the parser."""
     here = [*sizes]
     numbers = max(((len(layers) or size.layers + 1) * size.d_model * words for size in here), default=0.0)
     model = max((size.parameters for size in here), default=0) * costs.SINGLE

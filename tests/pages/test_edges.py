@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from core.results.estimates import estimate_of
 from tests.core.probes.edges.test_study import write_tagged
 from tests.core.tiny_models import save_tiny
-from tests.pages.conftest import open_page, sentences, settle
+from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study import controls
 from ui.views.probe_experiments import EDGES
@@ -41,9 +42,11 @@ def test_it_starts_when_its_button_is_pressed_and_shows_every_measure(
     settle(app.run())
     assert not app.exception
     assert not app.error
-    assert "Read from bert: part of speech " in sentences(app)
+    scores = app.dataframe[0].value
+    bert = scores[scores["model"].str.contains("bert") & (scores["metric"] == "accuracy")]
+    assert any(estimate_of(row, "value").value_text in headline(app) for _, row in bert.iterrows())
     assert figures(app) == 3
-    for measure in ("Code length", "Selectivity", "New words"):
+    for measure in ("Code length", "Selectivity", "Unseen words"):
         app.segmented_control(key="probe/edge measure").set_value(measure)
         app.run()
         assert not app.exception

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.probes.training.text import QUANTITIES
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.views.probe_experiments import TRAINING
@@ -25,10 +26,10 @@ def test_a_run_is_probed_when_its_button_is_pressed() -> None:
     assert not app.exception
     assert not app.error
     assert figures(app) == 3
-    assert headline(app).startswith("UUAS ")
+    assert QUANTITIES["uuas"] in headline(app)
     app.segmented_control(key="probe/step_score").set_value("dspr")
     settle(app.run())
-    assert headline(app).startswith("DSpr.")
+    assert QUANTITIES["dspr"] in headline(app)
     assert app.query_params["step_score"] == "dspr"
     assert app.query_params["steps"] == "zoo:seed-0@step-0"
     app.multiselect(key="probe/steps").set_value(["zoo:nothing@step-*"])

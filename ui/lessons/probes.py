@@ -1,4 +1,4 @@
-"""Where a model keeps the tree of a sentence."""
+"""The lesson on structural probes: which layer encodes the tree of a sentence best?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _best_layer(result: Result) -> float | None:
-    """Layer in which the first probed model scores highest on the development sentences."""
+    """The layer at which the first model scores highest on the development sentences."""
     probes: Any = result
     models = list(getattr(probes, "probes", {}))
     return float(probes.best_layer(models[0])) if models else None
@@ -24,15 +24,20 @@ def _layer(value: float) -> str:
 PROBES = Lesson(
     page="probe",
     path="pages/probe_trees.py",
-    title="Where does a model keep the tree of a sentence?",
+    title="Which layer encodes the tree of a sentence?",
     minutes=25,
     background=(
-        "A sentence has a tree: each word hangs on another. We look for a linear map under which the distance between "
-        "two word vectors is the number of steps between the words in that tree; if there is one, the tree can be read "
-        "off the vectors. The score, UUAS, is the share of edges that are found. A map is trained for every layer."
+        "In the dependency tree of a sentence, every word but the root is attached to a head. A "
+        "structural probe is a linear map, trained so that the squared distance between two "
+        "mapped word vectors approximates the number of edges between the words in the tree. The "
+        "predicted tree is the minimum spanning tree of these distances. Its score, UUAS, is the "
+        "share of the tree's edges that it contains. One probe is trained for every layer."
     ),
     guess=Guess(
-        question="In which **layer** of the pretrained model can the tree be read best? (0 is the embeddings.)",
+        question=(
+            "From which **layer** of the pretrained model is the tree predicted best? (0 is the "
+            "embeddings.)"
+        ),
         low=0,
         high=6,
         step=1,
@@ -45,53 +50,61 @@ PROBES = Lesson(
     ),
     options={},
     explain=(
-        "Embeddings know words without their neighbours; one layer of attention sees them; the top is busy with "
-        "guessing the masked word. Between those the curve is often flat: look at the bands before you call one layer "
-        "the best. And read the grey lines before you say syntax. Joining every word to the next already finds many "
-        "edges, and a probe on positions alone, or on an untrained model with positions, does as much or more. What "
-        "counts is the margin over those, and it is small beside the score itself."
+        "Embeddings represent words without context. Attention adds the context in the layers "
+        "above, and the top layers specialise in predicting the masked word. In between, the "
+        "curve is often flat: check whether the bands overlap before you call one layer the best. "
+        "Check the grey lines before you call the score syntax. Linking adjacent words predicts "
+        "many edges, and so does a probe on word positions or on an untrained model. Evidence of "
+        "learned syntax is the margin over these baselines, which is much smaller than the score."
     ),
     tries=(
         Try(
             "Your own sentence",
-            "Type a sentence with a long way between subject and verb. Which edges are missed, short ones or long "
-            "ones?",
+            "Type a sentence with many words between subject and verb. Are the missed edges short "
+            "or long?",
             {"view": "Sentence"},
         ),
         Try(
-            "The model that was trained to parse",
-            "Where do the two curves part: where fine-tuning changed the space most, or where the tree was already?",
+            "The model fine-tuned on parsing",
+            "From which layer do the two curves differ? Is it the layer that encoded the tree "
+            "best before?",
             {"models": ("zoo:seed-0", "zoo:parse-0")},
         ),
         Try(
-            "How many dimensions does a tree need?",
-            "At which rank does the curve stop rising?",
+            "How many dimensions does a probe need?",
+            "From which rank does the curve stop rising?",
             {"view": "Rank"},
         ),
     ),
     questions=(
         Question(
-            "Why is the score on control trees shown beside the real one?",
-            "A control tree gives every word type a fixed random rule for its head. A probe that scores there has "
-            "learned words and positions, not syntax; only what stands above counts, and several draws show the luck.",
+            "Why does the figure show the score on control trees too?",
+            "A control tree gives every word type a fixed random rule for its head. A probe can "
+            "learn it only from words and positions, not from syntax. The difference between the "
+            "two scores, selectivity, is what the vectors contribute. Averaging over several "
+            "draws of the rules shows how much it varies by chance.",
         ),
         Question(
-            "The best layer is chosen on development sentences and scored on others. What goes wrong otherwise?",
-            "The best of seven noisy scores is too good: part of what made it the best is luck on those sentences.",
+            "The best layer is chosen on development sentences and scored on test sentences. Why "
+            "not on the same ones?",
+            "The highest of several noisy scores is too high on average, because chance helped to "
+            "make it the highest. On other sentences that chance does not repeat.",
         ),
         Question(
-            "The trees come from a parser. What can then not be shown?",
-            "That a model knows more than the parser does: where they differ, the model is called wrong. The parser's "
-            "own accuracy on gold trees is in the table.",
+            "The trees come from a parser. What can the figure not show?",
+            "That a model encodes more syntax than the parser knows: where the two differ, the "
+            "model is scored as wrong. The parser's own accuracy on gold trees is in the table.",
         ),
         Question(
-            "Why does an untrained model score far above zero?",
-            "Its vectors still say which word stands where, and most edges join neighbours. Random weights keep that.",
+            "Why does an untrained model score far above 0?",
+            "Random weights preserve which word is at which position, and many edges link words "
+            "that are close to each other.",
         ),
         Question(
-            "The tree can be read off layer 4. Does the model use it?",
-            "That is not shown. A probe finds what is present; whether later layers read it needs an intervention, "
-            "such as taking it out and looking at what the model then does.",
+            "The tree can be decoded from layer 4. Does the model use it?",
+            "The probe does not show that. It finds what is encoded; whether later layers use it "
+            "needs an intervention, such as removing the information and measuring how the "
+            "predictions change.",
         ),
     ),
 )

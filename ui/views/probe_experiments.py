@@ -1,4 +1,4 @@
-"""Experiments of the probe page: tags and labels by layer, and probes through training."""
+"""Experiments of the probe page: tags and labels, and probes through training."""
 
 from __future__ import annotations
 
@@ -28,22 +28,28 @@ if TYPE_CHECKING:
     from ui.frame.links import Address
 
 EDGES, TRAINING = "Tags and labels", "Through training"
-MEASURES = {"Accuracy": "accuracy", "Code length": "bits", "Selectivity": "selectivity", "New words": "unseen"}
+MEASURES = {
+    "Accuracy": "accuracy",
+    "Code length": "bits",
+    "Selectivity": "selectivity",
+    "Unseen words": "unseen",
+}
 SCORE = "step_score"  # in the address
 TEXT = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")
 
 
 @dataclass(frozen=True)
 class Display(Spec):
-    """What is shown of the study: in the address, no part of the study."""
+    """What is shown of the study: kept in the address, not part of the study."""
 
     score: str = options.choice(
-        "Score", METRICS[0], {metric: NAMES[metric] for metric in METRICS}, titled=True, help="What the charts show."
+        "Score", METRICS[0], {metric: NAMES[metric] for metric in METRICS}, titled=True,
+        help="The score in the charts.",
     )
 
 
 def edges_shown(address: Address, result: Result) -> Shown:
-    """A panel for each target in the measure that is chosen here, and the rows of the tables that are drawn."""
+    """A panel for each target in the chosen measure, and the rows of the tables that are drawn."""
     there = [name for name, measure in MEASURES.items() if edge_charts.drawable(result, measure)]
     chosen = st.segmented_control(
         "Measure", there, default=there[0], required=True, key=address.key("edge measure"),
@@ -68,7 +74,7 @@ def edges_shown(address: Address, result: Result) -> Shown:
 
 
 def training_shown(address: Address, result: Result) -> Shown:
-    """The best layer in the score that is chosen here, the loss, every layer."""
+    """The best layer in the chosen score, the loss, and every layer."""
     address.tell(SCORE)
     metric = str(
         st.segmented_control(

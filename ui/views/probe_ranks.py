@@ -1,4 +1,4 @@
-"""The rank sweep on the probe page: how many dimensions a probe needs, trained when it is asked for."""
+"""The rank sweep on the probe page, which runs when its button is pressed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from ui.study.forms import Form
 
 SWEEP = "rank sweep"
-SWEPT_HELP = "For each of them one probe of every rank is trained."
+SWEPT_HELP = "Models for which probes of every rank are trained."
 
 
 def ranks_view(
     form: Form[ProbeSpec], spec: ProbeSpec, result: ProbeResult, texts: Mapping[str, Text], identity: tuple[str, ...]
 ) -> None:  # fmt: skip
-    """Probes of rank 1 to full at one layer, trained when they are asked for."""
+    """Probes of rank 1 to full at one layer, trained when the button is pressed."""
     models = [model for model in result.probes if not model.startswith("random:")] or list(result.probes)
     left, right = st.columns([4, 3], vertical_alignment="bottom")
     chosen = left.multiselect(
@@ -42,7 +42,10 @@ def ranks_view(
     )
     every = sorted({layer for model in models for layer in result.probes[model].layers})
     layer = right.selectbox(
-        "Layer", ["best of each", *every], key="probe/rank_layer", help="Where the probes are trained."
+        "Layer",
+        ["best of each", *every],
+        key="probe/rank_layer",
+        help="Layer on which the probes are trained.",
     )
     layers = {
         model: result.best_layer(model) if isinstance(layer, str) else int(layer)
@@ -50,7 +53,7 @@ def ranks_view(
         if isinstance(layer, str) or layer in result.probes[model].layers
     }
     if not layers:
-        st.info("Choose a model, and a layer that it has.", icon=":material/info:")
+        st.info("Choose at least one model, and a layer that it has.", icon=":material/info:")
         return
 
     def run(progress: Any, signal: Any) -> Result:
@@ -77,10 +80,13 @@ def ranks_view(
 
 
 def _offer(spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Callable[[], None]) -> None:
-    """What the sweep will do and what it costs, with the button that starts it."""
+    """What the sweep does and its price, with the button that starts it."""
     where = " and ".join(f"layer {layer} of {short_name(model)}" for model, layer in layers.items())
     st.markdown(
-        plain(f"How many dimensions does a probe need? One probe of every rank from 1 to full is trained on {where}.")
+        plain(
+            "How many dimensions does a probe need? Probes of rank 1, 2, 4 and so on up to full "
+            f"are trained on {where}."
+        )
     )
     said = say(SWEEP, spec, partial(sweep_price, models=tuple(layers)), again)
     if said is None:
@@ -94,6 +100,6 @@ def _offer(spec: ProbeSpec, layers: Mapping[str, int], again: bool, start: Calla
         f"Sweep the rank, {said.takes}",
         type="primary",
         icon=":material/play_arrow:",
-        help="It can be cancelled; all ranks of a model are trained together.",
+        help="Trains all ranks of a model together; you can cancel it.",
         on_click=start,
     )

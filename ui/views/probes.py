@@ -1,4 +1,4 @@
-"""The parts of the probe page that have controls of their own: scores by layer, one sentence, the rank sweep."""
+"""Views of the probe page: scores by layer, and one sentence."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from core.probes.sentence.study import (
     ranked_sentences,
     run_sentences,
 )
+from core.probes.sentence.text import sentence_headline, statement_of
 from core.probes.trees import charts
 from core.probes.trees.conllu import conllu_block, predicted_conllu
 from core.probes.trees.tables import NAMES, SELECTIVITY, metric_label
-from core.probes.trees.view_text import scores_sentence, sentence_line
+from core.probes.trees.text import scores_sentence
 from core.results.names import short_name
 from core.results.numbers import text_of
 from ui import lessons
@@ -55,52 +56,58 @@ if TYPE_CHECKING:
 TYPED, WORST, BEST = "typed", "worst", "best"
 SOURCES = {
     TYPED: "Type a sentence",
-    WORST: "Worst of the test sentences",
-    BEST: "Best of the test sentences",
+    WORST: "Worst test sentences",
+    BEST: "Best test sentences",
 }
-LEGENDS = 128  # pixels of legends and margins round the arcs
-# Reached by the tab key: the arrow keys then scroll a sentence that is wider than the page.
+LEGENDS = 128  # pixels of legends and margins around the arcs
+# Focusable with the tab key, so that the arrow keys scroll a sentence wider than the page.
 ARCS_SHOWN = (
-    '<p class="small" tabindex="0">Parse above the words, prediction below; triangles mark the roots. Point at an arc '
-    "for its distances.</p>"
+    '<p class="small" tabindex="0">The parse is above the words and the prediction below. '
+    "Triangles mark the roots. Point at an arc to see its distances.</p>"
 )
 SENTENCE_VIEW = "Sentence"
-BROWSED = 40  # worst and best sentences to choose among
-BROWSED_HELP = "Before each sentence stands the share of its edges that the probe finds."
+BROWSED = 40  # worst or best sentences to choose from
+BROWSED_HELP = "The number before a sentence is the share of its edges that the probe predicts."
 METRICS_HELP = "  \n".join(
     (
-        "**UUAS**: edges of the tree that are found, in per cent.",
+        "**UUAS**: share of the tree's edges that are predicted, direction ignored.",
         "**DSpr.**: rank correlation of predicted and true distances between words.",
-        "**root accuracy**: sentences whose root is found, in per cent.",
-        "**NSpr.**: rank correlation of predicted and true depths.",
-        "**Selectivity**: the score less that on trees that mean nothing.",
+        "**root accuracy**: share of sentences whose root is predicted.",
+        "**NSpr.**: rank correlation of predicted and true depths of words.",
+        "**Selectivity**: the score minus that of the same probes on control trees.",
     )
 )
 
 
 @dataclass(frozen=True)
 class Shown(options.Spec):
-    """What the views of the probes show: in the address, no part of the study."""
+    """What the views show: kept in the address, not part of the study."""
 
     metric: str = options.choice("Metric", next(iter(NAMES)), NAMES, help=METRICS_HELP, titled=True)
     selectivity: bool = options.flag(
-        "Selectivity", False, help="The score less that on control trees, mean over their draws."
+        "Selectivity",
+        False,
+        help="Shows the score minus that on control trees, averaged over their draws.",
     )
-    source: str = options.choice("Sentence", TYPED, SOURCES, help="Where the sentence is from.", titled=True)
-    sentence: str = options.line("Sentence", SENTENCE_SHOWN, help="The sentence whose tree is drawn.")
-    tree_of: str = options.line("Model", help="Whose vectors the tree is read off.")
+    source: str = options.choice(
+        "Sentence", TYPED, SOURCES, help="Where the sentence comes from.", titled=True
+    )
+    sentence: str = options.line(
+        "Sentence", SENTENCE_SHOWN, help="The sentence whose tree is predicted and drawn."
+    )
+    tree_of: str = options.line("Model", help="The model from whose vectors the tree is predicted.")
 
 
 OPTIONS = options_of(Shown)
 
 
 def _sentence_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """A sentence at the layer that was clicked."""
+    """The address of the sentence at the layer that was clicked."""
     return {"view": SENTENCE_VIEW, "layer": int(point["layer"])} if "layer" in point else {}
 
 
 def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
-    """Curves by layer in one metric, the difference from the base beside them, the table."""
+    """Scores by layer in one metric, differences from the base, and the tables."""
     there = [metric for metric in NAMES if (result.table["metric"] == metric).any()]
     selective = (result.table["metric"] == there[0] + SELECTIVITY).any()
     address = form.address
@@ -133,20 +140,20 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
         mark=lessons.mark("probe"),
         pick=Picking(form.address, ("layer",), _sentence_at).made,
     )
-    st.caption("Click a point: a sentence opens at its layer.")
+    st.caption("Click a point to see a sentence at its layer.")
     heads = any(probes.heads is not None for probes in result.probes.values())
     more = {"predicted.conllu": partial(predicted_conllu, result)} if heads else {}
     show_downloads(result, drawn, lambda: charts.figures(result), view=metric, more=more)
     if heads:
         st.download_button(
-            "Predicted heads of the test sentences",
+            "Download predicted trees",
             held(lambda: predicted_conllu(result), "palimpsest-predicted.conllu", "text/plain"),
             "palimpsest-predicted.conllu",
             "text/plain",
             key="download_predicted",
             on_click="ignore",
             icon=":material/account_tree:",
-            help="CoNLL-U, each model at its best layer; heads are the only column filled in.",
+            help="Predicted heads of the test sentences as CoNLL-U, each model at its best layer.",
         )
     rows = result.table[result.table["metric"] == metric]
     margins = result.tables["margins"]
@@ -156,18 +163,21 @@ def scores_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
 
 
 def sentence_view(form: Form[ProbeSpec], result: ProbeResult) -> None:
-    """One sentence: arcs, depths, distances and the probe's plane, at a layer that a slider chooses."""
+    """One sentence: arcs, depths, distances and the probe's plane, at the layer of a slider."""
     drawable = [model for model, probes in result.probes.items() if probes.distance_maps is not None]
     if not drawable:
         show_headline(result, bar=form.bar)
-        st.info("Arcs need a distance probe: choose it under Change, Options.", icon=":material/info:")
+        st.info(
+            "Arcs need a distance probe. Choose distance under Change, Options.",
+            icon=":material/info:",
+        )
         return
     show_notes(result, form.bar)
     played(form.address, _sentence)(form.address, result, drawable)
 
 
 def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) -> None:
-    headline = st.container()  # how many edges are found is known once they are
+    headline = st.container()  # filled once the edges are predicted
     left, right = st.columns([5, 2], vertical_alignment="center")
     for name in ("source", "sentence"):
         address.tell(name)
@@ -175,7 +185,7 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
         "Sentence", list(SOURCES), required=True, key=address.key("source"), format_func=SOURCES.__getitem__,
         label_visibility="collapsed", **KEPT,
     )  # fmt: skip
-    offered = ["", *drawable[1:]]  # nothing chosen is the first
+    offered = ["", *drawable[1:]]  # "" stands for the first
     if address["tree_of"] == drawable[0]:
         address.set("tree_of", "")
     address.among("tree_of", offered, "")
@@ -193,7 +203,11 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
     left, right = st.columns([4, 3], vertical_alignment="center")
     with right:
         layer = layer_slider(
-            address, layers, best, f"0 is the embedding output; {short_name(model)} is best in {best}."
+            address,
+            layers,
+            best,
+            f"Layer whose vectors the probe reads; 0 is the embeddings. {best} is best for "
+            f"{short_name(model)}.",
         )
     address.update()
     spec = SentenceSpec(model, layers, pipeline=result.pipeline)
@@ -212,21 +226,21 @@ def _sentence(address: Address, result: ProbeResult, drawable: Sequence[str]) ->
         view = made_once().get(
             result, ("sentence", model, layer, tree), lambda: draw_sentence(result, model, layer, tree, vectors)
         )
-        agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
-        said = cautioned(read, sentence_line(agreed, edges, parsed=result.parsed, layer=layer, name=short_name(model)))
+        statement = statement_of(view, model, layer)
+        line = cautioned(read, sentence_headline(statement, parsed=result.parsed))
         with headline:
-            show_sentence(said)
+            show_sentence(line)
             show_notes(read)
         drawn = made_once().get(
             view,
-            ("result", said),
-            lambda: sentence_result(result, read, view, model=model, layer=layer, headline=said),
+            ("result", line),
+            lambda: sentence_result(result, read, view, statement, line),
         )
         _draw(view, drawn, {"model": model, "layer": str(layer)})
 
 
 def _read(spec: SentenceSpec) -> SentencesRead | None:
-    """The sentence parsed and put through its model, as a run of its own; None until it is there."""
+    """The parsed sentence with its vectors, as a run of its own; None until it is finished."""
     sentences = run_panel(
         "sentence",
         spec,
@@ -238,21 +252,25 @@ def _read(spec: SentenceSpec) -> SentencesRead | None:
 
 
 def _which(trees: Sequence[Tree]) -> int:
-    """The sentence to draw: of several one is chosen."""
+    """The sentence to draw; one of several is chosen."""
     if len(trees) == 1:
         return 0
     number = st.pills(
-        "Which sentence", range(len(trees)), default=0, required=True, key=f"probe/which_{len(trees)}",
+        "Sentence to draw", range(len(trees)), default=0, required=True,
+        key=f"probe/which_{len(trees)}",
         format_func=lambda i: plain(_beginning(trees[i])),
     )  # fmt: skip
     return int(number or 0)
 
 
 def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tree | None:
-    """A test sentence among those where the model does worst, or best, at this layer."""
+    """A test sentence, chosen among those with the lowest or highest UUAS at this layer."""
     order = ranked_sentences(result, model, layer, worst=worst)[:BROWSED]
     if not order:
-        st.info("No test sentence has six words or more.", icon=":material/info:")
+        st.info(
+            "No test sentence has at least six words. Type a sentence instead.",
+            icon=":material/info:",
+        )
         return None
     scores = result.probes[model].uuas
     row = result.probes[model].layers.index(layer)
@@ -273,19 +291,19 @@ def _browsed(result: ProbeResult, model: str, layer: int, *, worst: bool) -> Tre
 
 
 def _draw(view: SentenceView, result: Result, comments: dict[str, str]) -> None:
-    """Arcs first, then distances and the plane, then what can be taken away, and the words as a table.
+    """Draw arcs, distances and the plane; then downloads, and the words as a table.
 
     Args:
-        view: What is drawn.
-        result: The same as a result of its own.
+        view: The sentence through the probes.
+        result: Of `sentence_result`.
         comments: Of the CoNLL-U file.
     """
     agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
-    _draw_arcs(view, f"Parse above and predicted tree below: {agreed} of {edges} edges agree.")
+    _draw_arcs(view, f"Parse above, predicted tree below: {agreed} of {edges} edges are in both.")
     show_charts(
         partial(word_charts.distance_charts, view),
         key="distances",
-        alt_text="Distances between words, true and predicted.",
+        alt_text="Distances between words, in the parse and predicted.",
         result=view,
     )
     show_charts(
@@ -309,11 +327,12 @@ def _arcs(view: SentenceView, *, context: Context) -> Chart:
 
 
 def _draw_arcs(view: SentenceView, alt_text: str) -> None:
-    """The arcs at their own width: a long sentence is scrolled sideways, never squeezed."""
+    """Draw the arcs at their own width, so that a long sentence is scrolled, not compressed."""
     shared = page_specs(partial(_arcs, view), key="arcs", result=view)[0]
-    spec = {name: part for name, part in shared.items() if name != "autosize"}  # which is for charts that stretch
+    spec = {name: part for name, part in shared.items() if name != "autosize"}
     height = sum(part["height"] for part in spec.get("vconcat", [spec])) + LEGENDS
-    with st.container(key="arcs", height=round(height), border=False):  # what has a height has scroll bars
+    # A container with a height has scroll bars.
+    with st.container(key="arcs", height=round(height), border=False):
         draw_spec(spec, width="content", key="arcs_chart", alt_text=alt_text)
         st.html(ARCS_SHOWN)
 

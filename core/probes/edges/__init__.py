@@ -1,3 +1,3 @@
 """Edge probes: parts of speech, dependency labels and head distances by layer."""
 
-PURPOSE = "tags, labels and heads by layer: accuracy, code length, control labels"
+PURPOSE = "how well linear probes predict tags, labels and head distances from each layer"

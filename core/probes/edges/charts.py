@@ -1,4 +1,4 @@
-"""Charts of an edge-probing study: one panel a target, a curve a model by layer, rivals as grey rules."""
+"""Charts of an edge-probing study: a panel per target, a curve per model, baselines in grey."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import SpecError
-from core.probes.edges.tables import ACCURACY, BITS, CONTROL, METRICS, REAL, SELECTIVITY, UNSEEN
+from core.probes.edges.tables import (
+    ACCURACY,
+    BITS,
+    CONTROL,
+    METRICS,
+    REAL,
+    SELECTIVITY,
+    SHOWN,
+    UNSEEN,
+)
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
 from core.results.drawing.axes import layer_plane, rule, span_of
 from core.results.drawing.context import PAGE, Context
@@ -25,17 +34,18 @@ HEIGHT = 286
 NAMES = {"pos": "part of speech", "label": "dependency label", "distance": "head distance"}
 VIEWS = {
     ACCURACY: "Accuracy (%)",
-    UNSEEN: "Accuracy on words not in training (%)",
-    BITS: "Online code, bits per label",
-    SELECTIVITY: "Selectivity: accuracy less that on control labels (points)",
+    UNSEEN: "Accuracy on unseen words (%)",
+    BITS: "Online code length (bits per label)",
+    SELECTIVITY: "Selectivity: accuracy minus that on control labels (points)",
 }
+ON_CONTROL = ", control labels"  # after a model's name
 DASHES = {MAJORITY: [2, 3], LOOKUP: [6, 4], PLACES: [8, 3, 2, 3]}
 
 
 def edges_chart(
     result: Result, target: str, view: str = ACCURACY, *, context: Context = PAGE
 ) -> Chart:
-    """One target by layer.
+    """One target by layer, in one measure.
 
     Args:
         result: Of an edge-probing study.
@@ -43,7 +53,7 @@ def edges_chart(
         view: One of VIEWS.
 
     Raises:
-        SpecError: If the result has no such numbers.
+        SpecError: If the result has no such scores.
     """
     import pandas as pd
 
@@ -62,9 +72,13 @@ def edges_chart(
     parts = [scored]
     if not control.empty:
         blank = float("nan")
-        parts.append(control.assign(who=control["name"], name=control["name"] + ", control", low=blank, high=blank))
+        parts.append(
+            control.assign(
+                who=control["name"], name=control["name"] + ON_CONTROL, low=blank, high=blank
+            )
+        )
         looks |= {
-            f"{name}, control": replace(look, dash=(2, 3), point=False, width=1.6)
+            f"{name}{ON_CONTROL}": replace(look, dash=(2, 3), point=False, width=1.6)
             for name, look in list(looks.items())
             if (control["name"] == name).any()
         }
@@ -72,25 +86,27 @@ def edges_chart(
     ends = span_of(drawn["value"], drawn["low"], drawn["high"], rules["value"], zero=view == SELECTIVITY)
     plane = layer_plane(drawn, "value", label, ends, kind=kind, height=HEIGHT, context=context)
     for line in rules.itertuples():
-        parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
-        looks[str(line.model)] = Look(GREY, "circle", DASHES.get(str(line.model), (4, 4)), False, 1.5, band=False)
+        name, dash = SHOWN[str(line.model)], DASHES[str(line.model)]
+        parts.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high))
+        looks[name] = Look(GREY, "circle", dash, False, 1.5, band=False)
     table = pd.concat(parts, ignore_index=True)
     tips = (
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole")),
         *(Tip("value", label, kind), Tip("low", "Band, 95 %", kind)),
     )
     what = NAMES[target].capitalize()
-    below = "bands: 95 %, sentences" if control.empty else "bands: 95 %; dotted: control labels"
+    below = "bands: 95 % intervals over sentences"
+    below += "" if control.empty else "; dotted: control labels"
     return finished(curves(table, plane, looks, tips), table, plane, what, below, list(looks))
 
 
 def _kind(view: str) -> Kind:
-    """How numbers of a view are written."""
+    """The kind of a view's numbers."""
     return {BITS: "share", SELECTIVITY: "gain"}.get(view, "points")  # type: ignore[return-value]
 
 
 def drawable(result: Result, view: str) -> list[str]:
-    """Targets that the result has this view's numbers of."""
+    """Targets that have scores in this view."""
     labels, metric = (SELECTIVITY, ACCURACY) if view == SELECTIVITY else (REAL, view)
     rows = result.table[(result.table["labels"] == labels) & (result.table["metric"] == metric)]
     there = set(rows.loc[rows["layer"].notna(), "probe"])
@@ -98,7 +114,7 @@ def drawable(result: Result, view: str) -> list[str]:
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Every chart that can be drawn of the result, by file name; the main one first."""
     return {
         f"{target}-{view}": edges_chart(result, target, view, context=context)
         for view in (*METRICS, SELECTIVITY)
@@ -107,9 +123,10 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def _rows(result: Result, target: str, view: str) -> pd.DataFrame:
-    """A panel's rows, with the names that a reader sees."""
+    """The rows of a panel, with the models' short names."""
     if target not in drawable(result, view):
-        raise SpecError(f"This result has no {view!r} of {target!r}; it has {', '.join(drawable(result, ACCURACY))}.")
+        there = ", ".join(drawable(result, ACCURACY))
+        raise SpecError(f"This result has no {view!r} of {target!r}; its targets are {there}.")
     table = result.table[result.table["probe"] == target]
     wanted = [SELECTIVITY] if view == SELECTIVITY else [REAL] if view == UNSEEN else [REAL, CONTROL]
     rows = table[table["labels"].isin(wanted) & (table["metric"] == (ACCURACY if view == SELECTIVITY else view))]

@@ -1,18 +1,19 @@
-"""Linear classifiers, all layers and all label sets at once: multinomial logistic regression with a ridge penalty.
+"""Linear classifiers of all layers and label sets at once: multinomial logistic regression.
 
-What is minimised is the sum over items of -log softmax(x W)[label], plus half the penalty times the sum of squared
-weights: scikit-learn's `LogisticRegression` with C = 1 / penalty, without an intercept of its own. A constant column
-stands among the features (`standardised`), so that a class that never occurred keeps a finite, small probability,
-which an online code needs.
+The objective is the sum over items of -log softmax(x W)[label] plus half the penalty times the sum
+of squared weights: scikit-learn's `LogisticRegression` with C = 1 / penalty and no intercept. The
+features have a constant column instead (`standardised`), whose weights are penalised too, so that a
+class that never occurred keeps a small, finite probability, which an online code needs.
 
-The objective is convex, so what is found does not depend on where it was begun. It is found by accelerated gradient
-steps (Nesterov, restarted by O'Donoghue & Candès' rule) in the metric of a fixed upper bound of the Hessian, half of
-X'X plus the penalty: one factorisation a layer serves all classes and label sets, and no step needs a line search.
+The objective is convex, so that the solution does not depend on the start. It is minimised by
+accelerated gradient steps (Nesterov, with O'Donoghue & Candès' restarts) in the metric of a fixed
+upper bound of the Hessian, half of X'X plus the penalty: one factorisation per layer serves all
+classes and label sets, and no line search is needed.
 
 References:
     Böhning 1992, Multinomial logistic regression algorithm. Annals of the Institute of Statistical Mathematics 44.
     O'Donoghue & Candès 2015, Adaptive restart for accelerated gradient schemes.
-Deviations: none in the model; the method of descent changes nothing but the time.
+Deviations: none in the model; the optimiser changes only the running time.
 """
 
 from __future__ import annotations
@@ -29,26 +30,26 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_STEPS = 1_000
-TOLERANCE = 1e-6  # nats an item that the next step would still gain
+TOLERANCE = 1e-6  # nats per item that the next step would gain
 
 
 def standardised(
     vectors: Float[np.ndarray, "item layer feature"], fitted: int, scale: float = 1.0
 ) -> Float[Tensor, "layer item wider"]:
-    """Features by layer: centred and divided by the deviation of the first `fitted` items, a constant 1 beside them.
+    """Standardise features by layer on the first `fitted` items, and append a constant 1.
 
     A feature that does not vary over those items becomes 0.
 
     Args:
         vectors: Of any number format.
-        fitted: Items, from the front, whose mean and deviation are taken; at least 1.
+        fitted: Items, from the front, over which mean and deviation are computed; at least 1.
         scale: Deviation of each feature afterwards.
     """
     import torch
 
     items, layers, width = vectors.shape
     if not 1 <= fitted <= items:
-        raise ShapeError(f"Features are standardised on 1 to {items} items, got {fitted}.")
+        raise ShapeError(f"Features are standardised on 1 to {items} items; got {fitted}.")
     wide = np.ones((layers, items, width + 1), dtype=np.float32)
     for layer in range(layers):  # one at a time: in full precision all would be twice the memory
         values = vectors[:, layer].astype(np.float32)
@@ -73,17 +74,17 @@ def fit_classifiers(
     """Weights of one classifier for each layer and each set of labels.
 
     Args:
-        features: Of the items, a constant among them.
+        features: Of the items, with a constant column.
         labels: Class of each item, 0 to classes - 1; several sets are fitted on the same features.
-        classes: How many there are, those included that these items lack.
+        classes: Number of classes, including those that do not occur in these items.
         penalty: Half of it times the sum of squared weights is added; above 0.
-        start: Where to begin, such as the weights for fewer items; zeros without it.
-        tolerance: Ends where the next step gains less than this for every classifier (nats an item).
+        start: Initial weights, such as those for fewer items; zeros by default.
+        tolerance: Stops when the next step gains less for every classifier (nats per item).
         most: Most steps.
         report: Called with the share of `most` that is done; may raise to end the fit.
 
     Raises:
-        ShapeError: If features and labels are not of the same items, or a label is no class.
+        ShapeError: If features and labels differ in items, or a label is not a class.
     """
     import torch
 
@@ -112,7 +113,7 @@ def fit_classifiers(
         if bool((gain < tolerance).all()):
             weights = fresh
             break
-        # Where the last step led uphill, the momentum of that classifier is forgotten.
+        # Where the last step increased the objective, the momentum of that classifier is reset.
         uphill = (gradient * (fresh - weights)).view(per_set).sum(dim=(1, 3)) > 0
         faster = torch.where(uphill, 1.0, (1 + torch.sqrt(1 + 4 * speed**2)) / 2)
         momentum = torch.where(uphill, 0.0, (speed - 1) / faster).repeat_interleave(classes, dim=1)[:, None]

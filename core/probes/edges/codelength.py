@@ -1,13 +1,15 @@
-"""Minimum description length by the online code: how many bits the labels cost somebody who has the vectors.
+"""Minimum description length by the online code: bits needed to send the labels, given the vectors.
 
-The labels are sent in blocks, each about twice as long as all before it. The first goes by the uniform code; every
-other is coded with the probabilities of a classifier that was fitted to the blocks before it. A representation that
-makes the labels easy to learn makes the code short, also where two classifiers end at the same accuracy: the length
-counts how well a probe does and how many examples it took to get there, so it needs no control of the probe's size.
+The labels are sent in blocks, each about twice as long as the last. The first block is sent with
+the uniform code, every other with the probabilities of a classifier fitted to the blocks before it.
+Labels that are easy to learn from a representation have a short code, even where two classifiers
+reach the same accuracy: the length measures both the accuracy of a probe and the number of examples
+that it needs, and therefore needs no control of the probe's size.
 
 Reference: Voita & Titov 2020, EMNLP, "Information-Theoretic Probing with Minimum Description Length", section 2.2.
-Deviations: blocks end with a sentence, and the first is 1/64 of the sentences or eight of them (theirs: 0.1 % of
-larger data); the classifier is linear and found exactly, so that the length has no noise from training.
+Deviations: blocks end with a sentence, and the first has 1/64 of the sentences or eight of them
+(theirs: 0.1 % of larger data); the classifier is linear and fitted to convergence, so that the
+length has no noise from training.
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ FEWEST = 8  # sentences in the first block
 
 
 def block_ends(sentences: int) -> tuple[int, ...]:
-    """How many sentences have been sent after each block; the last is all of them.
+    """The number of sentences sent after each block; the last is all of them.
 
     Raises:
         ShapeError: If there is no sentence.
     """
     if sentences < 1:
-        raise ShapeError("An online code needs sentences to send.")
+        raise ShapeError("An online code needs at least 1 sentence; there are none.")
     halves = (-(-sentences // 2**power) for power in range(HALVINGS, 0, -1))
     return (*dict.fromkeys(half for half in halves if FEWEST <= half < sentences), sentences)
 
@@ -44,19 +46,22 @@ def online_code(
     fit: Callable[[int, Fitted | None], Fitted],
     code: Callable[[Fitted, int, int], Float[np.ndarray, "*set item"]],
 ) -> tuple[Float[np.ndarray, "*set item"], Fitted]:
-    """Bits of every label, in the order in which they are sent, and what was fitted to all of them.
+    """Compute the bits of every label, in the order of sending, and fit a classifier to all.
 
     Args:
-        ends: Items sent after each block; rising.
-        classes: That a label can be: the first block costs log2(classes) a label.
-        fit: From a number of items, and what was fitted before, to what is fitted to so many from the front.
-        code: From that and a range of items to the bits that each of their labels costs.
+        ends: Items sent after each block, increasing.
+        classes: Number of classes; a label of the first block costs log2(classes) bits.
+        fit: (number of items, classifier before) -> classifier of the first so many items.
+        code: (classifier, start, end) -> bits of the labels of the items from start to end.
 
     Raises:
-        ShapeError: If the ends do not rise from above 0, or there is no class.
+        ShapeError: If the ends do not increase from above 0, or there is no class.
     """
     if classes < 1 or list(ends) != sorted(set(ends)) or not ends or ends[0] < 1:
-        raise ShapeError(f"Blocks end at rising numbers of items above 0, got {tuple(ends)} with {classes} classes.")
+        raise ShapeError(
+            f"Ends of blocks must increase from above 0, with at least 1 class; got {tuple(ends)} "
+            f"and {classes} classes."
+        )
     fitted: Fitted | None = None
     blocks = []
     for start, end in itertools.pairwise(ends):

@@ -1,19 +1,19 @@
-"""What edge probes are asked: part of speech, dependency label, head distance; items and labels from trees with tags.
+"""Targets of edge probes: part of speech, dependency label, head distance; their items and labels.
 
 - `pos`: the universal part of speech of a word, from its vector.
-- `label`: the universal dependency relation between two words that an edge joins, from the head's vector and the
-  dependent's, one after the other. Subtypes (`nsubj:pass`) count as their relation (`nsubj`).
-- `distance`: how many words to the left or right a word's head stands, in BUCKETS, from the word's vector alone. With
-  both vectors at hand the question would only be where the two words stand.
+- `label`: the universal dependency relation of an edge, from the concatenated vectors of the head
+  and the dependent. Subtypes (`nsubj:pass`) count as their relation (`nsubj`).
+- `distance`: the number of words from a word to its head, left or right, in BUCKETS, from the
+  word's vector alone. With both vectors, the positions of the two words would give the answer.
 
-Punctuation is no item, and an edge to it none either, as in the structural probes; the root has a distance of its
-own and no label.
+Punctuation and edges to it are not items, as in the structural probes; the root has a class of its
+own in `distance` and no label.
 
-Reference: Tenney et al. 2019, ICLR, "What do you learn from context? Probing for sentence structure in contextualized
-word representations" (the edge-probing tasks part-of-speech and dependency labelling); Hewitt & Liang 2019, EMNLP
-(control labels). Deviations: spans are single words; the two vectors of an edge stand beside each other without a
-projection or a hidden layer, so that the classifier is linear; every layer is probed by itself and not in a mix;
-head distance is added.
+Reference: Tenney et al. 2019, ICLR, "What do you learn from context? Probing for sentence structure
+in contextualized word representations" (the edge-probing tasks part-of-speech and dependency
+labelling); Hewitt & Liang 2019, EMNLP (control labels). Deviations: spans are single words; the two
+vectors of an edge are concatenated without a projection or a hidden layer, so that the classifier
+is linear; layers are probed one by one, not in a mix; head distance is added.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from core.text.corpora import Sentence
 TARGETS = {
     "pos": "part of speech of a word",
     "label": "dependency label of a head and its dependent",
-    "distance": "how far to the left or right a word's head stands",
+    "distance": "distance of a word's head to the left or right",
 }
 BUCKETS = ("6 or more to the left", "3 to 5 to the left", "2 to the left", "1 to the left", "root",
            "1 to the right", "2 to the right", "3 to 5 to the right", "6 or more to the right")  # fmt: skip
-_EDGES = (-5, -2, -1, 0, 1, 2, 3, 6)  # the least offset in each bucket but the first
+_EDGES = (-5, -2, -1, 0, 1, 2, 3, 6)  # smallest offset in each bucket after the first
 
 Words = tuple[tuple[str, ...], ...]
 Tags = tuple[tuple[str, ...], ...]
@@ -45,13 +45,13 @@ Tags = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Items:
-    """What is asked of the sentences of a study, one entry an item, sentence by sentence.
+    """The items of the sentences of a study, one entry per item, in the order of the sentences.
 
     Attributes:
         sentence: Number of the sentence.
-        word: Place of the word in the sentence: the dependent, of an edge.
-        head: Place of its head; -1 where the head is no part of the question.
-        labels: The answer.
+        word: Place of the word in the sentence; for an edge, of the dependent.
+        head: Place of its head; -1 where the target does not use the head.
+        labels: The true labels.
     """
 
     sentence: np.ndarray
@@ -64,10 +64,10 @@ class Items:
 
 
 def tags_of(treebank: Treebank, target: str) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[str, ...]]:
-    """Tags that a target is made of, by words and heads of the sentence; "_" where the text has none.
+    """Tags from which a target's labels are made, by words and heads; "_" is no tag.
 
     Raises:
-        CorpusError: If the text has none at all.
+        CorpusError: If the text has no such tags.
     """
     if target == "distance":
         return {(s.words, cast("tuple[int, ...]", s.heads)): () for s in treebank.corpus.sentences}
@@ -77,7 +77,8 @@ def tags_of(treebank: Treebank, target: str) -> dict[tuple[tuple[str, ...], tupl
     if all(label == "_" for labels in tags_by_sentence.values() for label in labels):
         what = "part-of-speech tags (UPOS)" if target == "pos" else "dependency labels"
         raise CorpusError(
-            f"{treebank.corpus.ref} has no {what}: let a parser draw them (heads parser), or leave {target} out."
+            f"{treebank.corpus.ref} has no {what}. Set Trees to parser, or leave {target} out of "
+            "the targets."
         )
     return tags_by_sentence
 
@@ -91,7 +92,8 @@ def edge_items(
         target: One of TARGETS.
         heads: 1-based heads, 0 for the root.
         keep: Which words are not punctuation.
-        tags: UPOS or dependency labels as the target needs; empty for distances. Words tagged "_" are left out.
+        tags: UPOS or dependency labels, as the target needs; empty for distances. Words tagged "_"
+            are left out.
     """
     rows: list[tuple[int, int, int, str]] = []
     for number, (head, kept, tag) in enumerate(zip(heads, keep, tags, strict=True)):
@@ -109,7 +111,7 @@ def edge_items(
 
 
 def numbered(labels: Sequence[str], classes: Sequence[str]) -> Int[np.ndarray, " item"]:
-    """Number of each label among the classes; -1 for one that is none."""
+    """Index of each label among the classes; -1 where it is not among them."""
     places = {name: number for number, name in enumerate(classes)}
     return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
 
@@ -117,14 +119,15 @@ def numbered(labels: Sequence[str], classes: Sequence[str]) -> Int[np.ndarray, "
 def control_labels(
     types: Sequence[str], shares: Sequence[float], target: str, seed: int, draw: int
 ) -> Int[np.ndarray, " item"]:
-    """A random label for each word type, the same wherever the type stands, drawn by the real labels' shares.
+    """Draw a random label for each word type, the same in all sentences, with the real frequencies.
 
     Args:
-        types: Type of each item's word (of the dependent, of an edge), as the model tells types apart.
-        shares: Of the classes among the training items; they add up to 1.
-        target: Each target has draws of its own.
+        types: Type of each item's word (for edges, the dependent), as the model's tokenizer
+            distinguishes types.
+        shares: Of the classes among the training items; they sum to 1.
+        target: Targets have independent draws.
         seed: Of the study.
-        draw: Another draw, another language.
+        draw: Number of the draw; each has other labels.
     """
     limits = np.cumsum(shares)
     assigned: dict[str, int] = {}
@@ -137,13 +140,13 @@ def control_labels(
 
 
 def unseen(types: Sequence[str], training: int) -> Bool[np.ndarray, " item"]:
-    """Which items' words are none of the words of the first `training` items."""
+    """Which items' words do not occur in the first `training` items."""
     seen = set(types[:training])
     return np.array([word not in seen for word in types], dtype=bool)
 
 
 def _bucket(word: int, head: int) -> str:
-    """The bucket of an offset: head's place less the word's."""
+    """The bucket of an offset: the head's place minus the word's."""
     offset = head - 1 - word if head > 0 else 0
     return BUCKETS[int(np.searchsorted(_EDGES, offset, side="right"))]
 

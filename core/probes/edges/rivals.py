@@ -1,9 +1,10 @@
-"""What explains labels without a model: the commonest label, the words themselves, and where they stand.
+"""Baselines without a model: the most frequent label, a table of words, and positions.
 
-All three are coded in the same blocks as a model's probe (`codelength`), so that accuracies and lengths compare. The
-majority and the lookup are tables of counts: a label's probability in a context is its count there plus the
-probability that the next coarser context gives it, over the count of the context plus one; the coarsest is how often
-each label came, with one added to each. So a word never met falls back to the commonest label.
+All three are coded in the same blocks as a model's probe (`codelength`), so that accuracies and
+code lengths are comparable. Majority and word lookup are tables of counts. The probability of a
+label in a context is its count there plus its probability in the next coarser context, divided by
+the count of the context plus one; the coarsest probabilities are the label frequencies with one
+added to each count. A word that was never seen thus falls back on the most frequent label.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ from jaxtyping import Float, Int
 
 from core.probes.edges.items import Items
 
-FARTHEST = 24  # words from either end of the sentence that are told apart
-WIDEST = 12  # words between a head and its dependent that are told apart
+FARTHEST = 24  # words from either end of the sentence; greater distances are one class
+WIDEST = 12  # words between a head and its dependent; greater distances are one class
 
 Contexts = list[tuple[Hashable, ...]]
 
 
 @dataclass
 class Counts:
-    """How often each label came in each context, so far.
+    """Counts of labels by context.
 
     Attributes:
-        classes: How many labels there are.
-        items: How many items have been counted.
+        classes: Number of labels.
+        kinds: Number of kinds of contexts.
+        items: Number of items counted so far.
+        overall: Counts of the labels in all items.
         tables: For each kind of context, coarse to fine, context -> counts of the labels.
     """
 
@@ -44,7 +47,7 @@ class Counts:
         self.tables = [defaultdict(lambda: np.zeros(self.classes)) for _ in range(self.kinds)]
 
     def add(self, contexts: Contexts, labels: Int[np.ndarray, " item"], end: int) -> Counts:
-        """Count the items up to `end` that have not been counted."""
+        """Count the items up to `end` that are not yet counted."""
         for item in range(self.items, end):
             self.overall[labels[item]] += 1
             for table, context in zip(self.tables, contexts[item], strict=True):
@@ -53,7 +56,7 @@ class Counts:
         return self
 
     def probabilities(self, contexts: Contexts) -> Float[np.ndarray, "item class"]:
-        """Of every label, for each of some items by its contexts."""
+        """Probabilities of every label, for items given by their contexts."""
         result = np.empty((len(contexts), self.classes))
         coarsest = (self.overall + 1) / (self.overall.sum() + self.classes)
         for row, of_item in enumerate(contexts):
@@ -67,7 +70,7 @@ class Counts:
 
 
 def word_contexts(items: Items, words: Sequence[Sequence[str]]) -> Contexts:
-    """The words of each item, coarse to fine: in lower case, as written and, of an edge, with its head."""
+    """The words of each item, coarse to fine: case-folded, as written, for edges with the head."""
     contexts: Contexts = []
     for number, word, head in zip(items.sentence, items.word, items.head, strict=True):
         text = words[number][word]
@@ -77,9 +80,10 @@ def word_contexts(items: Items, words: Sequence[Sequence[str]]) -> Contexts:
 
 
 def place_features(items: Items, lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "item one feature"]:
-    """Where an item's words stand, one feature for each place: from the left end, from the right, and from the head.
+    """One-hot positions of an item's words: from the left end, the right end and the head.
 
-    A linear classifier of these knows each word's place and, of an edge, its direction and length; nothing else.
+    A linear classifier of them has each word's position and, for edges, direction and length; no
+    other information.
     """
     size = lengths[items.sentence]
     parts = [_one_hot(items.word, FARTHEST), _one_hot(size - 1 - items.word, FARTHEST)]

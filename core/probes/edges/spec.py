@@ -1,4 +1,4 @@
-"""What an edge-probing study may ask for: each option is declared here and nowhere else."""
+"""Options of the edge-probing study, and the rules between them."""
 
 from __future__ import annotations
 
@@ -15,42 +15,75 @@ class EdgeSpec(Spec):
     """One study: linear classifiers of tags and edges on several models, layer by layer."""
 
     models: tuple[str, ...] = options.models(
-        "Models (the first is the base)", ("zoo:seed-0", "zoo:parse-0"), help="The first is the base of comparisons."
+        "Models (the first is the base)",
+        ("zoo:seed-0", "zoo:parse-0"),
+        help="The first is the base with which the others are compared.",
     )
-    targets: tuple[str, ...] = options.choices("Asked", TARGETS, TARGETS, help="What the classifiers predict.")
+    targets: tuple[str, ...] = options.choices(
+        "Targets", TARGETS, TARGETS, help="Labels that the classifiers predict."
+    )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(800)
     train: str = options.corpus(
-        "", label="Training text", help="With dev and test: splits as given, not 80/10/10 of one text.", shown=False
+        "",
+        label="Training text",
+        help="With dev and test, replaces the 80/10/10 split of one text.",
+        shown=False,
     )
-    dev: str = options.corpus("", label="Development text", help="Sentences that choose layers.", shown=False)
-    test: str = options.corpus("", label="Test text", help="Sentences that are scored.", shown=False)
-    heads: str = options.choice("Trees", "auto", HEADS, help="Whose trees and tags are asked for.")
-    pipeline: str = options.choice("Parser", "box", parsers, help="Draws the trees of text without heads.")
+    dev: str = options.corpus(
+        "", label="Development text", help="Sentences that choose the best layers.", shown=False
+    )
+    test: str = options.corpus(
+        "", label="Test text", help="Sentences on which the classifiers are scored.", shown=False
+    )
+    heads: str = options.choice(
+        "Trees", "auto", HEADS, help="Parses and tags used to train and score the classifiers."
+    )
+    pipeline: str = options.choice(
+        "Parser", "box", parsers, help="Predicts the trees and tags of text that has none."
+    )
     layers: tuple[int, ...] = options.layers(help="Layers to probe; 0 is the embedding output.")
     penalty: float = options.number(
-        "Penalty", 30.0, low=0.01, high=1e6, help="Ridge penalty of the classifiers; 1 is scikit-learn's C = 1."
+        "Penalty",
+        30.0,
+        low=0.01,
+        high=1e6,
+        help="Ridge penalty of the classifiers; scikit-learn's C is 1 divided by it.",
     )
     controls: int = options.whole(
-        "Control draws", 3, low=0, high=20, help="A random label for each word type; 0 for none."
+        "Draws of control labels",
+        3,
+        low=0,
+        high=20,
+        help="Sets of random labels by word type, for selectivity; 0 for none.",
     )
     untrained: bool = options.flag(
-        "Untrained model", True, help="Add the first model with random weights, where no random: model is listed."
+        "Untrained model",
+        True,
+        help="Adds the first model with random weights, unless a random: model is listed.",
     )
-    draws: int = options.whole("Bootstrap draws", 1_000, low=20, high=10_000, help="Resamples of sentences.")
-    seed: int = options.seed("Seed of the order of sentences, the control labels and the bootstrap.")
+    draws: int = options.whole(
+        "Bootstrap draws",
+        1_000,
+        low=20,
+        high=10_000,
+        help="Resamples of sentences behind each band.",
+    )
+    seed: int = options.seed(
+        "Seed of the order of sentences, the control labels and the bootstrap."
+    )
 
     def check(self) -> None:
         object.__setattr__(self, "layers", self.as_probes.layers)  # the probes' own rules on splits and layers
 
     @property
     def as_probes(self) -> ProbeSpec:
-        """The structural probes on the same models and sentences: text, trees and split are read the same way."""
+        """The structural-probe study of the same models, text, trees and split."""
         shared = ("models", "corpus", "genres", "sentences", "train", "dev", "test", "heads", "pipeline", "layers")
         return ProbeSpec(**{name: getattr(self, name) for name in shared}, untrained=self.untrained, seed=self.seed)
 
     @property
     def probed(self) -> tuple[str, ...]:
-        """The models listed, and the first of them untrained where that was asked for and none is."""
+        """The models listed, with the first one untrained where asked for and not listed."""
         return self.as_probes.probed

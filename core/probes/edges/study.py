@@ -1,8 +1,9 @@
-"""The edge-probing study: are tags, labels and heads linearly there, in which layers, and how easily are they learned?
+"""The edge-probing study: which layers encode tags, labels and heads linearly, and how learnably?
 
-prepare: the text is read, parsed and split as for the structural probes, the models asked for. plan: one task for each
-model and target, one for each target's rivals. collect: accuracy and online code length by layer with bands, control
-labels, differences from the base, margins over what explains the labels more plainly, a headline, a methods paragraph.
+prepare: read, parse and split the text as for the structural probes, identify the models. plan: one
+task for each model and target, one for the baselines of each target. collect: accuracy and online
+code length by layer with bands, control labels, differences from the base, margins over baselines,
+a headline, a methods paragraph.
 
 References: Tenney et al. 2019, ICLR; Voita & Titov 2020, EMNLP; Hewitt & Liang 2019, EMNLP. Deviations: see
 `edge_items` (single words, linear, layer by layer) and `codelength` (blocks end with a sentence).
@@ -23,12 +24,22 @@ from core.probes.edges import PURPOSE, tables
 from core.probes.edges.charts import figures
 from core.probes.edges.items import TARGETS, edge_items, tags_of
 from core.probes.edges.spec import EdgeSpec
+from core.probes.edges.statements import doubts_of, statements_of
 from core.probes.edges.tables import CONTROL, REAL, Groups
 from core.probes.edges.tasks import probe_edges, score_rivals
-from core.probes.edges.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
+from core.probes.edges.text import (
+    CAVEATS,
+    CITATIONS,
+    FORMULAS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    make_notices,
+)
 from core.probes.prices import edges_price
 from core.probes.trees.comparisons import differences, margins
-from core.probes.trees.data import PARTS, Tree, Treebank, Trees
+from core.probes.trees.data import NAMED, PARTS, Tree, Treebank, Trees
 from core.probes.trees.planning import TREEBANK, chosen_layers
 from core.probes.trees.planning import prepare as prepare_probes
 from core.probes.trees.tables import as_table
@@ -48,15 +59,15 @@ RIVALS = "rivals"
 
 
 def prepare(spec: EdgeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, ask what the models are."""
+    """The first stage: read, parse and split the text, identify the models."""
     return prepare_probes(spec.as_probes, texts)
 
 
 def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study, from what its first stage brought. A model that could not be found has none.
+    """The tasks of a study, from the outputs of its first stage; none for a model not found.
 
     Raises:
-        CorpusError: If the text could not be read, is too small, or has nothing to ask of a target.
+        CorpusError: If the text could not be read, is too small, or has no labels of a target.
         SpecError: If a model has no layer of a number that was asked for.
     """
     treebank: Treebank = ready.need(TREEBANK)
@@ -64,11 +75,11 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
     tasks = []
     for target in spec.targets:
         common = _sentences(spec, treebank, target)
-        tasks.append(Task.of(f"rivals: {target}", score_rivals, role=(RIVALS, target), **common))
+        tasks.append(Task.of(f"baselines: {target}", score_rivals, role=(RIVALS, target), **common))
         for model in spec.probed:
             if model not in identified:
                 continue
-            # What is added untrained needs no control of its own: nothing is claimed of it.
+            # The untrained model that is added needs no control labels: no claim is made about it.
             controls = spec.controls if model in spec.models else 0
             tasks.append(
                 Task.of(
@@ -81,7 +92,7 @@ def plan(spec: EdgeSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Tables, headline, notices and methods from the tasks' outputs.
+    """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
         A result with the tables `edges` (SCORES of `edge_tables`; accuracy and unseen in percent, bits a label),
@@ -101,13 +112,17 @@ def collect(spec: EdgeSpec, ready: Outputs, outputs: Outputs) -> Result:
         "edge_margins": as_table(frames["edge_margins"], tables.MARGINS),
     }
     starts = start_notices(spec.models[0], changes_of(ready))
-    said = (*treebank.notices, *(str(note) for value in values.values() for note in np.asarray(value["notices"])))
+    statements = statements_of(tables_by_name, spec.probed)
+    doubts = doubts_of(tables_by_name, spec)
+    read = [str(note) for value in values.values() for note in np.asarray(value["notices"])]
+    notices = (*starts, *make_notices(doubts), *treebank.notices, *read)
     return Result(
         study="probe edges",
         spec=spec.plain(),
-        headline=make_headline(tables_by_name, spec),
+        headline=make_headline(statements),
         tables=tables_by_name,
-        notices=tuple(dict.fromkeys((*starts, *make_notices(tables_by_name, spec), *said))),
+        notices=tuple(dict.fromkeys(notices)),
+        statements=(*statements, *doubts),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(models), treebank.corpus),
         methods=f"{make_methods(spec, treebank)} {spec.settings()}",
@@ -122,7 +137,7 @@ def _add_target(
     rivals: Value | None,
     frames: dict[str, list[pd.DataFrame]],
 ) -> None:
-    """Rows of one target for every table."""
+    """Add the rows of one target to every table."""
     first = next(iter(values.values()), rivals)
     if first is None:
         return
@@ -150,10 +165,10 @@ def _add_target(
 
 
 def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any]:
-    """A target's sentences as the tasks' arguments; training sentences in the order in which they are coded.
+    """A target's sentences as arguments of tasks; training sentences in the order of coding.
 
     Raises:
-        CorpusError: If a part has nothing to ask, or every answer would be the same.
+        CorpusError: If a part has no labels, or all training labels are the same.
     """
     tags = tags_of(treebank, target)
     order = np.random.default_rng(spec.seed).permutation(len(treebank.parts["train"]))
@@ -166,8 +181,8 @@ def _sentences(spec: EdgeSpec, treebank: Treebank, target: str) -> dict[str, Any
         )  # fmt: skip
         if len(set(asked.labels)) < (2 if part == "train" else 1):
             raise CorpusError(
-                f"The {part} sentences of {treebank.corpus.ref} give too few labels for {target} "
-                f"({TARGETS[target]}): use more text, or leave {target} out."
+                f"The {NAMED[part]} sentences of {treebank.corpus.ref} have too few labels of "
+                f"{target} ({TARGETS[target]}). Use more text, or leave {target} out."
             )
     every = [tree for rows in trees.values() for tree in rows]
     sizes = tuple(len(rows) for rows in trees.values())
@@ -189,4 +204,6 @@ STUDY = Study(
     price=edges_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,8 +1,9 @@
 """Tidy tables of an edge-probing study, every number with its band.
 
-Scores are resampled over test sentences, code lengths over the training sentences that were coded: without coding
-them anew, so a code's band says how much its length hangs on single sentences, not on their order. Differences and
-margins are taken on the same resamples. Draws of control labels enter as in `tables.summary`.
+Accuracies are resampled over test sentences, code lengths over the training sentences that were
+coded. These are not coded anew, so that the band of a code length shows how much it depends on
+single sentences, not on their order. Differences and margins are computed on the same resamples.
+Draws of control labels enter as in `core.probes.trees.tables.summary`.
 """
 
 from __future__ import annotations
@@ -28,11 +29,16 @@ MARGINS = ("model", "layer", "probe", "metric", "rival", "rival_layer", "rival_v
 ACCURACY, UNSEEN, BITS = METRICS = ("accuracy", "unseen", "bits")
 REAL, CONTROL, SELECTIVITY = "real", "control", "selectivity"
 RIVALS = (MAJORITY, LOOKUP, PLACES)
+SHOWN = {
+    MAJORITY: "majority baseline",
+    LOOKUP: "word-lookup baseline",
+    PLACES: "position-only baseline",
+}  # what a reader sees for a cell
 Groups = dict[str, Group]
 
 
 def samples(value: Value, draws: int, seed: int) -> dict[str, Sample]:
-    """Resamples of the sentences that each metric is taken over, the same for every row of a target."""
+    """Resamples of the sentences of each metric, the same for every row of a target."""
     test = draw_sample(np.asarray(value["items"]), draws, seed)
     return {ACCURACY: test, UNSEEN: test, BITS: draw_sample(np.asarray(value["coded"]), draws, seed)}
 
@@ -43,7 +49,7 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
     Args:
         value: Output of a task.
         sample: Of `samples`.
-        control: Those on control labels, a column a draw, instead of the real ones.
+        control: Scores on control labels, a column per draw, instead of the real ones.
     """
     sets = slice(1, None) if control else slice(0, 1)
     wholes = {ACCURACY: "items", UNSEEN: "unseen", BITS: "coded"}
@@ -62,14 +68,14 @@ def groups_of(value: Value, sample: Mapping[str, Sample], control: bool = False)
 
 
 def split_rivals(groups: Groups) -> dict[str, Groups]:
-    """The rivals of a target, each as one row."""
+    """The baselines of a target, each as one row."""
     return {name: {m: group.only([row]) for m, group in groups.items()} for row, name in enumerate(RIVALS)}
 
 
 def score_rows(
     model: str, probe: str, labels: str, groups: Groups, sample: Mapping[str, Sample], layered: bool = True
 ) -> list[pd.DataFrame]:
-    """Rows of SCORES for one model, or for a rival, whose rows have no layer."""
+    """Rows of SCORES for one model, or for a baseline, whose rows have no layer."""
     return [
         metric_rows(
             sample[metric], (1, group), model=model, layer=group.layers if layered else None, probe=probe,
@@ -82,7 +88,7 @@ def score_rows(
 def selectivity_rows(
     model: str, probe: str, real: Groups, control: Groups, sample: Mapping[str, Sample]
 ) -> list[pd.DataFrame]:
-    """Real accuracy less that on control labels; bits of the control code less those of the real one."""
+    """Accuracy minus that on control labels; bits of the control code minus the real bits."""
     return [
         metric_rows(
             sample[metric], (sign, real[metric]), (-sign, control[metric]), model=model, layer=real[metric].layers,
@@ -93,7 +99,7 @@ def selectivity_rows(
 
 
 def code_rows(model: str, probe: str, value: Value, layered: bool = True) -> list[pd.DataFrame]:
-    """Rows of CODES: whole lengths, beside that of the uniform code of as many labels."""
+    """Rows of CODES: total lengths, with that of the uniform code of as many labels."""
     import pandas as pd
 
     bits = np.asarray(value["bits"], dtype=np.float64).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""The pure tasks of edge probing: one model's classifiers of one target, and what explains it without a model."""
+"""The pure tasks of edge probing: classifiers of one target on one model, and its baselines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from core.runs.tasks import pure
 if TYPE_CHECKING:
     from torch import Tensor
 
-LARGEST = 2**25  # bytes of features that are held at once; more layers come in turns
-PLACE_PENALTY = 1.0  # of the classifier of places, whose features are 0 or 1
+LARGEST = 2**25  # bytes of features in memory at once; further layers are processed after
+PLACE_PENALTY = 1.0  # of the classifier of positions, whose features are 0 or 1
 MAJORITY, LOOKUP, PLACES = "majority", "word identity", "position only"
 
 Sizes = tuple[int, int, int]
@@ -41,19 +41,19 @@ def probe_edges(
     controls: int,
     seed: int,
 ) -> Value:
-    """Fit a linear classifier to each layer, code the training labels online, score the other sentences.
+    """Fit a linear classifier to each layer, code the training labels, score the other sentences.
 
     Args:
         model: Reference.
         model_identity: Fingerprints of weights and tokenizer; part of the key.
-        target: What is predicted, see `edge_items.TARGETS`.
+        target: Of `items.TARGETS`.
         trees: Those of training, in the order in which their labels are coded, then development, then test.
-        tags: Tags that the target is made of.
+        tags: Tags from which the labels are made.
         sizes: How many of the sentences are for training, development and test.
         layers: Layers to probe.
         penalty: Of the classifiers, see `classifier.fit_classifiers`; features have deviation 1.
-        controls: Draws of random labels for word types that are learned beside the real ones.
-        seed: Of those.
+        controls: Draws of control labels, fitted in addition to the real ones.
+        seed: Of the control labels.
 
     Returns:
         `layers`; for real labels and then each draw of the control: `correct` and `unseen_correct` (layer, set, test
@@ -99,12 +99,13 @@ def probe_edges(
 
 @pure("probes.edge_rivals")
 def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
-    """Majority, lookup by word, and places alone, coded and scored like a model's classifiers.
+    """Code and score the majority, word-lookup and position-only baselines like a model.
 
     Args: as in `probe_edges`.
 
     Returns:
-        What `probe_edges` returns, without control; its three "layers" are MAJORITY, LOOKUP and PLACES.
+        As `probe_edges`, without control labels; its three "layers" are MAJORITY, LOOKUP and
+        PLACES.
     """
     import torch
 
@@ -113,7 +114,7 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
     contexts = word_contexts(items, trees.words)
     nothing: Contexts = [()] * len(items)
     tables = [_counted(table, frame) for table in (nothing, contexts)]
-    tick(0.3, "places")
+    tick(0.3, "position-only baseline")
     features = place_features(items, np.array([len(sentence) for sentence in trees.words]))
     constant = np.ones((*features.shape[:2], 1), dtype=np.float32)
     wide = torch.from_numpy(np.concatenate([features, constant], axis=2)).transpose(0, 1).contiguous()
@@ -124,10 +125,10 @@ def score_rivals(target: str, trees: Trees, tags: Tags, sizes: Sizes) -> Value:
 
 
 class _Frame:
-    """Items of a study in their three parts, and how what is found of them is summed by sentence."""
+    """The items of a study in three parts, and sums over the items of each sentence."""
 
     def __init__(self, items: Items, words: Words, sizes: Sizes) -> None:
-        self.ends = np.searchsorted(items.sentence, np.cumsum(sizes)).tolist()  # items in the parts, one after another
+        self.ends = np.searchsorted(items.sentence, np.cumsum(sizes)).tolist()  # of parts, in items
         self.training = self.ends[0]
         self.sizes = sizes
         self.sentence = items.sentence
@@ -139,7 +140,7 @@ class _Frame:
         self.blocks = [end for end in dict.fromkeys(sentences) if end]
 
     def counted(self) -> Value:
-        """How many items there are, by sentence, and the labels' names."""
+        """Numbers of items by sentence, and the names of the classes."""
         test = np.arange(self.ends[1], self.ends[2])
         return {
             "items": self.by_test_sentence(np.ones(len(test))),
@@ -154,11 +155,11 @@ class _Frame:
         return _sums(values, place, self.sizes[2])
 
     def by_coded_sentence(self, values: np.ndarray) -> np.ndarray:
-        """The same for training sentences."""
+        """Sums over the items of each training sentence, (*set, sentence)."""
         return _sums(values, self.sentence[: self.training], self.sizes[0])
 
     def scored(self, right: np.ndarray, bits: np.ndarray) -> Value:
-        """What a task returns, from hits (layer, set, item) after the training items, and bits of these."""
+        """A task's output, from hits (layer, set, item) after the training items and their bits."""
         dev = self.ends[1] - self.training
         test, new = right[..., dev:], self.unseen[self.ends[1] :]
         return {
@@ -170,7 +171,7 @@ class _Frame:
 
 
 def _coded_and_scored(features: Tensor, labels: Tensor, penalty: float, frame: _Frame) -> Value:
-    """Classifiers of each layer and label set: the online code of the training items, and hits after them."""
+    """Fit each layer and label set: online code of the training items, hits on the others."""
     import torch
 
     from core.probes.edges.classifier import fit_classifiers, log_probabilities
@@ -199,7 +200,7 @@ def _coded_and_scored(features: Tensor, labels: Tensor, penalty: float, frame: _
 
 
 def _counted(contexts: Contexts, frame: _Frame) -> Value:
-    """A table of counts in place of a classifier, as one layer and one label set."""
+    """Code and score with a table of counts, as one layer and one label set."""
 
     def fit(count: int, before: Counts | None) -> Counts:
         kinds = len(contexts[0]) if contexts else 0
@@ -216,7 +217,7 @@ def _counted(contexts: Contexts, frame: _Frame) -> Value:
 
 
 def _sums(values: np.ndarray, place: np.ndarray, sentences: int) -> np.ndarray:
-    """Sums of the items of each sentence, (*set, sentence) float32; items stand sentence by sentence."""
+    """Sums over items by sentence, (*set, sentence) float32; items are in sentence order."""
     starts = np.searchsorted(place, np.arange(sentences + 1))
     totals = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1, dtype=np.float64)], axis=-1)
     sums: np.ndarray = (totals[..., starts[1:]] - totals[..., starts[:-1]]).astype(np.float32)

@@ -1,200 +1,206 @@
-"""An edge-probing study in a sentence, what its reader must see first, and its method in a paragraph."""
+"""Every sentence of the edge-probing study: the headline, made of statements, and other texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from core.models import parse_ref
 from core.probes.edges.charts import NAMES
 from core.probes.edges.items import BUCKETS
-from core.probes.edges.spec import EdgeSpec
-from core.probes.edges.tables import ACCURACY, REAL, UNSEEN
-from core.probes.edges.tasks import LOOKUP
-from core.probes.trees.data import Treebank
-from core.results.estimates import estimate_of
+from core.probes.edges.statements import BASELINE, NO_UNSEEN, parts_of
+from core.probes.edges.tables import SHOWN
+from core.probes.trees.statements import BELOW, BEST, EMBEDDINGS, SIMILAR
 from core.results.names import short_name, short_names
+from core.results.statements import Statement
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from core.probes.edges.spec import EdgeSpec
+    from core.probes.trees.data import Treebank
 
 CITATIONS = ("tenney2019", "voita2020", "hewitt2019control")
-
-
-def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
-    """For each target the model's row in the layer with the best accuracy on development sentences."""
-    rows = table[(table["model"] == model) & (table["labels"] == REAL) & (table["metric"] == ACCURACY)]
-    rows = rows[rows["dev"].notna()]
-    return {
-        str(target): of_target.loc[of_target["dev"].idxmax()] for target, of_target in rows.groupby("probe", sort=False)
-    }
-
-
-def make_headline(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> str:
-    """Where each target is read best off the first trained model, over which rival; how the others differ.
-
-    Args:
-        tables: The study's `edges`, `differences` and `edge_margins`.
-        spec: The study.
-    """
-    table = tables["edges"]
-    best = {ref: rows for ref in spec.probed if (rows := best_rows(table, ref))}
-    if not best:
+PLURALS = {
+    "pos": "parts of speech",
+    "label": "dependency labels",
+    "distance": "head distances",
+}
+def make_headline(statements: Sequence[Statement]) -> str:
+    """The statements in sentences: the first model beside its baselines, then the other models."""
+    if not statements:
         return "No model could be probed; the reasons are below."
-    base = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
-    names = short_names(best)
-    ahead = {target: _margin(tables, base, row) for target, row in best[base].items()}
-    clauses = [
-        f"{NAMES[target]} {estimate_of(row, 'value').value_text}{f' ({ahead[target]})' if ahead[target] else ''}"
-        for target, row in best[base].items()
+    _, first = parts_of(statements[0])
+    leading = {parts_of(each)[0]: each for each in statements if each.verdict == BEST}
+    scores = {parts_of(each)[0]: each for each in statements if each.verdict == BASELINE}
+    rest = [each for each in statements if each.verdict not in (BEST, BASELINE)]
+    models = dict.fromkeys((first, *(parts_of(each)[1] for each in rest)))
+    names = short_names(models)
+    margins = {parts_of(each)[0]: each for each in rest if parts_of(each)[1] == first}
+    clauses, named = [], ""
+    for target, statement in leading.items():
+        assert statement.estimate is not None
+        clause = f"{statement.estimate.value_text} of {PLURALS[target]}"
+        if target in scores:
+            baseline = parts_of(scores[target])[1]
+            clause += f" ({_baseline_clause(scores[target], margins[target], baseline == named)})"
+            named = baseline
+        clauses.append(clause)
+    layers = [f"{each.layers[0]} for {PLURALS[target]}" for target, each in leading.items()]
+    sentences = [
+        f"A linear probe of {names[first]} predicts {_listed(clauses)}.",
+        f"Its best layers are {_listed(layers)}.",
     ]
-    layers = [f"{int(row['layer'])} for {NAMES[target]}" for target, row in best[base].items()]
-    sentences = [f"Read from {names[base]}: {_listed(clauses)}."]
-    sentences.append(f"By a linear classifier, in the best layer: {_listed(layers)}.")
-    for ref, rows in best.items():
-        clauses = [
-            f"{NAMES[target]} {gain}" for target, row in rows.items() if (gain := _against(tables, ref, base, row))
-        ]
-        if clauses and not parse_ref(ref).random:
-            sentences.append(f"{names[ref]} against it: {_listed(clauses)}.")
+    for ref in models:
+        gaps = [_gap(each) for each in rest if parts_of(each)[1] == ref and ref != first]
+        if gaps:
+            sentences.append(f"Compared with {names[first]}, {names[ref]} is {_listed(gaps)}.")
     return " ".join(sentences)
 
 
-def make_notices(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> list[str]:
-    """What these numbers do not show, said as it is."""
-    table, margins, notices = tables["edges"], tables["edge_margins"], []
-    for ref in spec.models:
-        for target, row in best_rows(table, ref).items():
-            here = margins[
-                (margins["model"] == ref) & (margins["probe"] == target) & (margins["layer"] == row["layer"])
-            ]
-            close = here[(here["metric"] == ACCURACY) & (here["low"] <= 0)]
-            notices += [
-                f"{short_name(ref)}, {NAMES[target]}: the best layer is not clearly above {_rival(rival)}."
-                for rival in close["rival"]
-            ]
-            bottom = table[
-                (table["model"] == ref) & (table["probe"] == target) & (table["layer"] == 0)
-                & (table["labels"] == REAL) & (table["metric"] == ACCURACY)
-            ]  # fmt: skip
-            if row["layer"] and not bottom.empty and float(row["low"]) <= float(bottom["high"].iloc[0]):
-                notices.append(
-                    f"{short_name(ref)}, {NAMES[target]}: the bands of the best layer and of layer 0 overlap."
-                )
-    few = table[(table["metric"] == UNSEEN) & (table["model"] == LOOKUP) & table["value"].isna()]
-    notices += [f"No test word of {NAMES[target]} is new: every one stands in training." for target in few["probe"]]
-    return notices
+def _baseline_clause(score: Statement, margin: Statement, known: bool) -> str:
+    """ "word-lookup baseline: 84 %"; the number alone where the baseline has been named."""
+    assert score.estimate is not None
+    name = "" if known else f"{baseline_name(parts_of(score)[1])}: "
+    doubt = {SIMILAR: ", no detectable difference", BELOW: ", which is higher"}
+    return f"{name}{score.estimate.value_text}{doubt.get(margin.verdict, '')}"
 
 
-def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
-    """A methods paragraph, ready to paste."""
-    counts = {part: len(rows) for part, rows in treebank.parts.items()}
-    split = "as given" if spec.train else "80/10/10 by a hash of the sentence"
-    source = f"parsed by {spec.pipeline}" if treebank.parsed else "from the treebank"
-    layers = "every layer" if not spec.layers else f"layers {', '.join(map(str, spec.layers))}"
-    parts = [
-        f"Edge probes (Tenney et al. 2019) of {_listed([NAMES[target] for target in spec.targets])} were fitted to "
-        f"{layers} of {', '.join(spec.probed)}: multinomial logistic regression on vectors of which each dimension "
-        f"was centred and divided by its deviation, ridge penalty {spec.penalty:g}. Words are means of their subwords.",
-        f"Trees and tags were {source} ({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} "
-        f"development and {counts['test']:,} test sentences, split {split}; the same for all models). Punctuation and "
-        "edges to it were left out.",
-    ]
-    if "label" in spec.targets:
-        parts.append("A dependency label, without its subtype, is asked of the head's and the dependent's vector.")
-    if "distance" in spec.targets:
-        parts.append(
-            f"Head distance is asked of the dependent's vector alone, in {len(BUCKETS)} classes: {'; '.join(BUCKETS)}."
-        )
-    parts.append(
-        "Code lengths are online codes (Voita & Titov 2020) of the training labels: sentences in random order, in "
-        "blocks that double, each coded by the classifier fitted to all before it, the first by the uniform code. "
-        "Best layers were chosen on the development sentences."
-    )
-    if spec.controls:
-        parts.append(
-            "Selectivity is accuracy less that on control labels, one for each word type (of the dependent, for "
-            "edges), drawn by the real labels' shares (Hewitt & Liang 2019), as a mean over "
-            f"{spec.controls} draws."
-        )
-    parts.append(
-        "Rivals are the commonest label; a lookup of the word (of the pair, then the dependent, for edges), which "
-        "falls back to the commonest label; a linear classifier of the words' places alone; and the untrained model. "
-        f"Bands are 95 % percentile intervals over {spec.draws:,} resamples of sentences (of test sentences for "
-        "accuracy, of coded ones, without coding them anew, for code lengths), to each of which a t-distributed "
-        "error of the mean over control draws was added where there are any."
-    )
-    return " ".join(parts)
+def _gap(statement: Statement) -> str:
+    """A model's difference from the first on one target."""
+    assert statement.estimate is not None
+    gap, target = statement.estimate.direction("higher", "lower"), parts_of(statement)[0]
+    if statement.verdict == SIMILAR:
+        gap = f"not detectably different ({gap})"
+    return f"{gap} on {PLURALS[target]} (layer {statement.layers[0]})"
 
 
-def _margin(tables: Mapping[str, pd.DataFrame], model: str, row: pd.Series) -> str:
-    """The best of the rivals, and whether the margin over it is clear."""
-    margins = tables["edge_margins"]
-    here = margins[
-        (margins["model"] == model) & (margins["probe"] == row["probe"]) & (margins["layer"] == row["layer"])
-        & (margins["metric"] == ACCURACY)
-    ]  # fmt: skip
-    if here.empty:
-        return ""
-    strongest = here.loc[here["rival_value"].idxmax()]
-    sure = "" if strongest["low"] > 0 or strongest["high"] < 0 else ", no clear margin"
-    return f"{_rival(strongest['rival'])} {estimate_of(strongest, 'rival_value').value_text}{sure}"
+def make_notices(doubts: Sequence[Statement]) -> list[str]:
+    """A sentence for each of `doubts_of`."""
+    return [*_notices(doubts)]
 
 
-def _against(tables: Mapping[str, pd.DataFrame], model: str, base: str, row: pd.Series) -> str:
-    """How a model differs from the base in its best layer."""
-    rows = tables["differences"]
-    here = rows[
-        (rows["model"] == model) & (rows["base"] == base) & (rows["probe"] == row["probe"])
-        & (rows["layer"] == row["layer"]) & (rows["metric"] == ACCURACY)
-    ]  # fmt: skip
-    if here.empty:
-        return ""
-    gap = here.iloc[0]
-    sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", unclear"
-    return f"{estimate_of(gap, 'difference').direction('more', 'less')} (layer {int(row['layer'])}{sure})"
+def _notices(doubts: Sequence[Statement]) -> Iterator[str]:
+    for doubt in doubts:
+        target, model = parts_of(doubt)
+        if doubt.verdict == NO_UNSEEN:
+            yield f"All test words of {PLURALS[target]} occur in the training text; none is unseen."
+            continue
+        which = f"{short_name(model)}, {NAMES[target]}"
+        if doubt.baseline == EMBEDDINGS:
+            yield (
+                f"{which}: the 95 % intervals of the best layer ({doubt.layers[0]}) and of the "
+                "embeddings (layer 0) overlap."
+            )
+        else:
+            yield (
+                f"{which}: accuracy at the best layer ({doubt.layers[0]}) is not detectably above "
+                f"the {baseline_name(doubt.baseline)}."
+            )
 
 
-def _rival(name: str) -> str:
-    """A rival as a sentence says it."""
-    names = {"majority": "the commonest label", "word identity": "word identity", "position only": "position alone"}
-    return names.get(name, "the untrained model")
+def baseline_name(baseline: str) -> str:
+    """A baseline as a sentence names it, without an article."""
+    return SHOWN.get(baseline, "untrained model")
 
 
 def _listed(clauses: Sequence[str]) -> str:
     return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])} and {clauses[-1]}"
 
 
+def make_methods(spec: EdgeSpec, treebank: Treebank) -> str:
+    """A methods paragraph, ready to paste."""
+    counts = {part: len(rows) for part, rows in treebank.parts.items()}
+    split = "as given" if spec.train else "80/10/10 by a hash of the sentence"
+    source = f"predicted by the parser {spec.pipeline}" if treebank.parsed else "from the treebank"
+    layers = f"layers {', '.join(map(str, spec.layers))}" if spec.layers else "every layer"
+    parts = [
+        f"Edge probes (Tenney et al. 2019) of {_listed([PLURALS[name] for name in spec.targets])} "
+        f"were fitted to {layers} of {', '.join(spec.probed)}: multinomial logistic regression "
+        f"with a ridge penalty of {spec.penalty:g}, on vectors whose dimensions were centred and "
+        "divided by their standard deviation. A word's vector is the mean of its subwords' "
+        "vectors.",
+        f"Trees and tags were {source} ({treebank.corpus.ref}; {counts['train']:,} training, "
+        f"{counts['dev']:,} development and {counts['test']:,} test sentences, split {split}; the "
+        "same for all models). Punctuation and edges to it were left out.",
+    ]
+    if "label" in spec.targets:
+        parts.append(
+            "A dependency label, without its subtype, is predicted from the vectors of the head "
+            "and the dependent."
+        )
+    if "distance" in spec.targets:
+        parts.append(
+            "The distance of a word's head is predicted from the word's vector alone, in "
+            f"{len(BUCKETS)} classes: {'; '.join(BUCKETS)}."
+        )
+    parts.append(
+        "Code lengths are online codes (Voita & Titov 2020) of the training labels: sentences in "
+        "random order, in blocks that double in size, each coded with the classifier fitted to all "
+        "blocks before it, the first with the uniform code. Best layers were chosen by accuracy on "
+        "the development sentences."
+    )
+    if spec.controls:
+        parts.append(
+            "Selectivity is accuracy minus accuracy on control labels: a random label for each "
+            "word type (for edges, of the dependent), drawn with the frequencies of the real "
+            f"labels (Hewitt & Liang 2019), averaged over {spec.controls} draws."
+        )
+    parts.append(
+        "Baselines are the most frequent label (majority); a table of the most frequent label of "
+        "each word (for edges, of the pair of words, then of the dependent), which falls back on "
+        "the majority (word lookup); a linear classifier of the words' positions (position only); "
+        "and the untrained model. The headline names the one with the highest accuracy. Bands are "
+        f"95 % percentile intervals over {spec.draws:,} resamples of sentences (for accuracy, "
+        "test sentences; for code lengths, the coded sentences, without coding them anew), to "
+        "each of which a t-distributed error of the mean over draws of control labels was added "
+        "where there are any. They are not corrected for the number of layers and models."
+    )
+    return " ".join(parts)
+
+
+REASON = (
+    "Run it to see which layers encode word classes and syntactic relations, and what a classifier "
+    "adds to knowing the words."
+)
+HOW_TO_READ = {
+    "Tags and labels": (
+        "The horizontal axis is the layer (0 is the embeddings), the vertical axis the measure "
+        "chosen: 100 % accuracy is perfect, and fewer bits are better. Bands are 95 % intervals, "
+        "dotted curves the same classifiers on random labels, grey lines baselines."
+    )
+}
 CAVEATS = {
-    "Most of a tag is its word.": (
-        "A table of the commonest label of each word reads no context. Layer 0, where words stand "
-        "alone, is a stronger rival still: its vectors saw more text than the table. What counts "
-        "is the margin over both, and the accuracy on words that are not in training."
+    "The word alone gives most of its tag.": (
+        "The word-lookup baseline ignores context. Layer 0, where vectors have no context either, "
+        "is a stronger baseline still, because it was trained on more text than the table. "
+        "Compare accuracy with both, and look at unseen words."
     ),
-    "A classifier can learn labels that mean nothing.": (
-        "Control labels, one drawn at random for each word type, are learned from word identity "
-        "alone; selectivity is how far the real accuracy stands above theirs. It is largest where "
-        "words have been forgotten, so a rising selectivity says that words fade as much as that "
-        "syntax appears."
+    "A classifier can learn meaningless labels.": (
+        "Control labels, one at random for each word type, can be learned only from the identity "
+        "of words. Selectivity is how far the real accuracy is above theirs. It also rises where "
+        "vectors lose information on which word it is, so a rise need not mean more syntax."
     ),
-    "Accuracy hides effort.": (
-        "The code length also counts how many examples it took: of two layers with one accuracy "
-        "the shorter code is the one where the label is easier to find. It depends on the order "
-        "of the sentences, which is one random order here."
+    "Accuracy hides how much training it took.": (
+        "The code length counts the training examples too: of two layers with equal accuracy, the "
+        "one with the shorter code makes the label easier to learn. It depends on the order of the "
+        "sentences, which is one random order here."
     ),
-    "Trees and tags drawn by a parser are parses, not gold.": ("What is probed is agreement with the parser."),
+    "Trees and tags predicted by a parser are parses, not gold.": (
+        "Accuracy then measures agreement with the parser, its errors included."
+    ),
     "Edges are given.": (
-        "The label is asked of a head and a dependent that somebody else joined; head distance is "
-        "asked of the dependent alone."
+        "A label is predicted for a head and a dependent that are already joined; the head's "
+        "distance is predicted from the dependent alone."
     ),
-    "Present is not used.": ("That a label can be read off the vectors does not show that the model reads it."),
+    "Encoded is not used.": (
+        "A label that can be decoded from the vectors need not be used by later layers."
+    ),
 }
 FORMULAS = {
-    "A linear classifier of a word's vector, or of a head's and its dependent's": (
+    "Linear classifier of a word's vector, or of the vectors of a head and its dependent": (
         r"p(y \mid x) = \operatorname{softmax}(W x)_y, \qquad "
         r"\min_W -\sum_i \log p(y_i \mid x_i) + \tfrac{\lambda}{2} \lVert W \rVert^2"
     ),
     "Online code of the labels, in blocks that end at t_1, t_2 ... t_S = n": (
-        r"L = t_1 \log_2 K - \sum_{s=1}^{S-1} \log_2 p_{W_s}(y_{t_s+1 \ldots t_{s+1}} \mid x_{t_s+1 \ldots t_{s+1}})"
+        r"L = t_1 \log_2 K - \sum_{s=1}^{S-1} "
+        r"\log_2 p_{W_s}(y_{t_s+1 \ldots t_{s+1}} \mid x_{t_s+1 \ldots t_{s+1}})"
     ),
 }

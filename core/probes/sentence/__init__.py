@@ -1,1 +1,1 @@
-"""One sentence: its parse and the tree that a layer predicts."""
+"""One sentence: its parse, and the tree that a probe on one layer predicts."""

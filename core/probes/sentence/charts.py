@@ -1,7 +1,8 @@
 """The drawing of one sentence: arcs of parse and prediction, depths under the words.
 
-Edges in both trees, in the parse alone and in the prediction alone differ in colour and in dash. Words stand as far
-apart as they are long, so none is cut off: the drawing is as wide as its sentence, and the page scrolls it.
+Edges in both trees, only in the parse and only predicted differ in colour and dash. Words are
+spaced by their length, so that none is cut off; the drawing is as wide as its sentence, and the
+page scrolls it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 PARSE_COLOUR, PROBE_COLOUR = GREY, BLUE
 LETTER, GAP = 7.6, 18.0  # pixels a letter at 14 px, pixels between words
-STEP, WORDS_BAND, POINTS = 20.0, 22.0, 25  # pixels an arc rises a level, half the band of words, points an arc
-TALLEST = 90.0  # pixels that the highest arc may rise: the drawing is to fit a screen
+STEP, WORDS_BAND, POINTS = 20.0, 22.0, 25  # pixels of a level, of half the words; points per arc
+TALLEST = 90.0  # pixels of the highest arc, so that the drawing fits a screen
 DEPTH_HEIGHT = 60
 
 
 def arcs_chart(view: SentenceView) -> Chart:
-    """The parse as arcs above the words, the prediction below, depths as bars under both where there are any."""
+    """Arcs of the parse above the words, of the prediction below; bars of depth, if predicted."""
     centres, width = _places(view.words)
     above = _arcs(view, sorted(view.agreed + view.missed), centres, 1.0)
     below = _arcs(view, sorted(view.agreed + view.invented), centres, -1.0)
@@ -51,8 +52,8 @@ def arcs_chart(view: SentenceView) -> Chart:
     ]
     agreed, edges = len(view.agreed), len(view.agreed) + len(view.missed)
     said = (
-        f"{' '.join(view.words)} Parse above the words, predicted tree below: {agreed} of {edges} edges agree, "
-        f"{len(view.invented)} are only predicted."
+        f"{' '.join(view.words)} Parse above the words, predicted tree below: {agreed} of {edges} "
+        f"edges are in both, {len(view.invented)} are only predicted."
     )
     arcs = layered(*layers).properties(width=width, height=top + bottom + 2 * WORDS_BAND + 32)
     if view.depths is None:
@@ -62,7 +63,7 @@ def arcs_chart(view: SentenceView) -> Chart:
 
 
 def arc_levels(edges: Edges) -> list[int]:
-    """Height of each arc in steps: one above every shorter arc that shares ground with it, so that none coincide.
+    """Height of each arc in steps: above every shorter arc that overlaps it, so that none coincide.
 
     Raises:
         SpecError: For an edge from a word to itself.
@@ -71,7 +72,7 @@ def arc_levels(edges: Edges) -> list[int]:
     for place in sorted(range(len(edges)), key=lambda k: abs(edges[k][1] - edges[k][0])):
         i, j = sorted(edges[place])
         if i == j:
-            raise SpecError(f"Word {i + 1} has an arc to itself.")
+            raise SpecError(f"An edge joins word {i + 1} to itself; an edge joins two words.")
         under = [
             level for level, (a, b) in zip(levels, edges, strict=True) if level and max(a, b) > i and min(a, b) < j
         ]
@@ -80,7 +81,7 @@ def arc_levels(edges: Edges) -> list[int]:
 
 
 def _places(words: tuple[str, ...]) -> tuple[list[float], float]:
-    """Centre of each word, and the width of them all, in pixels."""
+    """Centre of each word, and the total width, in pixels."""
     centres, at = [], 24.0
     for word in shown_words(words):
         wide = sum(2.0 if ord(letter) > 0x2E7F else 1.0 for letter in word) * LETTER + GAP
@@ -90,7 +91,7 @@ def _places(words: tuple[str, ...]) -> tuple[list[float], float]:
 
 
 def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -> list[dict[str, Any]]:
-    """Points of half ellipses, one arc an edge; arcs that meet at a word end a little apart."""
+    """Points of half ellipses, one arc per edge; arcs that meet at a word end a little apart."""
     rows = []
     angles = np.linspace(np.pi, 0.0, POINTS)
     agreed, levels = set(view.agreed), arc_levels(edges)
@@ -112,7 +113,7 @@ def _arcs(view: SentenceView, edges: Edges, centres: list[float], sign: float) -
 
 
 def _arc_layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
-    """The arcs, and the same ones broad and unseen, to be found by the pointer."""
+    """The arcs, and invisible wide copies that are easier to point at."""
     import pandas as pd
 
     chart = Chart(pd.DataFrame(rows)).encode(x=x, y=y, detail="arc:N", order="place:Q")
@@ -131,7 +132,7 @@ def _root_layers(view: SentenceView, centres: list[float], x: Any, y: Any) -> li
         (view.predicted_heads, -WORDS_BAND - 2, "triangle-up", "predicted root"),
     ]
     if view.depths is None:
-        marks = marks[:1]  # without a depth probe the prediction has no root of its own
+        marks = marks[:1]  # without a depth probe no root is predicted
     layers = []
     for heads, height, shape, what in marks:
         root = heads.index(0)
@@ -157,7 +158,7 @@ def _words_frame(view: SentenceView, centres: list[float]) -> pd.DataFrame:
 
 
 def _depths(view: SentenceView, centres: list[float], width: float) -> Any:
-    """Depth in the parse and predicted depth, two bars under each word."""
+    """Depth in the parse and predicted depth as two bars under each word."""
     import pandas as pd
 
     assert view.depths is not None

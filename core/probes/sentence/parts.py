@@ -1,4 +1,4 @@
-"""What the drawings of one sentence share: colours and dashes of edges, words as they are drawn, tooltips."""
+"""Parts that the drawings of one sentence share: colours and dashes of edges, words, tooltips."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ WIDEST_WORD = 28  # letters shown of a word
 
 
 def shown_words(words: tuple[str, ...]) -> list[str]:
-    """Words as they are drawn: very long ones end in an ellipsis, the tooltip has them whole."""
+    """Words as drawn: very long ones end in an ellipsis; the tooltip shows them whole."""
     return [word if len(word) <= WIDEST_WORD else f"{word[: WIDEST_WORD - 1]}…" for word in words]
 
 
 def edge_fields(view: SentenceView, i: int, j: int, status: str) -> dict[str, Any]:
-    """Columns of an edge: its words, its status, how far apart they stand in both trees."""
+    """Columns of an edge: its words, its status, their distance in the parse and as predicted."""
     return {
         "edge": f"{view.words[i]} – {view.words[j]}",
         "status": status,
         "true": int(view.gold_distances[i, j]),
         "predicted": float(view.distances[i, j]),
-        "told": text_of(float(view.distances[i, j])),
+        "predicted_text": text_of(float(view.distances[i, j])),
     }
 
 
 def status() -> Any:
-    """The colour of an edge by what the trees say of it."""
+    """The colour of an edge: in both trees, or only in one."""
     scale = {"domain": DOMAIN, "range": list(STATUS_COLOURS.values())}
     return channel("status:N", title=None, scale=scale, legend=edge_legend())
 
 
 def dash() -> Any:
-    """Its dash, the same way."""
+    """The dash of an edge, like its colour."""
     scale = {"domain": DOMAIN, "range": list(STATUS_DASHES.values())}
     return channel("status:N", title=None, scale=scale, legend=edge_legend())
 
@@ -58,10 +58,10 @@ def edge_legend() -> Any:
 
 
 def edge_tooltip() -> list[Any]:
-    """What pointing at an edge says."""
+    """The tooltip of an edge."""
     return [
         channel("edge:N", title="Words"),
         channel("status:N", title="Edge"),
-        channel("true:Q", title="Edges apart in the parse"),
-        channel("told:N", title="Predicted distance"),
+        channel("true:Q", title="Distance in the parse"),
+        channel("predicted_text:N", title="Predicted distance"),
     ]

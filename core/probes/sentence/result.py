@@ -1,4 +1,4 @@
-"""One sentence as a result of its own: what is drawn of it as tables, for files and for the report."""
+"""One sentence as a result: the numbers of its drawings as tables, for files and the report."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.probes.sentence.charts import arcs_chart
 from core.probes.sentence.word_charts import distance_charts, plane_chart
 from core.results.drawing.context import PAGE, Context
 from core.results.export import Result
+from core.results.statements import Statement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,26 +22,33 @@ if TYPE_CHECKING:
 
 
 def sentence_result(
-    result: ProbeResult, read: SentencesRead, view: SentenceView, *, model: str, layer: int, headline: str
+    result: ProbeResult,
+    read: SentencesRead,
+    view: SentenceView,
+    statement: Statement,
+    headline: str,
 ) -> Result:
-    """What the probes of one layer say about one sentence.
+    """What the probes of one layer predict for one sentence.
 
     Args:
-        result: The study that the probes are of.
+        result: The study to which the probes belong.
         read: The sentence as it was read.
         view: The sentence through the probes.
-        model, layer: Whose probes.
-        headline: What it shows.
+        statement: Of `text.statement_of`.
+        headline: The statement as a sentence, after the caution of `read`.
 
     Returns:
-        A result with the tables `sentence_words`, a row a word, and `sentence_distances`, a row a pair of words.
+        A result with the tables `sentence_words`, a row per word, and `sentence_distances`, a row
+        per pair of words.
     """
+    spec = {"model": statement.subject, "layer": statement.layers[0]}
     return Result(
         study="probe-sentence",
-        spec={"model": model, "layer": layer, "words": list(view.words), "heads": list(view.heads), "of": result.spec},
+        spec=spec | {"words": list(view.words), "heads": list(view.heads), "of": result.spec},
         headline=headline,
         tables={"sentence_words": words_table(view), "sentence_distances": distances_table(view)},
         notices=(*read.notices, *result.notices),
+        statements=(statement,),
         provenance=result.provenance,
         methods=result.methods,
         citations=result.citations,
@@ -49,7 +57,7 @@ def sentence_result(
 
 
 def words_table(view: SentenceView) -> pd.DataFrame:
-    """A row a word: heads and depths in the parse and as predicted, and its place in the plane of the probe."""
+    """A row per word: heads and depths, parsed and predicted, and place in the probe's plane."""
     import pandas as pd
 
     count = len(view.words)
@@ -69,7 +77,7 @@ def words_table(view: SentenceView) -> pd.DataFrame:
 
 
 def distances_table(view: SentenceView) -> pd.DataFrame:
-    """A row for each two words: edges between them in the parse, and the squared distance that is predicted."""
+    """A row per pair of words: distance in the parse in edges, and predicted squared distance."""
     import pandas as pd
 
     first, second = np.triu_indices(len(view.words), 1)

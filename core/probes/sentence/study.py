@@ -1,4 +1,4 @@
-"""Any sentence through trained probes: typed text in, the picture of a sentence out."""
+"""Apply trained probes to any sentence: typed text, or a test sentence with its tree."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from core.runs.runner import Task, run
 from core.runs.tasks import pure
 from core.vectors.vocabulary import unknown_share, with_unknown_share
 
-SENTENCE = "sentence"  # role of the task that reads
+SENTENCE = "sentence"  # role of the task
 SENTENCE_SHOWN = "The keys that the old captain left on the kitchen table were gone before breakfast."  # at first
-LONGEST = 200  # words; beyond it neither arcs nor heatmaps can be read
+LONGEST = 200  # words; longer sentences are illegible in arcs and heatmaps
 
 
 def read_text(text: str, pipeline: str = "box") -> list[Tree]:
@@ -28,7 +28,7 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
 
     Raises:
         CorpusError: If there is no word in it, or a sentence is too long to draw.
-        ModelError: If the parser is not there.
+        ModelError: If the parser is not installed.
     """
     from core.text.conllu import Sentence, is_punctuation
     from core.text.parsing import parse_sentences, tokenize_lines
@@ -36,11 +36,12 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
     line = "".join(character if character.isprintable() else " " for character in text)
     sentences = tokenize_lines([line])[0]
     if not sentences:
-        raise CorpusError("There is no word to draw: type a sentence.")
+        raise CorpusError("There is no word in this text. Type a sentence.")
     longest = max(map(len, sentences))
     if longest > LONGEST:
         raise CorpusError(
-            f"A sentence of {longest} words cannot be drawn so that it can be read: type up to {LONGEST}."
+            f"A sentence has {longest} words, too many for a legible drawing. Type at most "
+            f"{LONGEST}."
         )
     trees = []
     for words, parse in zip(sentences, parse_sentences(sentences, pipeline), strict=True):
@@ -51,12 +52,12 @@ def read_text(text: str, pipeline: str = "box") -> list[Tree]:
 
 @dataclass(frozen=True)
 class SentenceSpec:
-    """Which sentences are read by which model: typed text, or one sentence with its tree.
+    """The sentences that a model reads: typed text, or one sentence with its tree.
 
     Attributes:
         model: Reference.
-        layers: Layers whose vectors are wanted.
-        text: Typed text, to be cut and parsed; empty where a sentence is given.
+        layers: Layers whose vectors are read.
+        text: Typed text, to be split into sentences and parsed; empty where a sentence is given.
         pipeline: The parser of typed text.
         words, heads, keep: One sentence as in `Tree`.
     """
@@ -76,7 +77,7 @@ class SentencesRead(Result):
 
     Attributes:
         trees: The sentences.
-        vectors: (word, layer, d_model) of each, layers as they were asked for.
+        vectors: (word, layer, d_model) of each, layers in the order of the spec.
     """
 
     trees: tuple[Tree, ...] = ()
@@ -84,7 +85,7 @@ class SentencesRead(Result):
 
 
 def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
-    """Parse what was typed and put it through the model: in a run, since both may take seconds.
+    """Parse typed text and read its vectors, in a run, since both may take seconds.
 
     Args:
         spec: The sentences.
@@ -92,7 +93,7 @@ def run_sentences(spec: SentenceSpec, **options: Any) -> SentencesRead:
 
     Raises:
         CorpusError: If there is no word, or a sentence is too long to draw or for the model.
-        ModelError: If the model or the parser is not there.
+        ModelError: If the model or the parser cannot be loaded.
     """
     outputs = run([Task.of("sentence", read_sentences, role=SENTENCE, fleeting=True, spec=spec)], **options)
     trees, vectors, share = outputs.need(SENTENCE)
@@ -110,28 +111,34 @@ def read_sentences(spec: SentenceSpec) -> tuple[tuple[Tree, ...], tuple[np.ndarr
     words = [tree.words for tree in trees]
     for tree, fits in zip(trees, fitting(spec.model, words), strict=True):
         if not fits:
-            raise CorpusError(f"{spec.model} cannot read this sentence of {len(tree.words)} words whole: shorten it.")
+            raise CorpusError(
+                f"This sentence of {len(tree.words)} words is too long for {spec.model}. Shorten "
+                "it."
+            )
     vectors, _ = read_vectors(spec.model, words, spec.layers)
     parts = np.split(vectors, np.cumsum([len(sentence) for sentence in words])[:-1])
     return tuple(trees), tuple(parts), unknown_share(spec.model, words)
 
 
 def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vectors: np.ndarray) -> SentenceView:
-    """One sentence at one layer of a model, through the trained probes.
+    """Apply the probes of one layer to one sentence.
 
     Args:
         result: The study.
         model: One of its models.
         layer: One of that model's layers.
         tree: The sentence.
-        vectors: Of its words, (word, layer, d_model), in the layers of the model's probes.
+        vectors: Of its words, (word, layer, d_model), at the layers of the model's probes.
 
     Raises:
         SpecError: If the study has no distance probe for that model and layer.
     """
     probes = result.probes.get(model)
     if probes is None or probes.distance_maps is None or layer not in probes.layers:
-        raise SpecError(f"No distance probe was trained on layer {layer} of {model} in this study.")
+        raise SpecError(
+            f"No distance probe was trained on layer {layer} of {model} in this study. Choose "
+            "another layer, or add distance to probes."
+        )
     place = probes.layers.index(layer)
     read = vectors[:, [place]]
     if probes.centres is not None and probes.deviations is not None:
@@ -142,10 +149,10 @@ def draw_sentence(result: ProbeResult, model: str, layer: int, tree: Tree, vecto
 
 
 def ranked_sentences(result: ProbeResult, model: str, layer: int, worst: bool = True, shortest: int = 6) -> list[int]:
-    """Test sentences with at least `shortest` words that are not punctuation, by their own UUAS at a layer.
+    """Rank the test sentences of at least `shortest` words (not punctuation) by UUAS at a layer.
 
     Returns:
-        Indices into `result.test`, the worst (or best) first; longer sentences first among equals.
+        Indices into `result.test`, the worst (or best) first; of equals, longer sentences first.
     """
     probes = result.probes[model]
     if probes.uuas is None:

@@ -1,4 +1,4 @@
-"""The words of one sentence against each other: distances as heatmaps, the probe's plane."""
+"""Charts of all words of one sentence: distances as heatmaps, the plane of the probe."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from core.results.drawing.style import GREY, gradient, heading
 from core.results.drawing.vega import Chart, channel, either, layered
 from core.results.numbers import text_of
 
-LABELLED = 40  # words above which heatmaps leave their words to the tooltip
-PLANE, NARROW = 420, 330  # height of the plane, and its width on a telephone: words are placed for it
+LABELLED = 40  # words; with more, heatmaps name words in tooltips only
+PLANE, NARROW = 420, 330  # height, and the narrowest width, for which words are placed
 
 
 def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Chart, Chart]:
-    """True and predicted distances of every two words as heatmaps on one colour scale."""
+    """Heatmaps of the distances between words, in the parse and predicted, on one colour scale."""
     import pandas as pd
 
     n = len(view.words)
@@ -37,7 +37,7 @@ def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Cha
         }
     )
     top = float(max(view.gold_distances.max(), np.quantile(view.distances, 0.99), 1.0))
-    rows["told"] = [text_of(value) for value in rows["predicted"]]
+    rows["predicted_text"] = [text_of(value) for value in rows["predicted"]]
     axis = {
         "labels": n <= LABELLED,
         "ticks": False,
@@ -47,7 +47,10 @@ def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Cha
         "title": None,
     }
     charts = []
-    for field, title in (("true", "Edges between two words in the parse"), ("predicted", "Predicted squared distance")):
+    for field, title in (
+        ("true", "Edges between two words in the parse"),
+        ("predicted", "Squared distance that the probe predicts"),
+    ):
         base = Chart(rows).encode(
             x=channel("column:N", sort=labels, axis={"labelAngle": -60, **axis}),
             y=channel("row:N", sort=labels, axis=axis),
@@ -63,7 +66,7 @@ def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Cha
                 channel("row:N", title="Word"),
                 channel("column:N", title="Word "),
                 channel("true:Q", title="In the parse"),
-                channel("told:N", title="Predicted"),
+                channel("predicted_text:N", title="Predicted"),
             ],
         )
         layers = [cells]
@@ -87,7 +90,7 @@ def distance_charts(view: SentenceView, *, context: Context = PAGE) -> tuple[Cha
 
 
 def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
-    """Words in the probe's subspace, first two principal components, tree edges drawn between them."""
+    """Words in the probe's subspace (two principal components), with the edges of both trees."""
     import pandas as pd
 
     pairs = {AGREED: view.agreed, MISSED: view.missed, INVENTED: view.invented}
@@ -143,18 +146,18 @@ def plane_chart(view: SentenceView, *, context: Context = PAGE) -> Chart:
         fontSize=letter, dx={"expr": "datum.dx"}, dy={"expr": "datum.dy"}
     )
     layers.append(letters.encode(text="shown:N", opacity=opacity))
-    what = "The plane in which the probe sees the sentence"
+    what = "Words in the probe's subspace, first two components"
     edges = ", ".join(f"{len(kind)} {name}" for name, kind in pairs.items())
     return layered(*layers).properties(
         width="container",
         height=height,
         title=heading(what),
-        description=f"{what}. Scatter plot of {len(words)} words joined by edges: {edges}.",
+        description=f"{what}. Scatter plot of {len(words)} words with edges: {edges}.",
     )
 
 
 def _labels(words: tuple[str, ...]) -> list[str]:
-    """Words for an axis, told apart by zero-width marks where they repeat."""
+    """Words for an axis; zero-width characters make repeated ones distinct."""
     seen: dict[str, int] = {}
     labels = []
     for word in shown_words(words):

@@ -1,1 +1,1 @@
-"""Structural probes: distances and depths, their training, scores and baselines."""
+"""Structural probes of distance and depth: training, scores and baselines."""

@@ -1,8 +1,9 @@
-"""What a score has to beat: trees that know nothing of the sentence, and trees that a parser drew.
+"""Baselines of probe scores: trees that ignore the words, and a parser's trees.
 
-The linear chain joins each word to the next (the distance between words is how far apart they stand, the first
-word the root); the random tree is the minimum spanning tree of random distances, with a random word as root.
-A parser's own trees are scored like a probe's, so that a score measured against parses can be read beside it.
+The linear chain links adjacent words (the distance between words is their distance in the sentence,
+the first word is the root). The random tree is the minimum spanning tree of random distances, with
+a random word as root. A parser's trees are scored like a probe's, for comparison with scores on
+parses.
 
 Reference: Hewitt & Manning 2019, NAACL, section 3.3 (linear); random trees are added here. Deviations: none.
 """
@@ -20,9 +21,10 @@ from core.text.trees import tree_depths, tree_distances
 
 
 def linear_chain(gold: Gold) -> SentenceScores:
-    """Scores of the linear chain, first word as root, each with one "layer".
+    """Scores of the linear chain, with the first word as root and one "layer".
 
-    The chain runs over the kept words; a sentence of punctuation alone has no first word to offer and misses.
+    The chain is over the kept words; a sentence of punctuation alone has no first word and scores
+    0.
 
     Example:
         >>> from core.probes.structural.scores import score
@@ -38,7 +40,7 @@ def linear_chain(gold: Gold) -> SentenceScores:
 
 
 def random_trees(gold: Gold, rng: np.random.Generator) -> SentenceScores:
-    """Scores of random distances and random depths, one draw a sentence.
+    """Scores of random distances and random depths, one draw per sentence.
 
     Example:
         >>> apart, depths, keep = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.array([1, 0, 1]), np.full(3, True)
@@ -51,12 +53,12 @@ def random_trees(gold: Gold, rng: np.random.Generator) -> SentenceScores:
 
 
 def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
-    """Scores of whole trees (1-based heads), such as a parser's, against gold.
+    """Scores of given trees (1-based heads), such as a parser's, on gold trees.
 
-    Edges are taken from the trees themselves, not spanned from their distances. The root is the parser's.
+    Edges and root are those of the trees, not of a spanning tree of their distances.
 
     Raises:
-        ShapeError: If there is not one tree for each sentence, or heads are no tree.
+        ShapeError: If there is not one tree for each sentence, or heads form no tree.
 
     Example:
         >>> from core.probes.structural.scores import score
@@ -74,7 +76,7 @@ def parsed_trees(heads: Sequence[Sequence[int]], gold: Gold) -> SentenceScores:
 
 
 def attachment(heads: Sequence[Sequence[int]], gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """Unlabelled attachment: kept words with the right head, and kept words, of each sentence.
+    """Unlabelled attachment: kept words with the correct head, and kept words, by sentence.
 
     Example:
         >>> gold = Gold([(2, 0, 2)], [np.zeros((3, 3))], [np.zeros(3)], [np.ones(3, dtype=bool)])
@@ -87,13 +89,13 @@ def attachment(heads: Sequence[Sequence[int]], gold: Gold) -> tuple[np.ndarray, 
 
 
 def _both(distances: Sequence[np.ndarray], depths: Sequence[np.ndarray], gold: Gold) -> SentenceScores:
-    """Distance and depth scores of one prediction a sentence, together."""
+    """Distance and depth scores of one prediction per sentence."""
     shallow = score_depths([row[None] for row in depths], gold)
     return replace(score_distances([square[None] for square in distances], gold), nspr=shallow.nspr, root=shallow.root)
 
 
 def _shared_edges(heads: Sequence[int], gold: Sequence[int], keep: np.ndarray) -> int:
-    """Edges between kept words that both trees have, whichever way they point."""
+    """Number of edges between kept words that are in both trees, in either direction."""
 
     def edges(row: Sequence[int]) -> set[frozenset[int]]:
         pairs = [(i, h - 1) for i, h in enumerate(row) if h > 0]

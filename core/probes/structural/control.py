@@ -1,19 +1,20 @@
-"""Control trees: how well does a probe learn trees that mean nothing?
+"""Control trees: how well does a probe learn meaningless trees?
 
-Every word type draws, once and for all, one of three rules for finding its head: the word before it, the second
-word before it, or the first word of the sentence; the first word is the root. A probe scores on such trees only by
-remembering what each type drew and where words stand, so a real score far above the control's (selectivity) says
-that the structure was in the vectors and not learned by the probe.
+Every word type has one random, fixed rule for its head: the word before it, the second word before
+it, or the first word of the sentence; the first word is the root. A probe can predict such trees
+only by memorising the rule of each type and from positions. A real score far above the control
+score (high selectivity) therefore means that the structure was in the vectors, not learned by the
+probe.
 
-One draw of the rules is one language among many, and scores on it vary by points: a study takes several draws. A
-word's depth in such a tree is mostly how far right it stands (every step up leads left, to the first word in the
-end), so control depths are learned from positions: selectivity of a depth probe says little more than how much
-better than position it does.
+Scores vary by points between draws of the rules, so that a study averages over several. The depth
+of a word in such a tree mostly follows its position (every head is to the left), so that control
+depths are learned from positions, and the selectivity of a depth probe is little more than its
+margin over position.
 
-Reference: Hewitt & Liang 2019, EMNLP, "Designing and Interpreting Probes with Control Tasks", section 2.3 (the
-dependency-edge control task). Deviations: their rules (the word itself, the first, the last) do not make trees; ours
-always do, since every head stands to the left. Punctuation, which no score counts, hangs from the first word and
-is skipped when counting words.
+Reference: Hewitt & Liang 2019, EMNLP, "Designing and Interpreting Probes with Control Tasks",
+section 2.3 (the dependency-edge control task). Deviations: their rules (the word itself, the first,
+the last) do not give trees; ours always do, since every head is to the left. Punctuation, which no
+score counts, is attached to the first word and skipped when counting words.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ RULES = ("previous", "second before", "first")
 
 
 def control_rule(word: str, seed: int = 0, draw: int = 0) -> int:
-    """Index of the rule that a word type drew: the same in every sentence, process and machine.
+    """Index of a word type's rule, the same in every sentence, process and machine.
 
     Example:
         >>> control_rule("cat") == control_rule("cat")
@@ -48,10 +49,10 @@ def control_heads(
     """The control tree of a sentence: 1-based heads, 0 for the root.
 
     Args:
-        words: The sentence; types are told apart as written (see `Tokenizer.forms`).
+        words: The sentence; types are distinguished as written (see `Tokenizer.forms`).
         keep: Words that are not punctuation; without any, all words count.
         seed: Of the study.
-        draw: Another draw, another language of rules.
+        draw: Number of the draw; each has other rules.
 
     Raises:
         ShapeError: If there are no words, or the mask is not as long as the sentence.
@@ -62,7 +63,10 @@ def control_heads(
         (1, True)
     """
     if not words or len(words) != len(keep):
-        raise ShapeError(f"A control tree needs words and a mask as long: got {len(words)} and {len(keep)}.")
+        raise ShapeError(
+            f"A control tree needs at least 1 word and a mask of equal length; got {len(words)} "
+            f"and {len(keep)}."
+        )
     counted = [i for i, kept in enumerate(keep) if kept] or list(range(len(words)))
     heads = [counted[0] + 1] * len(words)
     heads[counted[0]] = 0

@@ -1,13 +1,14 @@
-"""Positions beside the vectors: what a probe needs to express the linear chain where vectors hold no position.
+"""A position code for vectors without positions, with which a probe can express the linear chain.
 
-Models with rotary or relative positions put them into attention and never into the vectors, so a linear map of the
-vectors cannot say how far apart two words stand, and a probe on them loses to the linear chain for that reason alone.
-A code of 16 numbers is set beside each vector: a_k cos(w_k t) and a_k sin(w_k t) for the word's place t, at eight
-frequencies, with a_k fitted (non-negative least squares, distances 0 to 40) so that the squared distance of two codes
-is their distance in words. A probe on the code alone is the linear chain, which makes it the rival to be beaten.
+Models with rotary or relative positions use them in attention and do not add them to the vectors. A
+linear map of the vectors then cannot express how far apart two words are, and a probe scores below
+the linear chain for that reason alone. Therefore a code of 16 numbers is appended to each vector:
+a_k cos(w_k t) and a_k sin(w_k t) for the word's position t, at eight frequencies, with a_k fitted
+(non-negative least squares, distances 0 to 40) so that the squared distance of two codes is the
+distance in words. A probe on the code alone can reproduce the linear chain; it is the baseline.
 
-Reference: none; the frequencies are ours. Vectors are centred and divided by their mean deviation first, so that code
-and vectors are of one size.
+Reference: none; the frequencies are ours. Vectors are first centred and divided by their mean
+absolute deviation, so that code and vectors have the same scale.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from typing import cast
 import numpy as np
 from jaxtyping import Float, Int
 
-WAVES = (1.5, 2.5, 4.0, 7.0, 12.0, 22.0, 45.0, 90.0)  # words in half a wave
-FARTHEST = 40  # distance in words up to which the code is fitted
-WEIGHT = 2.0  # of the code beside vectors whose mean deviation is 1
+WAVES = (1.5, 2.5, 4.0, 7.0, 12.0, 22.0, 45.0, 90.0)  # half wavelengths, in words
+FARTHEST = 40  # greatest distance in words for which the code is fitted
+WEIGHT = 2.0  # of the code, next to vectors of mean absolute deviation 1
 SIZE = 2 * len(WAVES)
 
 
 def position_code(lengths: Int[np.ndarray, " sentence"]) -> Float[np.ndarray, "item code"]:
-    """The code of every word of sentences of these lengths, one after another; float32.
+    """The code of every word of sentences of these lengths, concatenated; float32.
 
     Example:
         >>> position_code(np.array([2, 3])).shape[0]
@@ -62,7 +63,7 @@ def beside_positions(
     centres: Float[np.ndarray, "layer d_model"],
     sizes: Float[np.ndarray, " layer"],
 ) -> Float[np.ndarray, "item layer wider"]:
-    """Vectors of one size with their words' codes beside them; of the vectors' own precision.
+    """Scale vectors and append their words' codes; in the precision of the vectors.
 
     Example:
         >>> vectors, lengths = np.ones((3, 1, 4)), np.array([3])
@@ -80,7 +81,7 @@ def beside_positions(
 
 @cache
 def _amplitudes() -> Float[np.ndarray, " wave"]:
-    """Sizes of the waves under which squared distances of codes are distances in words."""
+    """Amplitudes with which squared distances of codes are distances in words."""
     from scipy.optimize import nnls
 
     distances = np.arange(FARTHEST + 1, dtype=np.float64)

@@ -1,8 +1,9 @@
-"""What trained probes say about sentences: distances, depths, trees and the picture of a sentence.
+"""Predictions of trained probes for sentences: distances, depths, trees.
 
-Reference: Hewitt & Manning 2019, NAACL, sections 2 and 4. Deviations: predicted heads hang the spanning tree of the
-words that are not punctuation from the word of least depth, and each punctuation mark under the word nearest to
-it in the probe's space; the published code draws undirected trees only.
+Reference: Hewitt & Manning 2019, NAACL, sections 2 and 4. Deviations: for predicted heads the
+spanning tree of the words that are not punctuation is rooted at the word of least depth, and each
+punctuation mark is attached to the nearest word in the probe's space; the published code draws
+undirected trees only.
 """
 
 from __future__ import annotations
@@ -33,20 +34,21 @@ Edges = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class SentenceView:
-    """One sentence, its parse and what a distance and a depth probe of one layer predict for it.
+    """One sentence, its parse and the predictions of a distance and a depth probe of one layer.
 
     Attributes:
         words: The sentence.
         heads: The parse, 1-based heads, 0 for the root.
-        keep: Words that are not punctuation: the only ones that trees are drawn over.
+        keep: Words that are not punctuation; trees are over these only.
         gold_distances: Edges between words in the parse.
         distances: Squared distances that the probe predicts.
         gold_depths: Edges from the root in the parse.
         depths: Squared norms that the depth probe predicts; None without one.
         agreed: Edges in both trees.
-        missed: Edges in the parse alone.
-        invented: Edges in the prediction alone.
-        predicted_heads: The predicted tree, hung from the shallowest word (or the parse's root without depths).
+        missed: Edges only in the parse.
+        invented: Edges only in the prediction.
+        predicted_heads: The predicted tree, rooted at the shallowest word (or, without depths, at
+            the parse's root).
         points: Words in the probe's subspace, first two principal components.
         explained: Share of the subspace's variance, within this sentence, along each of the two.
     """
@@ -67,7 +69,7 @@ class SentenceView:
 
     @property
     def uuas(self) -> float:
-        """Share of the parse's edges that were found; NaN where there are none."""
+        """Share of the parse's edges that are predicted; NaN where there are none."""
         edges = len(self.agreed) + len(self.missed)
         return len(self.agreed) / edges if edges else float("nan")
 
@@ -78,16 +80,16 @@ def predict_distances(
     lengths: Int[np.ndarray, " sentence"],
     rows: Sequence[int] | None = None,
 ) -> list[Float[np.ndarray, "probe word word"]]:
-    """Squared distances of every sentence under every probe's own map.
+    """Squared distances in every sentence under every probe's map.
 
     Args:
         maps: One B per probe.
-        vectors: Word vectors of all sentences, one after another.
+        vectors: Word vectors of all sentences, concatenated.
         lengths: Words in each sentence.
-        rows: Row of the vectors' layers that each probe reads; one after another by default.
+        rows: Index of the layer that each probe reads; by default 0, 1 and so on.
 
     Raises:
-        ShapeError: If lengths do not add up to the items, or layers or d_model differ.
+        ShapeError: If lengths do not sum to the items, or layers or d_model differ.
 
     Example:
         >>> vectors = np.array([[[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 2.0]]])
@@ -105,10 +107,10 @@ def predict_depths(
     lengths: Int[np.ndarray, " sentence"],
     rows: Sequence[int] | None = None,
 ) -> list[Float[np.ndarray, "probe word"]]:
-    """Squared norms of every sentence's words under every probe's own map; arguments as for distances.
+    """Squared norms of every sentence's words under every probe's map; arguments as for distances.
 
     Raises:
-        ShapeError: If lengths do not add up to the items, or layers or d_model differ.
+        ShapeError: If lengths do not sum to the items, or layers or d_model differ.
 
     Example:
         >>> vectors = np.array([[[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 2.0]]])
@@ -126,16 +128,16 @@ def predicted_tree(
     root: int,
     edges: Edges | None = None,
 ) -> tuple[int, ...]:
-    """Heads of the predicted tree, hung from the 0-based word `root`; punctuation under its nearest word.
+    """Heads of the predicted tree with the 0-based root `root`; punctuation under its nearest word.
 
     Args:
         distances: Predicted distances.
         keep: Words that are not punctuation; without any, all words are in the tree.
         root: One of them.
-        edges: Their spanning tree, where it is known already.
+        edges: Their spanning tree, if already computed.
 
     Raises:
-        ShapeError: If shapes do not fit, or the root is left out.
+        ShapeError: If shapes do not fit, or the root is punctuation.
 
     Example:
         >>> distances = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]])
@@ -156,7 +158,7 @@ def predicted_trees(
     depths: Sequence[Float[np.ndarray, "layer word"]],
     keep: Sequence[Bool[np.ndarray, " word"]],
 ) -> Int[np.ndarray, "layer item"]:
-    """Heads of many sentences' predicted trees at every layer, all words one after another.
+    """Heads of many sentences' predicted trees at every layer, all words concatenated.
 
     Example:
         >>> distances = np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]])
@@ -178,7 +180,7 @@ def predicted_trees(
 
 
 def shallowest(depths: Float[np.ndarray, " word"], keep: Bool[np.ndarray, " word"]) -> int:
-    """The 0-based word that the depths make the root: least deep among those that are not punctuation.
+    """The 0-based root by the depths: the least deep word that is not punctuation.
 
     Example:
         >>> shallowest(np.array([1.0, 0.2, 0.0]), np.array([True, True, False]))
@@ -195,7 +197,7 @@ def view_sentence(
     distance_map: Float[np.ndarray, "rank d_model"],
     depth_map: Float[np.ndarray, "rank d_model"] | None,
 ) -> SentenceView:
-    """Everything that is drawn of one sentence at one layer.
+    """The parse and the predictions of one sentence at one layer.
 
     Args:
         words: The sentence.
@@ -206,7 +208,7 @@ def view_sentence(
         depth_map: B of the depth probe, if one was trained.
 
     Raises:
-        ShapeError: If words, heads, mask and vectors differ in number, or heads are no tree.
+        ShapeError: If words, heads, mask and vectors differ in number, or heads form no tree.
 
     Example:
         >>> vectors = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
@@ -215,8 +217,8 @@ def view_sentence(
         ([(0, 1)], [(0, 2)], [(1, 2)], 0.5)
     """
     if not len(words) == len(heads) == len(keep) == len(vectors):
-        raise ShapeError("Words, heads, mask and vectors of a sentence must be equally many.")
-    projected = _project(distance_map, vectors)  # as `predict_distances`, without torch for one sentence
+        raise ShapeError("A sentence needs as many heads, mask values and vectors as words.")
+    projected = _project(distance_map, vectors)  # as `predict_distances`, without torch
     distances = ((projected[:, None] - projected[None]) ** 2).sum(-1)
     depths = None if depth_map is None else (_project(depth_map, vectors) ** 2).sum(-1)
     gold_depths = tree_depths(heads)
@@ -242,12 +244,15 @@ def view_sentence(
 
 def _project(projection: Float[np.ndarray, "rank d_model"], vectors: Float[np.ndarray, "word d_model"]) -> np.ndarray:
     if projection.shape[1] != vectors.shape[1]:
-        raise ShapeError(f"A map of {projection.shape[1]} values cannot read vectors of {vectors.shape[1]}.")
+        raise ShapeError(
+            f"The map is for vectors of {projection.shape[1]} dimensions; these have "
+            f"{vectors.shape[1]}."
+        )
     return vectors.astype(np.float64) @ projection.T.astype(np.float64)
 
 
 def _plane(projected: Float[np.ndarray, "word rank"]) -> tuple[np.ndarray, np.ndarray]:
-    """First two principal components of a sentence's words; signs fixed, missing components zero."""
+    """First two principal components of a sentence's words; signs fixed, missing components 0."""
     centred = projected - projected.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     points, explained = np.zeros((len(projected), 2)), np.zeros(2)
@@ -276,7 +281,8 @@ def _predict(
     read = list(range(len(maps))) if rows is None else list(rows)
     if len(vectors) != int(lengths.sum()) or len(read) != len(maps) or max(read) >= vectors.shape[1]:
         raise ShapeError(
-            f"{len(maps)} maps and {int(lengths.sum())} words cannot read vectors of shape {vectors.shape}."
+            f"{len(maps)} maps and {int(lengths.sum())} words do not fit vectors of shape "
+            f"{vectors.shape}."
         )
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     bank = torch.from_numpy(np.ascontiguousarray(maps, dtype=np.float32))

@@ -1,17 +1,19 @@
-"""The structural probe: a linear map under which squared distances are tree distances and squared norms depths.
+"""The structural probe: a linear map after which squared distances approximate tree distances.
 
-For a map B of rank k (k rows, d columns) the distance probe predicts |B(h_i - h_j)|^2 for the path length
-between words i and j, and the depth probe |B h_i|^2 for the edges between word i and the root. A bank holds one
-map for each of several probes and applies them in one batched product.
+For a map B of rank k (k rows, d columns) the distance probe predicts |B(h_i - h_j)|^2 for the path
+length between words i and j, and the depth probe |B h_i|^2 for the number of edges between word i
+and the root. A bank holds one map for each of several probes and applies them in one batched
+product.
 
 The losses are absolute errors, so their gradients need no graph. With s_ij the sign of the error between words i
 and j over squared length, and L the Laplacian diag(sum_j s_ij) - s, the gradient of the distance loss with respect
 to the projected words P is 4 L P; with s_i the sign of a word's error over length, that of the depth loss is 2 s_i P_i.
 
-Reference: Hewitt & Manning 2019, NAACL, "A Structural Probe for Finding Syntax in Word Representations",
-section 2. Deviations: distances come from the Gram matrix of the projected words (|a|^2 + |b|^2 - 2ab, clamped at
-zero) after moving the sentence's mean to the origin, which distances do not notice and rounding does; the
-published code builds every difference vector, which takes rank times the memory.
+Reference: Hewitt & Manning 2019, NAACL, "A Structural Probe for Finding Syntax in Word
+Representations", section 2. Deviations: distances are computed from the Gram matrix of the
+projected words (|a|^2 + |b|^2 - 2ab, clamped at 0) after subtracting the sentence's mean, which
+leaves distances unchanged and reduces rounding; the published code computes every difference
+vector, which takes rank times the memory.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from torch import Tensor
 from core.errors import ShapeError
 
 PADDING = -1
-"""Gold value where a padded word is involved."""
+"""Gold value of padding."""
 
 
 def project(
@@ -33,7 +35,7 @@ def project(
 
     Args:
         bank: One map per probe.
-        vectors: The probes' own vectors (source = probe), or one set that all probes read (source = 1).
+        vectors: One set for each probe (source = probe), or one that all probes read (source = 1).
 
     Raises:
         ShapeError: If sources or d_model do not fit the bank.
@@ -44,8 +46,8 @@ def project(
     """
     if vectors.shape[2] != bank.shape[2] or len(vectors) not in (1, len(bank)):
         raise ShapeError(
-            f"A bank of {len(bank)} probes for vectors of {bank.shape[2]} values cannot read "
-            f"{len(vectors)} sets of vectors of {vectors.shape[2]} values."
+            f"A bank of {len(bank)} probes for vectors of {bank.shape[2]} dimensions does not fit "
+            f"{len(vectors)} sets of vectors of {vectors.shape[2]} dimensions."
         )
     return torch.matmul(vectors, bank.transpose(1, 2))
 
@@ -80,7 +82,7 @@ def distance_loss(
     gold: Float[Tensor, "target sentence word word"],
     lengths: Int[Tensor, " sentence"],
 ) -> Float[Tensor, " probe"]:
-    """Mean absolute error of probe distances, per sentence over squared length, for each probe.
+    """Mean absolute error of distances over squared sentence length, for each probe.
 
     Args:
         predicted: Squared distances after projection (unitless).
@@ -109,7 +111,7 @@ def depth_loss(
     gold: Float[Tensor, "target sentence word"],
     lengths: Int[Tensor, " sentence"],
 ) -> Float[Tensor, " probe"]:
-    """Mean absolute error of probe depths, per sentence over length, for each probe.
+    """Mean absolute error of depths over sentence length, for each probe.
 
     Args:
         predicted: Squared norms after projection (unitless).
@@ -140,7 +142,8 @@ def distance_gradient(
     Args:
         projected: Words after projection, near the origin (see `squared_distances`).
         gold: Path lengths; one target for each probe, or one for all.
-        weights: What a pair's error counts, such as 1 / length**2 over the sentences of a batch; 0 where padded.
+        weights: Weight of a pair's error, such as 1 / length**2 over the sentences of a batch; 0
+            where padded.
 
     Example:
         >>> words, gold = torch.tensor([[[[0.0], [2.0]]]]), torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]])
@@ -166,7 +169,7 @@ def depth_gradient(
     Args:
         projected: Words after projection.
         gold: Depths; one target for each probe, or one for all.
-        weights: What a word's error counts, such as 1 / length over the sentences of a batch.
+        weights: Weight of a word's error, such as 1 / length over the sentences of a batch.
 
     Example:
         >>> depth_gradient(torch.tensor([[[2.0]]]), torch.tensor([[1.0]]), torch.ones(1)).tolist()
@@ -184,11 +187,12 @@ def _pairwise(flat: Float[Tensor, "set word rank"]) -> Float[Tensor, "set word w
 
 
 def _normalised_error(predicted: Tensor, gold: Tensor, lengths: Tensor, sizes: Tensor) -> Tensor:
-    """Absolute errors at unpadded places, weighted so that each sentence counts once."""
+    """Absolute errors without padding, weighted so that each sentence counts once."""
     if predicted.shape[1:] != gold.shape[1:] or len(gold) not in (1, len(predicted)) or len(lengths) != gold.shape[1]:
         raise ShapeError(
-            f"Predictions {tuple(predicted.shape)}, gold {tuple(gold.shape)} and {len(lengths)} lengths "
-            "must describe the same sentences and words, one target for each probe or one for all."
+            f"Predictions {tuple(predicted.shape)}, gold {tuple(gold.shape)} and {len(lengths)} "
+            "lengths must describe the same sentences and words, one target for each probe or one "
+            "for all."
         )
     weights = (gold != PADDING).to(predicted.dtype)
     weights = weights / sizes.to(predicted.dtype).view(-1, *[1] * (gold.ndim - 2)) / len(lengths)

@@ -1,4 +1,4 @@
-"""The published training schedule in numbers, for the trainer and for the methods paragraph.
+"""Constants of the published training schedule, for the trainer and the methods paragraph.
 
 Reference: Hewitt & Manning 2019, NAACL, appendix A.1, and the published code's `regimen.py`.
 """

@@ -1,15 +1,16 @@
-"""Scores of predicted trees: UUAS, DSpr., NSpr. and root accuracy, per sentence, so that they can be resampled.
+"""Scores of predicted trees: UUAS, DSpr., NSpr. and root accuracy, by sentence, for resampling.
 
-UUAS is the share of gold edges found in the minimum spanning tree of the predicted distances, over all sentences
-together, punctuation left out of both trees. DSpr. correlates every word's row of distances with the true row,
-NSpr. a sentence's depths with the true ones; both average sentences of one length first, then lengths 5 to 50.
-Root accuracy asks whether the shallowest word that is not punctuation is the root.
+UUAS is the share of gold edges in the minimum spanning tree of the predicted distances, over all
+sentences together, with punctuation left out of both trees. DSpr. is the rank correlation of every
+word's row of distances with the true row, NSpr. that of a sentence's depths with the true ones;
+both are averaged within each sentence length, then over lengths 5 to 50. Root accuracy is the share
+of sentences whose shallowest word that is not punctuation is the root.
 
 Reference: Hewitt & Manning 2019, NAACL, section 3.2, and the published code's `reporter.py`.
-Deviations: a row or sentence whose prediction is constant correlates at 0 (the code's NaN spoils the mean); gold
-edges to punctuation are dropped, where the code spans the kept words anew (the same but where punctuation heads a
-word); in a sentence of punctuation alone all its words may be the root, and a sentence of other words whose root is
-punctuation has no root to find.
+Deviations: a constant prediction has correlation 0 (in the published code NaN, which makes the mean
+NaN); gold edges to punctuation are dropped, where the code computes a new spanning tree of the kept
+words (a difference only where punctuation is a head); in a sentence of punctuation alone every word
+may be the root, and a sentence of other words whose root is punctuation has no root score.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from core.errors import ShapeError
 from core.text.trees import spanning_trees
 
 SHORTEST, LONGEST = 5, 50
-"""Lengths that DSpr. and NSpr. average over."""
+"""Sentence lengths over which DSpr. and NSpr. are averaged."""
 
 
 @dataclass(frozen=True)
 class Gold:
-    """True trees of a set of sentences.
+    """Gold trees of a set of sentences.
 
     Attributes:
         heads: 1-based heads, 0 for the root.
-        distances: Path lengths in edges, one matrix a sentence.
-        depths: Edges from the root, one row a sentence.
+        distances: Path lengths in edges, one matrix per sentence.
+        depths: Edges from the root, one row per sentence.
         keep: Words that are not punctuation.
     """
 
@@ -57,15 +58,15 @@ class Gold:
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """What each sentence contributes to the scores; NaN where it contributes nothing.
+    """The contribution of each sentence to the scores; NaN where there is none.
 
     Attributes:
         lengths: Words in each sentence.
-        hits: Gold edges found.
-        edges: Gold edges there are.
+        edges: Number of gold edges.
+        hits: Number of gold edges predicted.
         dspr: Mean over the words of a sentence of the rank correlation of its distances.
         nspr: Rank correlation of depths.
-        root: 1 where the root was found, 0 where not, NaN where there is none to find.
+        root: 1 where the root is predicted, 0 where not, NaN where the sentence has no root score.
     """
 
     lengths: Int[np.ndarray, " sentence"]
@@ -90,14 +91,14 @@ def group_by_length(lengths: Int[np.ndarray, " sentence"]) -> Iterator[tuple[int
 def correlate_rows(
     predicted: Float[np.ndarray, "*set item"], gold: Float[np.ndarray, "*some item"]
 ) -> Float[np.ndarray, "*set"]:
-    """Spearman's rank correlation along the last axis, ties sharing their mean rank, for whole stacks of rows.
+    """Spearman's rank correlation along the last axis of stacks of rows; ties get their mean rank.
 
     Args:
         predicted: Rows.
-        gold: Rows that broadcast against them: ranked once, however many predictions there are.
+        gold: Rows that broadcast with them; ranked once for all predictions.
 
     Returns:
-        Correlations; 0 where the prediction is constant, NaN where the gold is (there is nothing to order).
+        Correlations; 0 where the prediction is constant, NaN where the gold is constant.
 
     Example:
         >>> correlate_rows(np.array([[1.0, 2.0, 4.0], [4.0, 2.0, 1.0]]), np.array([[1.0, 2.0, 3.0]])).round(2).tolist()
@@ -119,7 +120,7 @@ def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], g
 
     Args:
         predicted: Distances for each sentence, all layers; only their order matters.
-        gold: The true trees.
+        gold: The gold trees.
 
     Raises:
         ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
@@ -151,7 +152,7 @@ def score_distances(predicted: Sequence[Float[np.ndarray, "layer word word"]], g
 
 
 def score_depths(predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gold) -> SentenceScores:
-    """NSpr. and root hits of every sentence and layer.
+    """NSpr. and root accuracy of every sentence and layer.
 
     Raises:
         ShapeError: If predictions and sentences differ in number or length, or a prediction is not finite.
@@ -178,7 +179,7 @@ def score_depths(predicted: Sequence[Float[np.ndarray, "layer word"]], gold: Gol
 
 
 def candidates(keep: Bool[np.ndarray, " word"]) -> Bool[np.ndarray, " word"]:
-    """Words among which the root is looked for: those that are kept, or all where none is.
+    """Words that may be the root: those that are kept, or all where none is.
 
     Example:
         >>> candidates(np.array([True, False])).tolist(), candidates(np.array([False, False])).tolist()
@@ -195,12 +196,13 @@ def mean_by_length(
     """Average within each length from 5 to 50, then over the lengths that occur.
 
     Args:
-        values: One a sentence; NaN takes no part.
+        values: One per sentence; NaN is ignored.
         lengths: Words in each sentence.
-        weights: How often each sentence was drawn, to score many resamples at once.
+        weights: Count of each sentence in each resample, to score many resamples at once.
 
     Returns:
-        One value a set, or (draw, *set) with weights; NaN where no sentence is between 5 and 50 words long.
+        One value per set, or (draw, *set) with weights; NaN where no sentence is between 5 and 50
+        words long.
 
     Example:
         >>> float(mean_by_length(np.array([1.0, 0.0, 0.5]), np.array([5, 5, 9])))
@@ -224,7 +226,7 @@ def mean_by_length(
 
 
 def _weighed(values: np.ndarray, weights: np.ndarray | None, chosen: np.ndarray | slice) -> np.ndarray:
-    """Sum over sentences; with weights, once for each draw, draws first."""
+    """Sum over sentences; with weights, a sum for each draw, draws first."""
     return values.sum(axis=-1) if weights is None else np.moveaxis(values @ weights[:, chosen].T, -1, 0)
 
 
@@ -233,7 +235,7 @@ def ratio(
     wholes: Float[np.ndarray, "*set sentence"],
     weights: Float[np.ndarray, "draw sentence"] | None = None,
 ) -> Float[np.ndarray, ...]:
-    """Micro average: sum of the parts over sum of the wholes; NaN parts (and their wholes) take no part.
+    """Micro average: sum of parts over sum of wholes; NaN parts (and their wholes) are ignored.
 
     Example:
         >>> float(ratio(np.array([1.0, 3.0]), np.array([2.0, 3.0])))
@@ -246,13 +248,13 @@ def ratio(
 
 
 def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw sentence"] | None = None) -> np.ndarray:
-    """One metric for each layer (or draw and layer), from what the sentences contribute.
+    """One metric for each layer (or draw and layer) from the contributions of the sentences.
 
     Args:
         metric: "uuas", "dspr", "nspr" or "root"; UUAS and root accuracy as shares of 1.
 
     Raises:
-        ShapeError: If the scores hold nothing for that metric.
+        ShapeError: If the scores lack that metric.
 
     Example:
         >>> score(SentenceScores(np.array([3, 4]), np.array([2.0, 3.0]), hits=np.array([[2.0, 1.0]])), "uuas").tolist()
@@ -260,7 +262,7 @@ def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw 
     """
     values = {"uuas": scores.hits, "dspr": scores.dspr, "nspr": scores.nspr, "root": scores.root}.get(metric)
     if values is None:
-        raise ShapeError(f"These scores hold nothing for {metric!r}; the metrics are uuas, dspr, nspr and root.")
+        raise ShapeError(f"These scores lack {metric!r}; metrics are uuas, dspr, nspr and root.")
     if metric == "uuas":
         return ratio(values, np.broadcast_to(scores.edges, values.shape), weights)
     if metric == "root":
@@ -269,7 +271,7 @@ def score(scores: SentenceScores, metric: str, weights: Float[np.ndarray, "draw 
 
 
 def _adjacency(heads: Sequence[int], keep: Bool[np.ndarray, " word"]) -> Bool[np.ndarray, "word word"]:
-    """Upper triangle of the tree's edges between kept words."""
+    """Adjacency matrix (upper triangle) of the tree's edges between kept words."""
     edges = np.zeros((len(heads), len(heads)), dtype=bool)
     child = np.flatnonzero(np.asarray(heads) > 0)
     head = np.asarray(heads, dtype=np.int64)[child] - 1
@@ -278,7 +280,7 @@ def _adjacency(heads: Sequence[int], keep: Bool[np.ndarray, " word"]) -> Bool[np
 
 
 def _checked(predicted: Sequence[np.ndarray], gold: Gold, dimensions: int) -> Int[np.ndarray, " sentence"]:
-    """Lengths of the sentences, once predictions are known to fit them."""
+    """Lengths of the sentences, after checking that the predictions fit them."""
     lengths = gold.lengths
     if len(predicted) != len(lengths) or len(lengths) == 0:
         raise ShapeError(f"{len(predicted)} predictions for {len(lengths)} sentences; there must be one for each.")

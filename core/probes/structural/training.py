@@ -1,14 +1,15 @@
-"""Training a bank of structural probes: all layers, seeds and control draws of a model as one batched problem.
+"""Training a bank of structural probes: all layers, seeds and control trees of a model at once.
 
-Every probe of the bank has its own Adam moments, learning rate, best development loss and end, so that each
-ends where it would have ended alone; what is shared is the order of batches and the arithmetic. A probe that
-has halted leaves the bank. A probe of lower rank than the bank has rows of zeros, which have no gradient (they
-enter the loss squared) and so stay zero.
+Every probe of the bank has its own Adam moments, learning rate, best development loss and stopping
+point, so that it is trained as if it were alone; the order of batches and the arithmetic are
+shared. A probe that has stopped leaves the bank. A probe of lower rank than the bank has rows of
+zeros, which have no gradient (they enter the loss squared) and therefore stay zero.
 
-Reference: Hewitt & Manning 2019, NAACL, appendix A.1, and the published code's `regimen.py`: Adam at 1e-3,
-batches of 20 sentences drawn anew each epoch, at most 40 epochs, B drawn from U(-.05, .05); after an epoch without a
-new minimum of the development loss (by more than 1e-4) the learning rate is divided by ten and the moments forgotten;
-a probe stops once its minimum is five epochs old, and the parameters of the minimum are kept.
+Reference: Hewitt & Manning 2019, NAACL, appendix A.1, and the published code's `regimen.py`: Adam
+at 1e-3, batches of 20 sentences shuffled each epoch, at most 40 epochs, B drawn from U(-.05, .05);
+after an epoch without a new minimum of the development loss (by more than 1e-4) the learning rate
+is divided by ten and the moments are reset; a probe stops once its minimum is five epochs old, and
+the parameters of the minimum are kept.
 Deviations: the plateau test uses the same absolute 1e-4 as the minimum test, where the code's scheduler takes a
 relative 1e-4.
 """
@@ -49,8 +50,8 @@ from core.runs.runner import checkpoint
 from core.runs.store import Value
 
 KINDS = ("distance", "depth")
-FORM = "probes.bank/1"  # of the state that is kept; raised with what `_Run.state` holds
-DEV_BATCH = 100  # sentences of the development set that are read at once
+FORM = "probes.bank/1"  # format of the stored state; raised when `_Run.state` changes
+DEV_BATCH = 100  # development sentences per batch
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class Probe:
     Attributes:
         layer: Layer that it reads, by its number in the model.
         rank: Rows of its B.
-        draw: Another draw, another initial map; it depends on (seed, draw, layer, rank) and on nothing else.
-        target: Which of the data's sets of trees it learns.
+        draw: Number of the draw; the initial map depends on (seed, draw, layer, rank) only.
+        target: Index of the set of trees on which it is trained.
     """
 
     layer: int
@@ -72,11 +73,11 @@ class Probe:
 
 @dataclass(frozen=True)
 class TrainedBank:
-    """Probes at their best on the development sentences, in the order in which they were asked for.
+    """Probes at their best development loss, in the order of the request.
 
     Attributes:
-        maps: One B per probe; rows beyond a probe's rank are zero.
-        dev_losses: Development loss after each epoch; NaN after a probe halted.
+        maps: One B per probe; rows beyond a probe's rank are 0.
+        dev_losses: Development loss after each epoch; NaN after a probe has stopped.
         best_epoch: Epoch (from 0) whose parameters were kept.
     """
 
@@ -98,22 +99,23 @@ def train_bank(
     device: str = "cpu",
     report: Callable[[float, str], None] | None = None,
 ) -> TrainedBank:
-    """Train probes until each has halted; in a run, where they stand is kept now and then.
+    """Train probes until each has stopped; in a run, checkpoints are stored at intervals.
 
     Args:
-        train: Sentences to learn from.
-        dev: Sentences that decide when to stop.
-        probes: What to train.
+        train: Training sentences.
+        dev: Sentences that decide when a probe stops.
+        probes: The probes to train.
         kind: "distance" or "depth".
-        layers: Numbers of the vectors' layers, in their order; 0 and up by default.
-        seed: Draws the initial maps, and the order of sentences, anew each epoch, the same for all probes.
+        layers: Numbers of the vectors' layers, in order; 0 and up by default.
+        seed: Of the initial maps and of the order of sentences in each epoch, the same for all
+            probes.
         epochs: Most passes over the training sentences.
         batch: Sentences per step.
         device: Where to compute.
-        report: Called with the fraction of the most work possible and a note; may raise to stop.
+        report: Called with the fraction of the maximum work and a note; may raise to stop.
 
     Raises:
-        SpecError: For an unknown kind, a rank outside 1 to d_model, or a layer or target that is not there.
+        SpecError: For an unknown kind, a rank outside 1 to d_model, or an unknown layer or target.
         ShapeError: If training and development vectors differ in layers or d_model, or gold does not fit the kind.
 
     Example:
@@ -166,7 +168,7 @@ LISTS = ("rows", "active", "best_epoch")
 
 
 class _Run:
-    """State of a bank in training, sorted by layer: maps, moments, rates, and which probes are still in it."""
+    """State of a bank in training, sorted by layer: maps, moments, rates, and the active probes."""
 
     def __init__(self, maps: Tensor, rows: list[int], targets: list[int], kind: str) -> None:
         self.best, self.maps, self.rows = maps.clone(), maps, rows
@@ -179,20 +181,20 @@ class _Run:
         self.rate = torch.full((len(maps), 1, 1), LEARNING_RATE, device=maps.device)
 
     def state(self) -> Value:
-        """Everything that training goes on from."""
+        """Everything needed to resume training."""
         tensors = {name: getattr(self, name).cpu().numpy() for name in STATE}
         return tensors | {"minimum": self.minimum, **{name: getattr(self, name) for name in LISTS}}
 
     def restore(self, state: Value) -> None:
-        """Go on from what `state` gave, in a run that was just made of the same probes."""
-        for name in STATE:  # copied: what torch allocates lies as it would have lain
+        """Resume from the output of `state`, in a new run of the same probes."""
+        for name in STATE:  # copied, so that memory is aligned as torch aligns it
             setattr(self, name, torch.tensor(state[name], device=self.maps.device))
         self.minimum = np.array(state["minimum"])
         for name in LISTS:
             setattr(self, name, list(state[name]))
 
     def step(self, vectors: Float[Tensor, "item layer d_model"], batch: Batch) -> None:
-        """One step of Adam for each probe; the probes share no parameter."""
+        """Take one step of Adam for each probe; probes share no parameters."""
         read = vectors.index_select(0, batch.words).to(self.maps.dtype)
         projected = self._project(read)
         for block in batch.blocks:
@@ -204,14 +206,14 @@ class _Run:
                 part.copy_(depth_gradient(part, gold.flatten(1), block.weights.flatten()))
         gradient = torch.empty_like(self.maps)
         for row, mine in self._by_layer():
-            # All probes of a layer read the same vectors, which are not copied for them.
+            # All probes of a layer read the same vectors without a copy.
             torch.bmm(
                 projected[mine].transpose(1, 2), read[:, row].expand(mine.stop - mine.start, -1, -1), out=gradient[mine]
             )
         self._adam(gradient)
 
     def mean_loss(self, vectors: Tensor, batches: Sequence[Batch]) -> Float[np.ndarray, " active"]:
-        """Mean loss over sentences, for each probe still in the bank."""
+        """Mean loss over sentences, for each active probe."""
         total, count = torch.zeros(len(self.active), dtype=torch.float64, device=vectors.device), 0
         for batch in batches:
             projected = self._project(vectors.index_select(0, batch.words).to(self.maps.dtype))
@@ -227,7 +229,7 @@ class _Run:
         return (total / count).cpu().numpy()
 
     def end_epoch(self, epoch: int, losses: Float[np.ndarray, " active"]) -> np.ndarray:
-        """Keep new minima, lower the rate of the rest, let go of those that have not improved for long."""
+        """Keep new minima, lower the rate of the other probes, drop those that have stopped."""
         row = np.full(len(self.best), np.nan)
         row[self.active] = losses
         keep = []
@@ -242,11 +244,11 @@ class _Run:
             if epoch - self.best_epoch[probe] < PATIENCE:
                 keep.append(slot)
         if len(keep) < len(self.active):
-            self._let_go(keep)
+            self._shrink(keep)
         return row
 
     def _project(self, read: Float[Tensor, "item layer d_model"]) -> Float[Tensor, "probe item rank"]:
-        """Words as every probe still in the bank sees them, each from its own layer."""
+        """Words projected by every active probe, each from its layer."""
         projected = torch.empty(len(self.maps), len(read), self.maps.shape[1], device=read.device)
         for row, mine in self._by_layer():
             maps = self.maps[mine]
@@ -254,11 +256,11 @@ class _Run:
         return projected
 
     def _own(self, gold: Float[Tensor, "target ..."]) -> Float[Tensor, "probe ..."]:
-        """Each probe's own trees; one set for all where there is one."""
+        """The trees of each probe; one set for all where there is only one."""
         return gold if len(gold) == 1 else gold.index_select(0, self.targets)
 
     def _by_layer(self) -> list[tuple[int, slice]]:
-        """(row of the vectors, probes that read it)."""
+        """Pairs of a row of the vectors and the slice of probes that read it."""
         blocks, start = [], 0
         for row, members in groupby(self.rows):
             stop = start + len(list(members))
@@ -267,7 +269,7 @@ class _Run:
         return blocks
 
     def _adam(self, gradient: Tensor) -> None:
-        """Adam, every probe at its own rate and count of steps (they are forgotten at its own plateaus)."""
+        """Adam with a rate and a step count for every probe, both changed at its plateaus."""
         self.steps += 1
         self.first.lerp_(gradient, 1 - BETAS[0])
         self.second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
@@ -275,8 +277,8 @@ class _Run:
         scale = (BETAS[0] ** self.steps - 1) / (self.rate * root)  # of the denominator: -rate * root / (1 - beta^t)
         self.maps.addcdiv_(self.first, torch.addcmul(scale * root * EPSILON, self.second.sqrt(), scale))
 
-    def _let_go(self, keep: list[int]) -> None:
-        """Shrink the bank to the slots that go on."""
+    def _shrink(self, keep: list[int]) -> None:
+        """Shrink the bank to these slots."""
         self.active = [self.active[slot] for slot in keep]
         self.rows = [self.rows[slot] for slot in keep]
         self.targets, self.maps, self.first, self.second, self.steps, self.rate = (
@@ -285,14 +287,14 @@ class _Run:
 
 
 def _in_sentences(part: Float[Tensor, "probe item rank"], block: Block) -> Float[Tensor, "probe sentence word rank"]:
-    """A block's words by sentence."""
+    """Reshape a block's words by sentence."""
     return part.reshape(len(part), *block.shape, part.shape[2])
 
 
 def _check(train: ProbeData, dev: ProbeData, probes: Sequence[Probe], kind: str, numbers: tuple[int, ...]) -> None:
-    """Refuse what would train something other than what was asked for."""
+    """Refuse requests that do not fit the data."""
     if kind not in KINDS:
-        raise SpecError(f"There is no {kind!r} probe; there are {' and '.join(KINDS)} probes.")
+        raise SpecError(f"There is no {kind!r} probe. Choose {' or '.join(KINDS)}.")
     _, count, d_model = train.vectors.shape
     if len(numbers) != count or len(set(numbers)) != count:
         raise ShapeError(f"Vectors of {count} layers cannot be numbered {numbers}.")
@@ -301,18 +303,18 @@ def _check(train: ProbeData, dev: ProbeData, probes: Sequence[Probe], kind: str,
         raise SpecError(f"Probes of layers {asked} do not fit vectors of layers {numbers}.")
     if any(not 1 <= probe.rank <= d_model for probe in probes):
         asked = tuple(probe.rank for probe in probes)
-        raise SpecError(f"A probe's rank lies between 1 and d_model, here {d_model}; asked for {asked}.")
+        raise SpecError(f"A probe's rank is 1 to d_model, here {d_model}; got {asked}.")
     if any(not 0 <= probe.target < train.targets for probe in probes):
-        raise SpecError(f"A probe asks for trees that are not there: there are {train.targets} sets.")
+        raise SpecError(f"A probe's target is 0 to {train.targets - 1}, one of the sets of trees.")
     if dev.vectors.shape[1] != count or dev.vectors.shape[2] != d_model or dev.targets != train.targets:
-        raise ShapeError("Training and development data come from different layers, models or trees.")
+        raise ShapeError("Training and development data differ in layers, dimensions or targets.")
     for target in (*train.gold, *dev.gold):
         if target.ndim != (3 if kind == "distance" else 2):
-            raise ShapeError(f"A {kind} probe cannot learn from gold of shape {target.shape}.")
+            raise ShapeError(f"Gold of shape {target.shape} does not fit a {kind} probe.")
 
 
 def _initial(probes: Sequence[Probe], d_model: int, seed: int) -> Float[Tensor, "probe rank d_model"]:
-    """Maps from U(-.05, .05), each from a generator of its own; zeros beyond a probe's rank."""
+    """Maps drawn from U(-.05, .05), each with its own generator; zeros beyond a probe's rank."""
     maps = torch.zeros(len(probes), max(probe.rank for probe in probes), d_model)
     for row, probe in enumerate(probes):
         rng = np.random.default_rng((seed, probe.draw, probe.layer, probe.rank))

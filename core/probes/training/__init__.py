@@ -1,3 +1,3 @@
-"""Probes on the steps of a training run."""
+"""Structural probes on the checkpoints of a training run."""
 
-PURPOSE = "structural probes on the steps of a training run, by tokens seen"
+PURPOSE = "how well structural probes predict trees at each step of a training run"

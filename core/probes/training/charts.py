@@ -1,11 +1,11 @@
-"""Charts of probes through training: the best layer beside its rivals, every layer, and the loss, by tokens seen."""
+"""Charts of probes through training by tokens seen: the best layer, every layer, and the loss."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from core.errors import SpecError
-from core.probes.trees.charts import YARDSTICKS
+from core.probes.trees.charts import DASHES, baseline_label
 from core.probes.trees.tables import CHAIN, CONTROL, PERCENT, POSITION, metric_label
 from core.results.drawing.axes import rule, span_of
 from core.results.drawing.context import PAGE, Context
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 HEIGHT = 260
 METRICS = ("uuas", "dspr")
-BEST, UNREAL = "best layer", "the same layer, control trees"
+BEST, UNREAL = "best layer", "best layer, control trees"
 
 
 def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """The best layer of each step with its band and its number, control trees dotted, baselines as grey lines.
+    """The best layer of each step with its band and number, control trees dotted, baselines grey.
 
     Args:
         result: Of probes through training.
         metric: "uuas" or "dspr".
 
     Raises:
-        SpecError: If the result has no such score.
+        SpecError: If the result has no scores of that metric.
     """
     import pandas as pd
 
     best, scores = result.tables["best"], result.table
     best = best[best["metric"] == metric]
     if best.empty:
-        raise SpecError(f"This result has no {metric!r}: no step could be probed.")
+        raise SpecError(f"This result has no scores of {metric!r}: no step could be probed.")
     control = scores[(scores["metric"] == metric) & scores["probe"].str.endswith(CONTROL) & scores["layer"].notna()]
     control = control.merge(best[["model", "layer"]], on=["model", "layer"])
     plain = scores[(scores["metric"] == metric) & scores["layer"].isna() & ~scores["probe"].str.endswith(CONTROL)]
@@ -59,18 +59,19 @@ def best_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE)
         looks[UNREAL] = Look(BLUE, shape="square", dash=(2, 3), width=1.6)
     rules = []
     for line in plain.itertuples():
-        name = str(line.model)
+        name = baseline_label(str(line.model))
         rules.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high, step=name))
-        looks[name] = Look(GREY, "circle", YARDSTICKS[name], False, 1.5, band=False)
+        looks[name] = Look(GREY, "circle", DASHES[str(line.model)], False, 1.5, band=False)
     drawn = pd.concat([rows, *rules], ignore_index=True)
     numbers = _numbers(rows[rows["name"] == BEST], plane)
     chart = curves(drawn, plane, looks, step_tips("value", label, kind), under=[numbers])
-    below = "numbers: the best layer on development sentences; bands: 95 %, sentences and probes"
-    return stepped(chart, drawn, plane, f"Best layer of each step, to {_end(result)}", below, list(looks))
+    below = "numbers: layer; bands: 95 % intervals over sentences and probes"
+    title = f"Best layer of each step, up to {_final(result)}"
+    return stepped(chart, drawn, plane, title, below, list(looks))
 
 
 def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Every layer by tokens seen, the best of each step ringed.
+    """Every layer by tokens seen, with a ring at the best of each step.
 
     Args:
         result: Of probes through training.
@@ -89,12 +90,12 @@ def layers_chart(result: Result, metric: str = "uuas", *, context: Context = PAG
     best = best[best["metric"] == metric]
     best, _ = along_training(best, "value", label, (0.0, 1.0), context=context)
     chart = curves(rows, plane, looks, step_tips("value", label, kind), under=[_rings(best, plane)])
-    below = "rings: the best on development sentences; for bands, see the table"
+    below = "rings: best layer of the step; bands are in the table"
     return stepped(chart, rows, plane, "Every layer", below, list(looks))
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Every chart that can be drawn of the result, by file name; the main one first."""
     charts: dict[str, Chart] = {}
     for metric in METRICS:
         if (result.tables["best"]["metric"] == metric).any():
@@ -108,7 +109,7 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def kind_of(metric: str) -> Kind:
-    """How numbers of a score are written."""
+    """The kind of a metric's numbers."""
     return "points" if metric in PERCENT else "share"
 
 
@@ -124,7 +125,7 @@ def _numbers(rows: pd.DataFrame, plane: Plane) -> Any:
 
 
 def _rings(rows: pd.DataFrame, plane: Plane) -> Any:
-    """A ring round each row's place, for `under` of `curves`."""
+    """A ring at each row's place, for `under` of `curves`."""
 
     def make(x: dict[str, Any]) -> Any:
         rings = Chart(rows).mark_point(size=130, strokeWidth=1.6, color=GREY, filled=False, opacity=1)
@@ -133,5 +134,5 @@ def _rings(rows: pd.DataFrame, plane: Plane) -> Any:
     return make
 
 
-def _end(result: Result) -> str:
+def _final(result: Result) -> str:
     return short_name(str(result.spec["end"]))

@@ -1,4 +1,4 @@
-"""The layer of the peak, step by step: which it is, whether it is so for certain, whether it is the end's."""
+"""The best layer of each step: is it significantly best, and is it that of the final model?"""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ PEAKS = (
 
 
 def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.DataFrame:
-    """One row per model and score: PEAKS.
+    """Find the best layer, one row per model and score: PEAKS.
 
     Args:
-        groups: Scores by model, in the order of training; the last is the end.
+        groups: Scores by model, in the order of training; the last is the final model.
         sample: The test sentences.
 
     Returns:
-        `layer` is the best on the development sentences. `clear`: whether the band of its difference from every other
-        layer lies above 0. `ahead` is what it scores more than the end's best layer in this same model, with its
-        band: where that lies above 0, the peak is elsewhere than at the end. That is asked of every step, so its band
-        holds for all of them together (Bonferroni).
+        `layer` is the best on the development sentences. `clear` tells whether the band of its
+        difference from every other layer is above 0. `ahead` is its score minus that of the final
+        model's best layer in this same model, with its band: where the band is above 0, the best
+        layer is another than the final model's. The band of `ahead` has simultaneous coverage over
+        all steps (Bonferroni).
     """
     import pandas as pd
 
@@ -57,10 +58,10 @@ def find_peaks(groups: Mapping[str, Mapping[str, Group]], sample: Sample) -> pd.
 
 
 def lead(group: Group, place: int, sample: Sample, level: float = LEVEL) -> dict[str, np.ndarray]:
-    """What the row at `place` scores more than each other row, with its band: value, low, high, (other layer,).
+    """The score of the row at `place` minus that of each other row: value, low, high (row,).
 
-    The same sentences are resampled for both, so what is hard in both does not widen the band; each has probes of its
-    own, whose spread does.
+    The same sentences are resampled for both rows, so that the sentences' difficulty does not widen
+    the band; the spread over probes does.
     """
     rest = [row for row in range(len(group.layers)) if row != place]
     if not rest:
@@ -76,7 +77,7 @@ def lead(group: Group, place: int, sample: Sample, level: float = LEVEL) -> dict
 
 
 def _best(of_model: Mapping[str, Group], metric: str) -> int:
-    """The row that is best on development sentences, by the share of edges (or roots) found."""
+    """The row that is best on development sentences, by the share of edges (or roots) predicted."""
     chooser = METRICS[PROBE_OF[metric]][0]
     dev = of_model[chooser if chooser in of_model else metric].dev
     return int(np.nanargmax(dev)) if np.isfinite(dev).any() else 0

@@ -1,9 +1,10 @@
-"""Probes through training: what structural probes read off the steps of one run, by layer and by tokens seen.
+"""Probes through training: structural probes at the steps of one run, by layer and tokens.
 
-Distance probes are trained on every layer of every step and of the end, on the same sentences, from the same initial
-maps. The layer of the peak is chosen on development sentences. Beside the scores stand what explains them more
-plainly: a probe on positions alone, the linear chain, control trees, and the first step, which has seen next to
-nothing. Whether the peak moves is asked of differences within the same sentences, not of overlapping bands.
+Distance probes are trained on every layer of every step and of the final model, on the same
+sentences and from the same initial maps. The best layer is chosen on development sentences. Scores
+are compared with a position-only baseline, the linear chain, control trees, and the first step
+where it is untrained. Whether the best layer moves is tested by paired differences on the same
+sentences, not by overlapping bands.
 
 Reference:
     Hewitt & Manning 2019, NAACL (probes); Saphra & Lopez 2019, NAACL (layers through training).
@@ -26,7 +27,18 @@ from core.probes.training import PURPOSE
 from core.probes.training.charts import figures
 from core.probes.training.peaks import find_peaks
 from core.probes.training.spec import ProbeTrainingSpec
-from core.probes.training.text import CAVEATS, CITATIONS, make_headline, make_methods, make_notices
+from core.probes.training.text import (
+    CAVEATS,
+    CITATIONS,
+    HOW_TO_READ,
+    METRIC,
+    REASON,
+    doubts_of,
+    make_headline,
+    make_methods,
+    make_notices,
+    statements_of,
+)
 from core.probes.trees.comparisons import difference_rows, margin_rows
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK, model_tasks, rival_tasks, training_arguments
@@ -45,12 +57,12 @@ if TYPE_CHECKING:
 
 
 def prepare(spec: ProbeTrainingSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, ask what the models are."""
+    """The first stage: read, parse and split the text, identify the models."""
     return [*prepare_probes(spec.as_probes, texts), *identity_tasks(spec.checkpoints)]
 
 
 def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
-    """Two tasks for each step and the end, on real trees and on control trees, and those of the rivals.
+    """Two tasks for each step and the final model, real and control trees, and the baselines.
 
     Raises:
         CorpusError: If the text could not be read, or is too small.
@@ -66,12 +78,13 @@ def plan(spec: ProbeTrainingSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Tables, headline, notices and methods.
+    """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
-        A result with the tables `scores` (COLUMNS of `tables`, with steps and tokens), `best` (the layer of the peak of
-        every step and score; see `peaks`), `differences` (each step less the first, by layer), `margins` (every
-        model less positions alone, and less the first step where that has seen nothing) and `loss`.
+        A result with the tables `scores` (COLUMNS of `tables`, with steps and tokens), `best` (the
+        best layer of every step and score; see `peaks`), `differences` (each step minus the first,
+        by layer), `margins` (every model minus the position-only baseline, and minus the first step
+        where that is untrained) and `loss`.
     """
     treebank: Treebank = ready.values[TREEBANK]
     sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
@@ -91,12 +104,15 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
         "margins": with_progress(margin_rows(trained, rivals, sample)),
         "loss": loss_table(there),
     }
+    statements, doubts = statements_of(tables, METRIC), doubts_of(tables)
+    notices = (*make_notices(doubts, tables["best"]), *treebank.notices, *notes_of(values.values()))
     return Result(
         study="probe training",
         spec=spec.plain(),
-        headline=make_headline(tables),
+        headline=make_headline(statements),
         tables=tables,
-        notices=tuple(dict.fromkeys((*make_notices(tables), *treebank.notices, *notes_of(values.values())))),
+        notices=tuple(dict.fromkeys(notices)),
+        statements=(*statements, *doubts),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(there), treebank.corpus),
         methods=f"{make_methods(spec.as_probes, treebank, tuple(there))} {spec.settings()}",
@@ -105,7 +121,7 @@ def collect(spec: ProbeTrainingSpec, ready: Outputs, outputs: Outputs) -> Result
 
 
 def untaught(ref: str) -> bool:
-    """Whether a model has seen nothing: step 0 of a run, or random weights."""
+    """Whether a model is untrained: step 0 of a run, or random weights."""
     steps, tokens, _ = progress_of(ref)
     return parse_ref(ref).random or tokens == 0 or steps == 0
 
@@ -121,4 +137,6 @@ STUDY = Study(
     figures=figures,
     price=training_price,
     caveats=CAVEATS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

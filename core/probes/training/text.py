@@ -1,172 +1,262 @@
-"""Probes through training in sentences made from the numbers, and their method in a paragraph."""
+"""Every sentence of probes through training: the headline, made of statements, and other texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.probes.trees.data import Treebank
 from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.tables import CHAIN, CONTROL, NAMES, POSITION
+from core.probes.trees.statements import BEST, CONTROL_TREES, SIMILAR, at_layer, compared
+from core.probes.trees.tables import CONTROL, POSITION
 from core.probes.trees.text import CITATIONS as PROBES
+from core.probes.trees.text import TWO_LINES, compared_with
 from core.probes.trees.text import make_methods as probes_methods
 from core.results.drawing.training import progress_notices
-from core.results.estimates import estimate_of
+from core.results.estimates import Estimate, estimate_of
 from core.results.names import short_name, short_names
-from core.results.numbers import text_of
+from core.results.statements import Statement
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CITATIONS = (*PROBES, "liu2021", "saphra2019")
 METRIC = "uuas"
+NOTHING = "No step could be probed; the reasons are below."
+QUANTITIES = {
+    "uuas": "share of tree edges predicted",
+    "dspr": "rank correlation of predicted and true distances",
+}
+# Verdicts
+START = "first step"
+MOVES = "best layer is not that of the final model"
+STAYS = "best layer is the same at every step"
+UNDECIDED = "best layer does not move detectably"
+LOSS = "held-out loss"
+NOT_CLEAR = "best layer is not significantly better than every other"
+LOWEST, HIGHEST = "lowest score of any layer", "highest score of any layer"
 
 
-def make_headline(tables: Mapping[str, pd.DataFrame]) -> str:
-    """What training adds to the best layer's score, over which rival, and whether the peak moves.
+def statements_of(tables: Mapping[str, pd.DataFrame], metric: str) -> tuple[Statement, ...]:
+    """What the tables show of one metric; empty where no model was probed.
 
     Args:
-        tables: The study's `scores`, `best`, `margins` and `loss`.
+        tables: The study's `best`, `margins` and `loss`.
+        metric: "uuas" or "dspr".
+
+    Returns:
+        The scores of the first step and of the final model at their best layers; the final model's
+        margins over the baselines; whether the best layer moves; the first and the final loss.
     """
-    best = tables["best"]
-    best = best[best["metric"] == METRIC]
+    best = tables["best"][tables["best"]["metric"] == metric]
     if best.empty:
-        return "No step could be probed; the reasons are below."
-    names = short_names(best["model"])
+        return ()
     first, last = best.iloc[0], best.iloc[-1]
-    begun, ended = (names[str(row["model"])] for row in (first, last))
+    final, layer = str(last["model"]), int(last["layer"])
+    statements = [Statement(final, BEST, estimate_of(last, "value"), (layer,))]
     if len(best) == 1:
-        return (
-            f"UUAS of {ended} is {estimate_of(last, 'value').text}, in layer {last['layer']}; no step could be probed."
-        )
-    text = (
-        f"UUAS of the best layer goes from {estimate_of(first, 'value').text} at {begun} to "
-        f"{estimate_of(last, 'value').text} at "
-        f"{ended}{_loss(tables['loss'])}."
+        return tuple(statements)
+    start = Statement(
+        str(first["model"]), START, estimate_of(first, "value"), (int(first["layer"]),)
     )
-    return " ".join([text, *_over(tables["margins"], last), _moves(best, names)])
+    margins = at_layer(tables["margins"], final, metric, layer)
+    statements = [start, *statements]
+    statements += [
+        compared(final, row, "margin", str(row["rival"])) for _, row in margins.iterrows()
+    ]
+    statements += _moves(best.iloc[:-1], final, layer)
+    loss = tables["loss"]
+    if len(loss) > 1:
+        statements += [
+            Statement(str(row["model"]), LOSS, Estimate(float(row["loss"]), kind="amount"))
+            for _, row in loss.iloc[[0, -1]].iterrows()
+        ]
+    return tuple(statements)
+
+
+def _moves(before: pd.DataFrame, final: str, layer: int) -> list[Statement]:
+    """Whether the best layer of any earlier step is detectably another than the final model's."""
+    moved = before[before["ahead_low"] > 0]
+    if len(moved):
+        return [
+            Statement(
+                str(row["model"]), MOVES, estimate_of(row, "ahead"), (int(row["layer"]),), final
+            )
+            for _, row in moved.iterrows()
+        ]
+    same = (before["layer"] == layer).all()
+    return [Statement(final, STAYS if same else UNDECIDED, None, (layer,))]
+
+
+def make_headline(statements: Sequence[Statement], metric: str = METRIC) -> str:
+    """The statements in sentences: the change of the score, its layer, the baseline, the loss."""
+    return " ".join(_sentences(statements, metric)) or NOTHING
 
 
 def view_sentence(tables: Mapping[str, pd.DataFrame], metric: str) -> str:
-    """One score through training in a sentence that stands above its charts; "" where there is none.
+    """As many sentences of one metric's headline as two lines hold; "" without scores."""
+    shown = ""
+    for sentence in _sentences(statements_of(tables, metric), metric):
+        if shown and len(f"{shown} {sentence}") > TWO_LINES:
+            break
+        shown = f"{shown} {sentence}".strip()
+    return shown
+
+
+def _sentences(statements: Sequence[Statement], metric: str) -> Iterator[str]:
+    if not statements:
+        return
+    names = short_names(dict.fromkeys(each.subject for each in statements))
+    final = next(each for each in statements if each.verdict == BEST)
+    start = next((each for each in statements if each.verdict == START), None)
+    assert final.estimate is not None
+    if start is None:
+        yield (
+            f"The {QUANTITIES[metric]} is {final.estimate.text} for {names[final.subject]} at its "
+            f"best layer ({final.layers[0]}); no earlier step could be probed."
+        )
+        return
+    assert start.estimate is not None
+    margins = {each.baseline: each for each in statements if each.subject == final.subject}
+    yield _change(start, final, margins.get(start.subject), metric, names)
+    yield from _layer_sentence(statements, final.layers[0], names)
+    if POSITION in margins:
+        yield f"{names[final.subject]} is {compared_with(margins[POSITION])}."
+    losses = [each.estimate for each in statements if each.verdict == LOSS and each.estimate]
+    if losses:
+        first, last = losses[0].value_text, losses[-1].value_text
+        yield f"The held-out loss is {first} nats at the first step and {last} at the end."
+
+
+def _change(
+    start: Statement,
+    final: Statement,
+    margin: Statement | None,
+    metric: str,
+    names: Mapping[str, str],
+) -> str:
+    """How the score at the best layer changes from the first step to the final model."""
+    assert start.estimate is not None
+    assert final.estimate is not None
+    quantity = f"The {QUANTITIES[metric]}"
+    ends = (
+        f"from {start.estimate.value_text} at {names[start.subject]} to "
+        f"{final.estimate.value_text} at {names[final.subject]}"
+    )
+    if margin is None or margin.estimate is None:
+        return f"{quantity} goes {ends}."
+    if margin.verdict == SIMILAR:
+        gap = margin.estimate.direction("higher", "lower")
+        return f"{quantity} does not change detectably {ends} ({gap})."
+    verb = "rises" if margin.estimate.value > 0 else "falls"
+    return f"{quantity} {verb} {ends}, by {margin.estimate.size}."
+
+
+def _layer_sentence(
+    statements: Sequence[Statement], layer: int, names: Mapping[str, str]
+) -> Iterator[str]:
+    verdicts = {each.verdict for each in statements}
+    moved = [each for each in statements if each.verdict == MOVES]
+    if moved:
+        steps = ", ".join(f"{names[each.subject]} ({each.layers[0]})" for each in moved)
+        yield f"The best layer moves to {layer}: it is another at {steps}."
+    elif STAYS in verdicts:
+        yield f"The best layer is {layer} at every step."
+    elif UNDECIDED in verdicts:
+        yield f"The best layer ({layer}) does not move detectably."
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame]) -> tuple[Statement, ...]:
+    """What limits the headline: best layers that are not clear, scores on control trees.
 
     Args:
-        tables: The study's `best` and `margins`.
-        metric: "uuas" or "dspr".
+        tables: The study's `best` and `scores`.
     """
-    best = tables["best"]
-    best = best[best["metric"] == metric]
-    if len(best) < 2:
-        return ""
-    names, first, last = short_names(best["model"]), best.iloc[0], best.iloc[-1]
-    over = _rows(tables["margins"], last, metric)
-    over = over[over["rival"] == first["model"]]
-    text = (
-        f"{NAMES[metric]} {'rises' if last['value'] > first['value'] else 'falls'} from "
-        f"{estimate_of(first, 'value').value_text} at {names[str(first['model'])]} to "
-        f"{estimate_of(last, 'value').text} at the end"
-    )
-    for row in over.itertuples():
-        text += "" if row.low > 0 or row.high < 0 else ", which may be noise"
-    before = best.iloc[:-1]
-    if (before["ahead_low"] > 0).any():
-        return f"{text}; its peak moves to layer {last['layer']}."
-    if (before["layer"] == last["layer"]).all():
-        return f"{text}; its peak stays in layer {last['layer']}."
-    return f"{text}; that its peak moves, to layer {last['layer']}, is not clear of noise."
-
-
-def make_notices(tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """What these numbers do not show, said as it is."""
-    best, scores, notices = tables["best"], tables["scores"], []
-    best = best[best["metric"] == METRIC]
-    unsure = [f"{short_name(row.model)} ({row.layer})" for row in best.itertuples() if not row.clear]
-    if unsure:
-        notices.append(f"Not clearly better than every other layer: the best layer of {', '.join(unsure)}.")
-    control = scores[(scores["probe"] == f"distance{CONTROL}") & (scores["metric"] == METRIC) & scores["layer"].notna()]
+    best, scores = tables["best"], tables["scores"]
+    doubts = [
+        Statement(str(row["model"]), NOT_CLEAR, None, (int(row["layer"]),))
+        for _, row in best[best["metric"] == METRIC].iterrows()
+        if not row["clear"]
+    ]
+    control = scores[(scores["probe"] == f"distance{CONTROL}") & (scores["metric"] == METRIC)]
+    control = control[control["layer"].notna()]
     if len(control):
-        low, high = float(control["value"].min()), float(control["value"].max())
+        ends = {LOWEST: control["value"].min(), HIGHEST: control["value"].max()}
+        doubts += [
+            Statement(CONTROL_TREES, verdict, Estimate(float(value), kind="points"))
+            for verdict, value in ends.items()
+        ]
+    return tuple(doubts)
+
+
+def make_notices(doubts: Sequence[Statement], best: pd.DataFrame) -> list[str]:
+    """The statements of `doubts_of` in sentences, and what models and cards do not say.
+
+    Args:
+        doubts: Of `doubts_of`.
+        best: The study's table of that name.
+    """
+    unclear = [
+        f"{short_name(each.subject)} ({each.layers[0]})"
+        for each in doubts
+        if each.verdict == NOT_CLEAR
+    ]
+    ends = [each.estimate for each in doubts if each.subject == CONTROL_TREES and each.estimate]
+    notices = []
+    if unclear:
         notices.append(
-            f"On control trees the same probes score {text_of(low, 'points')} to {text_of(high, 'points')} %."
+            "The best layer is not significantly better than every other layer in "
+            f"{', '.join(unclear)}."
         )
-    return [*notices, *progress_notices(best)]
+    if ends:
+        low, high = ends[0].value_text, ends[-1].value_text
+        notices.append(
+            f"On control trees the same probes score {low} to {high}, depending on layer and step."
+        )
+    return [*notices, *progress_notices(best[best["metric"] == METRIC])]
 
 
 def make_methods(spec: ProbeSpec, treebank: Treebank, models: tuple[str, ...]) -> str:
-    """The probes' own paragraph, and what is asked of steps."""
+    """The methods paragraph of the probe study, with what is added for steps of training."""
     return (
-        f"{probes_methods(spec, treebank, ())} The same probes were trained on each of {', '.join(models)}, from the "
-        "same initial maps and on the same sentences. The peak of a step is its best layer on the development "
-        "sentences; it is another than the end's where it scores more than the end's best layer in the same step, "
-        "with a band over the same resamples of test sentences, and over probes, above 0: 95 % for all steps together, "
-        "after Bonferroni. Tokens and losses are "
-        "those of the models' cards; the steps in the box are of a second run of seed 0's recipe, which ends near "
-        "zoo:seed-0 and not at it to rounding."
+        f"{probes_methods(spec, treebank, ())} The same probes were trained on each of "
+        f"{', '.join(models)}, with the same initial maps and sentences. A step's best layer was "
+        "chosen on the development sentences. It counts as another than the final model's if it "
+        "scores significantly more than that layer in the same step: paired over resamples of test "
+        "sentences and with the error over probes, at 5 %, Bonferroni-corrected for the number of "
+        "steps. Tokens and losses are those on the models' cards. The included steps are of a "
+        "second run of the recipe of seed 0, which ends near zoo:seed-0 but not exactly at it."
     )
 
 
-def _rows(margins: pd.DataFrame, last: pd.Series, metric: str) -> pd.DataFrame:
-    """The end's margins in its best layer."""
-    mine = margins[(margins["model"] == last["model"]) & (margins["metric"] == metric)]
-    return mine[mine["layer"] == last["layer"]]
-
-
-def _over(margins: pd.DataFrame, last: pd.Series) -> list[str]:
-    """The end's margins over its rivals, in its best layer."""
-    rows = _rows(margins, last, METRIC)
-    clauses = [
-        f"{estimate_of(row, 'margin').direction('above', 'below')} {_rival(row['rival'])} "
-        f"({estimate_of(row, 'rival_value').value_text}){'' if row['low'] > 0 else ', no clear margin'}"
-        for _, row in rows.iterrows()
-    ]
-    return [f"That is {' and '.join(clauses)}."] if clauses else []
-
-
-def _moves(best: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Whether the peak is elsewhere before the end."""
-    layers = [int(layer) for layer in best["layer"]]
-    end, before = layers[-1], best.iloc[:-1]
-    if set(layers) == {end}:
-        return f"The peak is layer {end} at every step."
-    way = ", ".join(str(layer) for layer in layers[:-1])
-    sure = [f"{names[row.model]} ({row.layer})" for row in before.itertuples() if row.ahead_low > 0]
-    if sure:
-        clear = f"for certain elsewhere than at the end in {', '.join(sure)}"
-        return f"The peak lies in layers {way} before layer {end}; {clear}."
-    return (
-        f"The peak lies in layers {way} before layer {end}, but at no step is its lead over layer {end} clear of "
-        "noise: these numbers do not show that it moves."
+REASON = (
+    "Run it to see when syntax becomes decodable during pretraining, and whether its layer moves."
+)
+HOW_TO_READ = {
+    "Through training": (
+        "The horizontal axis is the number of tokens seen (logarithmic; 0 is the untrained "
+        "model), the vertical axis the score of the best layer, whose number is at each point; "
+        "100 % or 1 is perfect. Bands are 95 % intervals, the dotted curve is on control trees, "
+        "grey lines are baselines."
     )
-
-
-def _loss(losses: pd.DataFrame) -> str:
-    if len(losses) < 2:
-        return ""
-    first, last = float(losses["loss"].iloc[0]), float(losses["loss"].iloc[-1])
-    return f", while the loss goes from {text_of(first, 'amount')} to {text_of(last, 'amount')}"
-
-
-def _rival(name: str) -> str:
-    names = {POSITION: "a probe on positions alone", CHAIN: "the linear chain"}
-    return names.get(name, f"{short_name(name)}, which has seen nothing")
-
-
+}
 CAVEATS = {
-    "Step 0 is not nothing.": (
-        "Random layers on top of random word vectors keep words and their places apart, and a "
-        "probe reads some of the tree off that. What training adds is the margin over step 0, not "
-        "over zero."
+    "An untrained model does not score 0.": (
+        "Random layers on random word vectors still distinguish words and their positions, from "
+        "which a probe predicts part of the tree. Training adds the margin over step 0."
     ),
-    "The best layer is chosen, and choices jump.": (
-        "Layers of one step lie within each other's bands. The number above a point moves when "
-        "noise moves it; the sentence above the chart says whether any step's lead is clear of "
-        "noise."
+    "The best layer jumps with noise.": (
+        "Layers of one step often have overlapping bands, so the number at a point can change by "
+        "chance. The sentence above the chart says whether any change of layer is significant."
     ),
-    "A probe reads what is there, not what is used.": (
-        "The loss falls for many reasons; that syntax rises with it does not say that one brings the other."
+    "Encoded is not used.": (
+        "The loss falls for many reasons. That syntax becomes decodable while it falls does not "
+        "mean that one causes the other."
     ),
-    "Tokens are an axis, not a cause.": (
-        "The learning rate, too, changes along it: in the box it falls to 0 at the end."
+    "Tokens are not a cause.": (
+        "The learning rate changes with them: in the included run it falls to 0 at the end."
     ),
-    "One run.": ("Bands are over sentences and probes. Another seed may rise earlier or later."),
+    "There is one run.": (
+        "Bands are over sentences and probes. With another seed the rise may come earlier or later."
+    ),
 }

@@ -1,3 +1,3 @@
-"""The structural-probe study: which layers hold trees."""
+"""The structural-probe study: which layers encode dependency trees."""
 
-PURPOSE = "whether syntax is in the vectors: structural probes by layer, predicted trees"
+PURPOSE = "how well structural probes predict dependency trees from each layer"

@@ -1,7 +1,7 @@
 """Charts of a probe study: scores by layer, differences from the base, the rank sweep.
 
-Colours are Okabe and Ito's, and every model has its own point shape as well. No chart sets a background or a text
-colour, so a light and a dark theme both fit; each stretches to its container.
+Every model has a colour of Okabe and Ito's and a point shape. No chart sets a background or a text
+colour, so that it suits light and dark themes; each stretches to its container.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from core.errors import SpecError
 from core.probes.trees.tables import (
     CHAIN,
     CONTROL,
+    NAMES,
     PARSED,
     PERCENT,
     POSITION,
     PROBE_OF,
     RANDOM,
     SELECTIVITY,
+    SHOWN,
     WINDOW,
     metric_label,
 )
@@ -36,13 +38,14 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 320
-YARDSTICKS = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3], WINDOW: [1, 0]}
+ON_CONTROL = ", control trees"  # after a model's name
+DASHES = {CHAIN: [6, 4], RANDOM: [2, 3], PARSED: [12, 4], POSITION: [8, 3, 2, 3], WINDOW: [1, 0]}
 
 
 def scores_chart(
     result: Result, metric: str = "uuas", controls: bool = True, *, context: Context = PAGE
 ) -> Chart:
-    """One curve per model by layer with its band; control trees dotted in the same colour; baselines as grey lines.
+    """One curve per model with its band, control trees dotted in its colour, baselines in grey.
 
     Args:
         result: Of a probe study.
@@ -50,7 +53,7 @@ def scores_chart(
         controls: Whether curves of control trees are drawn, where there are any.
 
     Raises:
-        SpecError: If the result has no such metric.
+        SpecError: If the result has no scores of that metric.
     """
     import pandas as pd
 
@@ -62,24 +65,30 @@ def scores_chart(
     control = rows[rows["layer"].notna() & learned]
     if controls and not control.empty:
         parts.append(
-            control.assign(who=control["name"], name=control["name"] + ", control", low=float("nan"), high=float("nan"))
+            control.assign(
+                who=control["name"],
+                name=control["name"] + ON_CONTROL,
+                low=float("nan"),
+                high=float("nan"),
+            )
         )
         looks |= {
-            f"{name}, control": Look(look.colour, look.shape, (2, 3), point=False, width=1.6)
+            f"{name}{ON_CONTROL}": Look(look.colour, look.shape, (2, 3), point=False, width=1.6)
             for name, look in list(looks.items())
             if (control["name"] == name).any()
         }
-    lines = rows[rows["layer"].isna() & rows["model"].isin(list(YARDSTICKS)) & ~learned]
+    lines = rows[rows["layer"].isna() & rows["model"].isin(list(DASHES)) & ~learned]
     bare = pd.concat(parts)
     ends = span_of(bare["value"], bare["low"], bare["high"], lines["value"], zero=metric.endswith(SELECTIVITY))
     plane = layer_plane(
         bare, "value", label, ends, kind=_kind(metric), height=HEIGHT, context=context
     )
     for line in lines.itertuples():
-        parts.append(rule(plane, str(line.model), float(line.value)).assign(low=line.low, high=line.high))
-        looks[str(line.model)] = Look(GREY, "circle", YARDSTICKS[str(line.model)], False, 1.5, band=False)
+        name = baseline_label(str(line.model))
+        parts.append(rule(plane, name, float(line.value)).assign(low=line.low, high=line.high))
+        looks[name] = Look(GREY, "circle", DASHES[str(line.model)], False, 1.5, band=False)
     table = pd.concat(parts, ignore_index=True)
-    subtitle = "bands: 95 %, sentences and probes"
+    subtitle = "bands: 95 % intervals over sentences and probes"
     if controls and not control.empty:
         subtitle += "; dotted: control trees"
     chart = curves(table, plane, looks, _tips(label, _kind(metric)))
@@ -87,7 +96,7 @@ def scores_chart(
 
 
 def difference_chart(result: Result, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Every model less the base by layer, with the band of the difference and a line at zero.
+    """Every model minus the base by layer, with the band of the difference and a line at zero.
 
     Raises:
         SpecError: If there was nothing to compare with the base.
@@ -97,25 +106,28 @@ def difference_chart(result: Result, metric: str = "uuas", *, context: Context =
     table = result.tables["differences"]
     rows = table[table["metric"] == metric]
     if rows.empty:
-        raise SpecError(f"This result compares no models in {metric}: choose two models or more.")
+        raise SpecError(f"This result compares no models in {metric}: choose at least two models.")
     names = short_names(dict.fromkeys((*rows["base"], *rows["model"])))
-    rows, base, label = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]], metric_label(metric)
+    rows, base = rows.assign(name=rows["model"].map(names)), names[rows["base"].iloc[0]]
     kind: Kind = "gain" if metric in PERCENT else "change"
+    label = f"{NAMES[metric][0].upper()}{NAMES[metric][1:]}: difference from {base}"
+    label += " (points)" if metric in PERCENT else ""
     looks = _looks([rows["base"].iloc[0], *result.table["model"]], rows["model"])
     ends = span_of(rows["difference"], rows["low"], rows["high"], zero=True)
     plane = layer_plane(
-        rows, "difference", f"{label}, less {base}", ends, kind=kind, height=HEIGHT, context=context
+        rows, "difference", label, ends, kind=kind, height=HEIGHT, context=context
     )
     zero = rule(plane, base, 0.0)
     table = pd.concat([rows, zero], ignore_index=True)
     looks[base] = Look(GREY, dash=(1, 0), point=False, width=1.2)
-    chart = curves(table, plane, looks, _tips(f"Less {base}", kind, "difference"))
+    chart = curves(table, plane, looks, _tips(f"Difference from {base}", kind, "difference"))
     words = [name for name in looks if name != base]
-    return finished(chart, table, plane, f"Difference from {base}", "on the same resamples; bands: 95 %", words)
+    below = "bands: 95 % intervals over the same sentences"
+    return finished(chart, table, plane, f"Difference from {base}", below, words)
 
 
 def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context = PAGE) -> Chart:
-    """Score by rank of the probe, one curve a model, rank on a logarithmic axis.
+    """Score by rank of the probe, one curve per model, rank on a logarithmic axis.
 
     Args:
         sweep: Table of `sweep.collect_sweep`.
@@ -145,11 +157,12 @@ def sweep_chart(sweep: pd.DataFrame, metric: str = "uuas", *, context: Context =
         Tip("low", "Band, 95 %", kind),
     )
     chart = curves(rows, plane, looks, tips)
-    return finished(chart, rows, plane, f"{label} by rank", "bands: 95 %, over test sentences and probes", list(looks))
+    below = "bands: 95 % intervals over sentences and probes"
+    return finished(chart, rows, plane, f"{label} by rank", below, list(looks))
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Every chart that can be drawn of the result, by file name; the main one first."""
     there = set(result.table["metric"])
     charts: dict[str, Chart] = {
         metric.replace(" ", "-"): scores_chart(result, metric, context=context)
@@ -168,25 +181,30 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def _rows(result: Result, metric: str) -> pd.DataFrame:
-    """Rows of one metric, with the name that a reader sees."""
+    """Rows of one metric, with the models' short names."""
     rows = result.table[result.table["metric"] == metric]
     if rows.empty:
         there = ", ".join(dict.fromkeys(result.table["metric"])) or "nothing"
-        raise SpecError(f"This result has no {metric!r}; it has {there}.")
+        raise SpecError(f"This result has no scores of {metric!r}; choose one of: {there}.")
     return rows.assign(name=rows["model"].map(short_names(dict.fromkeys(result.table["model"]))))
 
 
 def _kind(metric: str) -> Kind:
-    """How numbers of a metric are written: percentages as points, correlations as shares; differences with a sign."""
+    """The kind of a metric's numbers: percentages, correlations, or differences of them."""
     bare = metric.removesuffix(SELECTIVITY)
     if metric != bare:
         return "gain" if bare in PERCENT else "change"
     return "points" if metric in PERCENT else "share"
 
 
+def baseline_label(model: str) -> str:
+    """The name of a baseline in a chart, from its cell of the table."""
+    return SHOWN.get(model, model)
+
+
 def _looks(company: Sequence[str], models: Sequence[str]) -> dict[str, Look]:
-    """How each model's line looks, by its short name; the same in every chart of the company."""
-    refs = list(dict.fromkeys(ref for ref in (*company, *models) if ref not in YARDSTICKS))
+    """The look of each model's line by its short name, the same in all charts of `company`."""
+    refs = list(dict.fromkeys(ref for ref in (*company, *models) if ref not in DASHES))
     names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
     return {
         names[ref]: Look(GREY, shapes[ref], (4, 3)) if ref.startswith("random:") else Look(colours[ref], shapes[ref])

@@ -1,4 +1,4 @@
-"""Models against the base and against rivals: differences of scores on the same resamples, with their bands."""
+"""Differences of scores from the base and from baselines on the same resamples, with bands."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Scores = Mapping[str, Mapping[str, Group]]  # by model and metric
 
 
 def difference_rows(groups: Scores, base: str, sample: Sample) -> pd.DataFrame:
-    """Every model less the base in each layer that both have."""
+    """Every model minus the base, at each layer that both have."""
     return as_table(differences(groups, base, dict.fromkeys(PROBE_OF, sample)), DIFFERENCES)
 
 
 def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
-    """Every model less what no trained layer knows: probes on positions, on the embedding table, untrained models.
+    """Every model minus the position-only baseline, the static window, and untrained models at their best layer.
 
     Args:
         groups: Scores of the models.
-        rivals: Scores of what they are compared with.
+        rivals: Scores of the baselines.
         sample: The test sentences.
     """
     choosers = {metric: METRICS[probe][0] for metric, probe in PROBE_OF.items()}
@@ -36,14 +36,14 @@ def margin_rows(groups: Scores, rivals: Scores, sample: Sample) -> pd.DataFrame:
 
 
 def differences(groups: Scores, base: str, samples: Mapping[str, Sample], **named: Any) -> list[pd.DataFrame]:
-    """Every model less the base in each layer that both have, a frame for each model and metric.
+    """Every model minus the base at each layer that both have, a frame per model and metric.
 
-    Probes of one draw start from the same map, so their differences are taken pair by pair.
+    Probes of one draw start from the same map, so that their differences are paired.
 
     Args:
         groups: Scores of the models.
-        base: The one that the others are compared with; without it there are no frames.
-        samples: What each metric is resampled over.
+        base: The model with which the others are compared; without it there are no frames.
+        samples: The sentences over which each metric is resampled.
         named: Further columns.
     """
     import pandas as pd
@@ -70,13 +70,13 @@ def margins(
     unlayered: Collection[str],
     **named: Any,
 ) -> list[pd.DataFrame]:
-    """Every model less every rival in the rival's best layer, a frame for each pair and metric.
+    """Every model minus every baseline at the baseline's best layer, a frame per pair and metric.
 
     Args:
-        groups, rivals: Scores of the models, and of what they are compared with.
-        samples: What each metric is resampled over.
-        chooser: Metric -> the one whose score on the development sentences chooses a rival's layer, as a model's own.
-        unlayered: Rivals that have no layers.
+        groups, rivals: Scores of the models, and of the baselines.
+        samples: The sentences over which each metric is resampled.
+        chooser: Metric -> the metric whose score on the development sentences chooses the layer.
+        unlayered: Baselines that have no layers.
         named: Further columns.
     """
     import pandas as pd

@@ -13,7 +13,7 @@ from core.probes.trees.result import ProbeResult
 
 
 def extra_files(result: ProbeResult) -> dict[str, bytes]:
-    """What a study writes beside its tables and figures: the predicted trees."""
+    """The files that a study writes beside tables and figures: the predicted trees."""
     trees = predicted_conllu(result)
     return {"predicted.conllu": trees} if trees else {}
 
@@ -21,8 +21,8 @@ def extra_files(result: ProbeResult) -> dict[str, bytes]:
 def predicted_conllu(result: ProbeResult) -> bytes:
     """Predicted heads of the test sentences, each model at its best layer, as CoNLL-U.
 
-    Sentences carry `# model`, `# layer` and a sent_id of their own; heads are the only column filled in. Empty where
-    distance and depth probes were not both trained.
+    Every sentence has the comments `# sent_id`, `# model` and `# layer`; of the annotation columns
+    only heads are filled in. Empty unless distance and depth probes were both trained.
     """
     lines: list[str] = []
     starts = np.concatenate([[0], np.cumsum([len(tree.words) for tree in result.test])])
@@ -38,7 +38,7 @@ def predicted_conllu(result: ProbeResult) -> bytes:
 
 
 def conllu_block(words: Sequence[str], heads: Iterable[int], comments: dict[str, str]) -> list[str]:
-    """One sentence as lines of CoNLL-U, the empty line after it included."""
+    """One sentence as lines of CoNLL-U, with the empty line that ends it."""
     head = [f"# {name} = {' '.join(value.split())}" for name, value in comments.items()]
     head.append(f"# text = {' '.join(' '.join(words).split())}")
     rows = [
@@ -49,5 +49,5 @@ def conllu_block(words: Sequence[str], heads: Iterable[int], comments: dict[str,
 
 
 def _cell(word: str) -> str:
-    """A word in a column: white space would end it, and a lone underscore means nothing."""
+    """A word as a cell: white space would end the column, and "_" stands for no value."""
     return "_" if not word.split() else " ".join(word.split())

@@ -1,7 +1,7 @@
-"""Sentences with trees, split three ways, the same for every model that is probed.
+"""Sentences with trees, split into training, development and test, the same for every model.
 
-A split is fixed by a hash of the sentence's words, so that a sentence falls into the same part whatever stands
-round it, and never into two. Sentences that one model cannot read whole are left out for all.
+The split is fixed by a hash of the sentence's words, so that a sentence is always in the same part,
+and never in two. Sentences too long for one model are left out for all.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from core.text.trees import tree_depths, tree_distances
 
 PARTS = ("train", "dev", "test")
 FEWEST = {"train": 20, "dev": 2, "test": 2}
-OWN_GOLD = "demo-gold"  # hand-checked trees in the box
+NAMED = {"train": "training", "dev": "development", "test": "test"}
+OWN_GOLD = "demo-gold"  # the included hand-checked trees
 SHARES = {"train": 8, "dev": 1, "test": 1}  # of ten
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A sentence as probes use it: plain values, so that it can travel in a task's arguments.
+    """A sentence as probes use it, in plain values, which a task can take as arguments.
 
     Attributes:
         words: The sentence.
         heads: 1-based heads, 0 for the root.
-        keep: Whether each word counts in trees; punctuation does not.
+        keep: Whether each word is part of the tree; punctuation is not.
     """
 
     words: tuple[str, ...]
@@ -62,16 +63,16 @@ class Trees:
 
 @dataclass(frozen=True)
 class Treebank:
-    """What a study trains and scores on.
+    """The sentences on which a study trains and scores.
 
     Attributes:
         parts: "train", "dev" and "test" sentences.
-        corpus: All of them, in order, for the record of where numbers come from.
+        corpus: All of them, in order, for provenance.
         parsed: Whether the trees are a parser's rather than the corpus's.
-        judged: Sentences with gold heads that the parser is scored on: the test sentences, or the box's hand-checked
-            ones where these have none. None where there is no parser, or nothing to hold it against.
+        judged: Sentences with gold heads on which the parser is scored: the test sentences, or the
+            included hand-checked ones where these have none. None without a parser or gold heads.
         parser: Fingerprint of the parser's files; "" where there is none.
-        notices: What was left out, and whose trees these are.
+        notices: Sentences that were left out, and where the trees come from.
     """
 
     parts: Mapping[str, tuple[Tree, ...]]
@@ -89,16 +90,16 @@ class Treebank:
 
 @pure("probes.treebank")
 def read_treebank(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> Treebank:
-    """Read, parse where needed, split, and leave out what a model cannot read.
+    """Read the text, parse it where needed, split it, and leave out sentences too long for a model.
 
     Args:
         spec: The study.
         texts: Texts that came with the request (an upload), by CorpusRef.
 
     Raises:
-        CorpusError: If a corpus cannot be read, has no heads where they were asked for, is too small to split, or
-            has no edges to find.
-        ModelError: If trees must come from a parser that is not there.
+        CorpusError: If a corpus cannot be read, has no heads where they were asked for, is too
+            small to split, or has no edges.
+        ModelError: If a parser is needed and not installed.
     """
     read = {
         part: read_text(ref, spec.genres, limit, (texts or {}).get(ref))
@@ -110,7 +111,10 @@ def read_treebank(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> T
         tuple(dict.fromkeys(notice for corpus in read.values() for notice in corpus.notices)),
     )
     if spec.heads == "corpus" and not whole.has_heads:
-        raise CorpusError(f"{whole.ref} has sentences without heads. Let a parser draw the trees, or use demo-gold.")
+        raise CorpusError(
+            f"{whole.ref} has sentences without heads. Set Trees to auto or parser, or use "
+            "demo-gold."
+        )
     parsed = spec.heads == "parser" or not whole.has_heads
     trees = parse_corpus(whole, spec.pipeline) if parsed else whole
     labels = [part for part, corpus in read.items() for _ in corpus.sentences]
@@ -126,32 +130,36 @@ def read_treebank(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> T
                 gold.append(replace(parts[label][-1], heads=true.heads))
     _check_parts(whole.ref, parts, split=not spec.given_splits)
     judged, parser, more = _judge(spec, gold if whole.has_heads else None, whole.ref)
-    notices += [*more, *_remarks(parts)]
+    notices += [*more, *_overlaps(parts)]
     frozen = {part: tuple(rows) for part, rows in parts.items()}
     return Treebank(frozen, trees, parsed, judged, parser, (*trees.notices, *notices))
 
 
 def _check_parts(ref: str, parts: Mapping[str, list[Tree]], *, split: bool) -> None:
-    """Refuse, before anything is trained, what nothing can be learned from or scored on."""
+    """Refuse, before any training, parts on which no probe can be trained or scored."""
     every = [tree.words for rows in parts.values() for tree in rows]
     different = len(set(every))
-    copies = f" Only {different} of its {len(every)} sentences differ, and copies fall into one part."
+    copies = (
+        f" Only {different} of its {len(every)} sentences are different, and copies are in one "
+        "part."
+    )
     for part, few in FEWEST.items():
         rows = parts[part]
         if len(rows) < few:
             why = copies if split and different < len(every) else ""
             raise CorpusError(
-                f"{ref} leaves {len(rows)} sentences for {part}, and a probe needs {few}.{why} Use more text."
+                f"{ref} has {len(rows)} sentences in the {NAMED[part]} part; a probe needs at "
+                f"least {few}.{why} Use more text."
             )
         if all(sum(tree.keep) < 2 for tree in rows):
             raise CorpusError(
-                f"No {part} sentence of {ref} has two words that are not punctuation, so there is no edge to find: "
-                "use longer sentences."
+                f"No {NAMED[part]} sentence of {ref} has two words that are not punctuation, so "
+                "there is no edge to predict. Use longer sentences."
             )
 
 
 def _judge(spec: ProbeSpec, gold: list[Tree] | None, ref: str) -> tuple[tuple[Tree, ...] | None, str, list[str]]:
-    """What the parser is scored on, its fingerprint, and what must be said about that."""
+    """The sentences on which the parser is scored, its fingerprint, and a notice about them."""
     from core.text.parsing import BOX, pipeline_fingerprint
 
     try:
@@ -159,32 +167,50 @@ def _judge(spec: ProbeSpec, gold: list[Tree] | None, ref: str) -> tuple[tuple[Tr
         if gold is None:
             return tuple(as_tree(sentence) for sentence in read_corpus(OWN_GOLD).sentences), pipeline, []
     except (ModelError, CorpusError):
-        return None, "", []  # no parser, or nothing to hold it against; see `make_notices`
+        return None, "", []  # no parser or no gold heads; `make_notices` has a sentence for it
     if ref.startswith(OWN_GOLD) and spec.pipeline == BOX:
         return tuple(gold), pipeline, []
     rules = "UD English EWT" if spec.pipeline == BOX else "its own training text"
-    notice = (
-        f"The parser's row holds {spec.pipeline}, which learned the head rules of {rules}, against the heads of {ref}: "
-        "where that treebank attaches words by other rules, the row is too low."
-    )
-    return tuple(gold), pipeline, [notice]
+    return tuple(gold), pipeline, [rules_notice(spec.pipeline, rules, ref)]
 
 
-def _remarks(parts: Mapping[str, list[Tree]]) -> list[str]:
-    """What must be said of texts that overlap."""
+def _overlaps(parts: Mapping[str, list[Tree]]) -> list[str]:
+    """A notice for each part that shares sentences with the training part."""
     train = {tree.words for tree in parts["train"]}
     seen = {part: sum(tree.words in train for tree in parts[part]) for part in ("dev", "test")}
-    names = {"dev": "development", "test": "test"}
-    return [
-        f"{count} of {len(parts[part])} {names[part]} sentences stand in the training text too: scores on them are "
-        "not scores on new sentences."
-        for part, count in seen.items()
-        if count
-    ]
+    return [overlap_notice(count, len(parts[part]), part) for part, count in seen.items() if count]
+
+
+def rules_notice(pipeline: str, rules: str, ref: str) -> str:
+    """The notice that a parser is scored on heads that follow other rules than it has learned.
+
+    Args:
+        pipeline: The parser.
+        rules: The text from which it learned its rules.
+        ref: The text on whose heads it is scored.
+    """
+    return (
+        f"The row of the parser compares {pipeline}, which learned the head rules of {rules}, "
+        f"with the heads of {ref}: where that treebank attaches words by other rules, its score "
+        "is too low."
+    )
+
+
+def overlap_notice(count: int, size: int, part: str) -> str:
+    """The notice that `count` of the `size` sentences of a part are training sentences too."""
+    return (
+        f"{count} of {size} {NAMED[part]} sentences are in the training text too: scores on them "
+        "are not scores on unseen sentences."
+    )
+
+
+def unread_notice(count: int, ref: str) -> str:
+    """The notice that a model cannot read `count` sentences whole."""
+    return f"{count} sentences are too long for {ref} and are left out for every model."
 
 
 def part_of(words: Sequence[str]) -> str:
-    """The part of the 80/10/10 split that a sentence belongs to, by a hash of its words."""
+    """The part of the 80/10/10 split to which a sentence belongs, by a hash of its words."""
     digest = hashlib.sha256("\x1f".join(words).encode("utf8", "surrogatepass")).digest()
     place = int.from_bytes(digest[:8], "big") % sum(SHARES.values())
     return "train" if place < SHARES["train"] else "dev" if place < SHARES["train"] + SHARES["dev"] else "test"
@@ -192,12 +218,12 @@ def part_of(words: Sequence[str]) -> str:
 
 def as_tree(sentence: Sentence) -> Tree:
     """A sentence with heads as plain values."""
-    assert sentence.heads is not None  # the callers parse what has none
+    assert sentence.heads is not None  # callers parse sentences without heads
     return Tree(sentence.words, sentence.heads, tuple(bool(mark) for mark in ~is_punctuation(sentence)))
 
 
 def gold_of(trees: Sequence[Tree], heads: Sequence[Sequence[int]] | None = None) -> Gold:
-    """True trees as the scores want them; `heads` in place of the trees' own (control trees)."""
+    """Gold trees for the scores; with `heads` in place of the trees' own, control trees."""
     chosen = [tree.heads for tree in trees] if heads is None else heads
     return Gold(
         heads=chosen,
@@ -208,14 +234,14 @@ def gold_of(trees: Sequence[Tree], heads: Sequence[Sequence[int]] | None = None)
 
 
 def _sources(spec: ProbeSpec) -> dict[str, tuple[str, int | None]]:
-    """Part -> (CorpusRef, limit); one entry, called train, where the corpus is to be split."""
+    """Part -> (CorpusRef, limit); a single entry "train" where the corpus is to be split."""
     if spec.given_splits:
         return {"train": (spec.train, spec.sentences), "dev": (spec.dev, None), "test": (spec.test, None)}
     return {"train": (spec.corpus, spec.sentences)}
 
 
 def _readable(spec: ProbeSpec, sentences: Sequence[tuple[str, ...]]) -> tuple[np.ndarray, list[str]]:
-    """Which sentences every model reads whole. A model that cannot be found fails in its own task, not here."""
+    """Which sentences every model reads whole. A model not found fails in its own task."""
     from core.vectors.activations import fitting
 
     mask = np.ones(len(sentences), dtype=bool)
@@ -226,6 +252,6 @@ def _readable(spec: ProbeSpec, sentences: Sequence[tuple[str, ...]]) -> tuple[np
         except ModelError:
             continue
         if not fits.all():
-            notices.append(f"{int((~fits).sum())} sentences that {ref} cannot read whole are left out for every model.")
+            notices.append(unread_notice(int((~fits).sum()), ref))
         mask &= fits
     return mask, notices

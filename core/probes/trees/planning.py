@@ -1,6 +1,7 @@
-"""What the tasks of a study and of its rank sweep share: the first stage, and the arguments of training.
+"""Planning that a study and its rank sweep share: the first stage, and the arguments of training.
 
-A model gets position codes beside its vectors where it adds no positions to them itself, or where that was asked for.
+A position code is appended to a model's vectors where the model adds no positions to them, or where
+the spec asks for it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BASELINES = "baselines"
 
 
 def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read, parse and split the text, ask what the models are and how far they lie from the base.
+    """The first stage: read, parse and split the text, identify the models, compare their weights.
 
     Args:
         spec: The study.
@@ -41,13 +42,13 @@ def prepare(spec: ProbeSpec, texts: Mapping[str, Text] | None = None) -> list[Ta
 
 
 def training_arguments(treebank: Treebank) -> dict[str, Any]:
-    """What all training tasks of a study share."""
+    """The arguments that all training tasks of a study share."""
     trees = [tree for part in treebank.parts.values() for tree in part]
     return {"trees": Trees.of(trees), "sizes": tuple(len(part) for part in treebank.parts.values())}
 
 
 def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
-    """What the training tasks of one model share."""
+    """The arguments that all training tasks of one model share."""
     coded = spec.position == "on" or (spec.position == "auto" and not checkpoints.adds_positions(model.model_type))
     return {"model": model.ref, "model_identity": model.content, "position": coded}
 
@@ -55,14 +56,14 @@ def model_arguments(spec: ProbeSpec, model: Identity) -> dict[str, Any]:
 def model_tasks(
     spec: ProbeSpec, model: Identity, common: Mapping[str, Any], *, controls: int, maps: bool = True
 ) -> list[Task]:
-    """The tasks of one model: its probes on real trees and, with `controls`, on so many draws of control trees.
+    """The tasks of one model: its probes on real trees and, with `controls`, on control trees.
 
     Args:
         spec: The study.
-        model: What the first stage found of it.
+        model: Its identity, from the first stage.
         common: See `training_arguments`.
         controls: Draws of control trees.
-        maps: Whether the trained maps are kept beside their scores.
+        maps: Whether the trained maps are stored with their scores.
 
     Raises:
         SpecError: If the model has no layer of a number that was asked for.
@@ -93,12 +94,12 @@ def _alone(spec: ProbeSpec) -> dict[str, Any]:
 
 
 def rival_tasks(spec: ProbeSpec, treebank: Treebank, common: Mapping[str, Any]) -> list[Task]:
-    """What scores are held against: chain and random trees, positions alone, the parser where heads are gold."""
+    """The tasks of the baselines, and of the parser where there are gold heads."""
     tasks = [
         Task.of(
             "baselines", score_baselines, role=BASELINES, seed=spec.seed, trees=Trees.of(treebank.parts["test"])
         ),
-        Task.of("positions", score_positions, role=POSITION, **_alone(spec), **common),
+        Task.of("position-only baseline", score_positions, role=POSITION, **_alone(spec), **common),
     ]
     if treebank.judged is not None:
         parser: dict[str, Any] = {"pipeline": spec.pipeline, "pipeline_identity": treebank.parser}
@@ -115,5 +116,5 @@ def chosen_layers(spec: ProbeSpec, model: Identity) -> tuple[int, ...]:
     missing = [layer for layer in spec.layers if layer > model.layers]
     if missing:
         named = f"layer {missing[0]} is" if len(missing) == 1 else f"layers {', '.join(map(str, missing))} are"
-        raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not there.")
+        raise SpecError(f"{model.ref} has layers 0 to {model.layers}; {named} not among them.")
     return spec.layers or tuple(range(model.layers + 1))

@@ -1,4 +1,4 @@
-"""What a probe study hands back: tables, and the trained probes, so that any sentence can be put through them."""
+"""The result of a probe study: tables, and trained probes that can be applied to any sentence."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.probes.trees.data import Tree
-from core.probes.trees.tables import PROBE_OF
+from core.probes.trees.tables import best_row
 from core.results.export import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.runs.store import Value
 
 
 @dataclass(frozen=True)
 class ModelProbes:
-    """One model's trained probes, the first of each layer, and what they make of the test sentences.
+    """One model's trained probes, the first of each layer, and their test predictions.
 
     Attributes:
         layers: Layer of each probe.
         distance_maps: (layer, rank, d_model); None where no distance probe was trained.
         depth_maps: The same for depth.
-        uuas: Share of edges found, (layer, sentence), NaN where a sentence has none; None without distances.
+        uuas: Share of edges predicted, (layer, sentence), NaN where a sentence has none; None
+            without distances.
         heads: Predicted heads, (layer, word), test sentences one after another; None unless both were trained.
-        centres: Mean of each layer's vectors, (layer, d_model), where position codes stand beside them; else None.
-        deviations: Mean deviation of each layer's vectors, (layer,); None with `centres`.
+        centres: Mean of each layer's vectors, (layer, d_model), where position codes are appended;
+            else None.
+        deviations: Mean absolute deviation of each layer's vectors, (layer,); None where `centres`
+            is.
     """
 
     layers: tuple[int, ...]
@@ -43,7 +44,7 @@ class ModelProbes:
 
 @dataclass(frozen=True)
 class ProbeResult(Result):
-    """A result that can be asked about sentences.
+    """A result whose probes can be applied to sentences.
 
     Attributes:
         probes: Trained probes by model reference.
@@ -58,21 +59,13 @@ class ProbeResult(Result):
     pipeline: str = "box"
 
     def best_layer(self, model: str, metric: str = "uuas") -> int:
-        """The layer where a model scores highest on the development sentences."""
+        """The layer at which a model scores highest on the development sentences."""
         chosen = best_row(self.table, model, metric)
         return self.probes[model].layers[0] if chosen is None else int(chosen["layer"])
 
 
-def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
-    """A model's row in the layer that is best on the development sentences, so that its test score is a fair one."""
-    rows = table[(table["model"] == model) & (table["metric"] == metric) & (table["probe"] == PROBE_OF[metric])]
-    if rows.empty or rows["dev"].isna().all():
-        return None
-    return rows.loc[rows["dev"].idxmax()]
-
-
 def model_probes(value: Value) -> ModelProbes:
-    """A training task's output as probes."""
+    """Make probes of a training task's output."""
     first = np.flatnonzero(np.asarray(value["draws"]) == 0)
     uuas = None
     if "hits" in value:

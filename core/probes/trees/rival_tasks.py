@@ -1,4 +1,4 @@
-"""The pure tasks of what probes are held against: positions alone, the linear chain, random trees, the parser."""
+"""The pure tasks of the baselines: position only, the linear chain, random trees, the parser."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from core.vectors.window import static_window
 def score_positions(
     trees: Trees, sizes: tuple[int, int, int], probes: tuple[str, ...], rank: int, draws: int, seed: int, epochs: int
 ) -> Value:
-    """Train probes on position codes alone: what a score owes to knowing where words stand.
+    """Train probes on position codes alone: the score that word order reaches without a model.
 
     Args: as in `train_probes` and `Regime`; `rank` is lowered to the size of the code.
 
     Returns:
-        What `train_probes` returns, for one layer numbered 0.
+        As `train_probes`, for one layer numbered 0.
     """
     gold = gold_of(trees.rows)
     regime = Regime(probes, (min(rank, SIZE),), draws, seed, epochs)

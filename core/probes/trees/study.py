@@ -1,12 +1,13 @@
-"""The probe study: is syntax linearly there, in which layers, and what does fine-tuning do to it?
+"""The probe study: which layers encode syntax linearly, and how does fine-tuning change that?
 
-prepare: the text is read, parsed and split, the models asked for. plan: one task for each model and each kind of tree
-(real, control), one for positions alone, one for the baselines, one for the parser where gold heads exist. collect:
-tidy tables with bands, a headline, a methods paragraph, and the trained probes themselves, so that any sentence can be
-put through them at once.
+prepare: read, parse and split the text, identify the models. plan: one task for each model and kind
+of tree (real, control), one for the position-only baseline, one for the other baselines, and one
+for the parser where gold heads exist. collect: tidy tables with bands, a headline, a methods
+paragraph, and the trained probes, which can then be applied to any sentence.
 
-Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes beside the vectors of models that have none,
-control trees after Hewitt & Liang 2019, bands and paired differences are added.
+Reference: Hewitt & Manning 2019, NAACL. Deviations: position codes are appended to the vectors of
+models that have no positions in them; control trees after Hewitt & Liang 2019, bands and paired
+differences are added.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from core.probes.trees.planning import (
 )
 from core.probes.trees.result import ProbeResult, model_probes
 from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.statements import doubts_of, statements_of
 from core.probes.trees.sweep import collect_sweep, plan_sweep
 from core.probes.trees.tables import (
     CHAIN,
@@ -56,7 +58,16 @@ from core.probes.trees.tables import (
     probe_groups,
     score_rows,
 )
-from core.probes.trees.text import CAVEATS, CITATIONS, FORMULAS, make_headline, make_methods, make_notices
+from core.probes.trees.text import (
+    CAVEATS,
+    CITATIONS,
+    FORMULAS,
+    HOW_TO_READ,
+    REASON,
+    make_headline,
+    make_methods,
+    make_notices,
+)
 from core.results.export import provenance
 from core.results.notices import start_notices
 from core.results.papers.citing import cite
@@ -70,7 +81,7 @@ if TYPE_CHECKING:
 
 
 def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
-    """The tasks of a study, from what its first stage brought. A model that could not be found has none.
+    """The tasks of a study, from the outputs of its first stage; none for a model not found.
 
     Raises:
         CorpusError: If the text could not be read, or is too small.
@@ -82,18 +93,19 @@ def plan(spec: ProbeSpec, ready: Outputs) -> list[Task]:
     tasks = rival_tasks(spec, treebank, common)
     for model in spec.probed:
         if model in identified:
-            # What is added untrained needs no control of its own: nothing is claimed of it.
+            # The untrained model that is added needs no control trees: no claim is made about it.
             tasks += model_tasks(spec, identified[model], common, controls=spec.controls if model in spec.models else 0)
             tasks += [window_task(spec, identified[model], common)] if model in spec.models else []
     return tasks
 
 
 def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
-    """Tables, headline, notices and methods from the tasks' outputs.
+    """Make tables, statements, headline, notices and methods of the tasks' outputs.
 
     Returns:
-        A result with the tables `scores` (COLUMNS of `tables`; UUAS and root accuracy in percent), `differences`
-        (every model less the base, layer by layer) and `margins` (every model less what knows positions alone).
+        A result with the tables `scores` (COLUMNS of `tables`; UUAS and root accuracy in percent),
+        `differences` (every model minus the base, by layer) and `margins` (every model minus the
+        position-only baseline, and minus the untrained model).
     """
     treebank: Treebank = ready.values[TREEBANK]
     sample = draw_sample(np.array([len(tree.words) for tree in treebank.parts["test"]]), spec.draws, spec.seed)
@@ -106,15 +118,18 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
         "margins": _margins(groups, outputs, sample),
     }
     coded = tuple(ref for ref in real if "centres" in real[ref])
+    metric = "uuas" if "distance" in spec.probes else "root"
+    statements, doubts = statements_of(tables, spec.probed, metric), doubts_of(tables, spec)
     read = (*treebank.notices, *notes_of(values.values()))
     starts = start_notices(spec.models[0], changes_of(ready))
-    said = (*starts, *make_notices(tables, spec), *read, *_ranks(spec, real))
+    notices = (*starts, *make_notices(doubts), *read, *_ranks(spec, real))
     return ProbeResult(
         study="probe",
         spec=spec.plain(),
-        headline=make_headline(tables, spec, parsed=treebank.parsed, coded=coded),
+        headline=make_headline(statements, metric, parsed=treebank.parsed),
         tables=tables,
-        notices=tuple(dict.fromkeys(said)),
+        notices=tuple(dict.fromkeys(notices)),
+        statements=(*statements, *doubts),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(real), treebank.corpus),
         methods=f"{make_methods(spec, treebank, coded)} {spec.settings()}",
@@ -129,7 +144,7 @@ def collect(spec: ProbeSpec, ready: Outputs, outputs: Outputs) -> ProbeResult:
 def score_table(
     spec: ProbeSpec, groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample
 ) -> pd.DataFrame:
-    """Models, their control trees and selectivity, then what scores are held against: COLUMNS.
+    """Models, their control trees and selectivity, then the baselines: COLUMNS.
 
     Args:
         spec: Which probes, how many resamples, and their seed.
@@ -155,7 +170,7 @@ def score_table(
             wanted = {metric: group for metric, group in baselines.items() if PROBE_OF[metric] in spec.probes}
             frames.append(score_rows(name, "", wanted, sample, layered=False))
     controlled = next((ref for ref in groups if ("control", ref) in values), None)
-    if controlled:  # the words of the first model: another may tell fewer types apart
+    if controlled:  # word types of the first model; others may distinguish fewer
         chain = baseline_groups(values["control", controlled], sample, "chain_")
         wanted = {metric: group for metric, group in chain.items() if PROBE_OF[metric] in spec.probes}
         frames.append(score_rows(CHAIN, CONTROL, wanted, sample, layered=False))
@@ -171,7 +186,7 @@ def score_table(
 
 
 def _margins(groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample: Sample) -> pd.DataFrame:
-    """Trained models less their rivals, each with the window of its own embedding table among them."""
+    """Trained models minus the baselines, each with the window of its own embedding table among them."""
     untrained = {ref: group for ref, group in groups.items() if parse_ref(ref).random}
     rivals: dict[str, Mapping[str, Group]] = dict(untrained)
     if POSITION in outputs.values:
@@ -186,20 +201,24 @@ def _margins(groups: Mapping[str, Mapping[str, Group]], outputs: Outputs, sample
 
 
 def _ranks(spec: ProbeSpec, real: Mapping[str, Value]) -> list[str]:
-    """A notice for each model that is smaller than the rank asked for."""
+    """A notice for each model with fewer dimensions than the rank."""
     ranks = {ref: int(np.max(value["ranks"])) for ref, value in real.items()}
-    return [f"{ref} has {r} dimensions: its probes have rank {r}." for ref, r in ranks.items() if r < spec.rank]
+    return [
+        f"{ref} has {rank} dimensions, so its probes have rank {rank}, not {spec.rank}."
+        for ref, rank in ranks.items()
+        if rank < spec.rank
+    ]
 
 
 def notes_of(values: Iterable[Value]) -> Iterator[str]:
-    """What tasks had to say of their models."""
+    """The notices in the outputs of tasks."""
     for value in values:
         notices = value.get("notices", [])
         yield from (str(note) for note in notices) if isinstance(notices, list) else ()
 
 
 def finish(spec: ProbeSpec, ready: Outputs, result: ProbeResult, **options: Any) -> ProbeResult:
-    """The result; with `sweep`, the rank swept at each model's best layer."""
+    """Add the rank sweep at each model's best layer, with `sweep`."""
     if not spec.sweep:
         return result
     layers = {ref: result.best_layer(ref) for ref in result.probes}
@@ -222,4 +241,6 @@ STUDY = Study(
     files=extra_files,
     caveats=CAVEATS,
     formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,4 +1,4 @@
-"""The rank sweep: how many dimensions does syntax need? One layer, probes of rank 1, 2, 4 ... up to full, one bank.
+"""The rank sweep: how many dimensions does a probe need? Ranks 1, 2, 4 ... to full, at one layer.
 
 Reference: Hewitt & Manning 2019, NAACL, section 4 and figure 6. Deviations: none.
 """
@@ -15,12 +15,11 @@ from core.models.identity import identities
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK, chosen_layers, model_arguments, prepare, training_arguments
 from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.statements import sweep_statements
 from core.probes.trees.tables import draw_sample, probe_groups, summary
 from core.probes.trees.tasks import Regime, train_probes
-from core.probes.trees.text import CITATIONS, make_methods
+from core.probes.trees.text import CITATIONS, SWEPT, make_methods, sweep_headline
 from core.results.export import Result, provenance
-from core.results.names import short_name
-from core.results.numbers import text_of
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, run
 from core.study import read_first
@@ -34,16 +33,16 @@ SWEEP = ("model", "layer", "rank", "metric", "value", "low", "high")
 
 
 def sweep_ranks(d_model: int, rank: int) -> tuple[int, ...]:
-    """1, 2, 4 ... and full rank; the study's own among them, where the sweep meets its table."""
+    """The ranks 1, 2, 4 ... and d_model, with the study's own rank, which is in its table too."""
     powers = [2**power for power in range(d_model.bit_length()) if 2**power < d_model]
     return tuple(sorted({*powers, min(rank, d_model), d_model}))
 
 
 def plan_sweep(spec: ProbeSpec, layers: Mapping[str, int], ready: Outputs) -> list[Task]:
-    """One task a model: distance probes of each rank on its layer, as many of each as the study trains.
+    """One task per model: distance probes of each rank on its layer, with the study's draws.
 
     Args:
-        spec: The study that the sweep belongs to.
+        spec: The study to which the sweep belongs.
         layers: Model -> layer.
         ready: Outputs of the study's first stage.
 
@@ -86,7 +85,7 @@ def run_sweep(
     """Prepare, plan, run and collect a sweep.
 
     Args:
-        spec: The study that the sweep belongs to: its sentences, seeds, epochs and draws.
+        spec: The study to which the sweep belongs: its sentences, seeds, epochs and draws.
         layers: Model -> layer.
         texts: Texts that came with the request (an upload), by CorpusRef.
         options: For `core.runs.runner.run`.
@@ -103,29 +102,17 @@ def run_sweep(
     table = collect_sweep(asked, ready, outputs)
     treebank: Treebank = ready.need(TREEBANK)
     coded = tuple(ref for (_, ref), value in outputs.values.items() if "centres" in value)
+    statements = sweep_statements(table)
     result = Result(
         study="probe-ranks",
         spec=spec.plain() | {"sweep": dict(layers)},
-        headline=sweep_headline(table),
+        headline=sweep_headline(statements),
         tables={"sweep": table},
         notices=treebank.notices,
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(layers), treebank.corpus),
-        methods=make_methods(spec, treebank, coded) + f" Ranks were swept at one layer. {spec.settings()}",
+        methods=f"{make_methods(spec, treebank, coded)} {SWEPT} {spec.settings()}",
+        statements=statements,
         citations=cite(CITATIONS),
     )
     return with_unknown_words(result, ready)
-
-
-def sweep_headline(table: pd.DataFrame) -> str:
-    """For each model the smallest rank that comes within one point of the best UUAS."""
-    clauses = []
-    for model in dict.fromkeys(table["model"]):
-        rows = table[(table["model"] == model) & (table["metric"] == "uuas")].sort_values("rank")
-        near = rows[rows["value"] >= rows["value"].max() - 1.0].iloc[0]
-        full = rows.iloc[-1]
-        clauses.append(
-            f"{short_name(model)} comes within 1 UUAS of its best ({text_of(rows['value'].max(), 'points')} %) at rank "
-            f"{int(near['rank'])} of {int(full['rank'])} (layer {int(full['layer'])})"
-        )
-    return f"{'; '.join(clauses)}." if clauses else "No rank could be probed; the reasons are below."

@@ -1,9 +1,10 @@
 """Tidy tables from what each test sentence contributed, every number with its band.
 
-All rows of a study are scored on the same resamples of the test sentences, so that differences between models, and
-between real and control trees, have bands of their own that do not count the sentences' difficulty twice. A score is
-the mean over several probes (from other initial maps, or on other draws of control trees); their spread enters the
-band as a t-distributed error of that mean, with a variance pooled over a model's layers.
+All rows of a study are scored on the same resamples of the test sentences. Differences between
+models, and between real and control trees, therefore have bands that do not count the sentences'
+difficulty twice. A score is the mean over several probes (with different initial maps, or on
+different draws of control trees); their spread enters the band as a t-distributed error of that
+mean, with a variance pooled over a model's layers.
 """
 
 from __future__ import annotations
@@ -26,17 +27,32 @@ COLUMNS = ("model", "layer", "probe", "metric", "value", "low", "high", "dev", "
 METRICS = {"distance": ("uuas", "dspr"), "depth": ("root", "nspr")}
 HEADS_METRIC = "uas"
 LEVEL = 0.95  # of a band
-CONTROL = " control"  # after the probe that learned control trees
-SELECTIVITY = " selectivity"  # after the metric that the control's is taken from
+CONTROL = " control"  # after the name of a probe trained on control trees
+SELECTIVITY = " selectivity"  # after a metric: the score minus that on control trees
 NAMES = {"uuas": "UUAS", "dspr": "DSpr.", "root": "root accuracy", "nspr": "NSpr."}
 CHAIN, RANDOM, PARSED, POSITION = "linear chain", "random tree", "parser", "position only"
 WINDOW = "static window"
+SHOWN = {POSITION: "position-only baseline"}  # what a reader sees for a cell; others as they are
 PERCENT = ("uuas", "root", HEADS_METRIC)
 PROBE_OF = {metric: probe for probe, metrics in METRICS.items() for metric in metrics}
 
 
+def best_row(table: pd.DataFrame, model: str, metric: str) -> pd.Series | None:
+    """A model's row of a metric at the layer that is best on the development sentences.
+
+    That layer has the highest UUAS (for depth probes, root accuracy) there, so that the score on
+    the test sentences is not chosen to be high.
+    """
+    rows = table[(table["model"] == model) & (table["probe"] == PROBE_OF[metric])]
+    dev = rows.loc[rows["metric"] == METRICS[PROBE_OF[metric]][0]].set_index("layer")["dev"]
+    rows = rows[rows["metric"] == metric]
+    if rows.empty or dev.isna().all():
+        return None
+    return rows.loc[rows["layer"] == dev.idxmax()].iloc[0]
+
+
 def metric_label(metric: str) -> str:
-    """A metric as charts and tables name it, with its unit."""
+    """The name of a metric in charts and tables, with its unit."""
     bare = metric.removesuffix(SELECTIVITY)
     name = NAMES.get(bare, bare.upper())
     if bare != metric:
@@ -53,7 +69,7 @@ class Group:
         ranks: Rank of each row.
         points: Scores on the test sentences.
         resampled: Scores on each resample of them.
-        dev: Scores on the development sentences, mean over draws; NaN where they were not taken.
+        dev: Scores on the development sentences, mean over draws; NaN where not computed.
     """
 
     layers: tuple[int, ...]
@@ -63,7 +79,7 @@ class Group:
     dev: np.ndarray  # (layer,)
 
     def only(self, layers: Sequence[int]) -> Group:
-        """Some of the layers, in this order, as often as they are named."""
+        """Some of the layers, in this order; a layer may be named more than once."""
         rows = [self.layers.index(layer) for layer in layers]
         return Group(
             tuple(layers),
@@ -76,7 +92,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Sample:
-    """The test sentences of a study: lengths (sentence,), resamples (resample, sentence) and the seed of them."""
+    """The test sentences: lengths (sentence,), resamples (resample, sentence) and their seed."""
 
     lengths: np.ndarray
     weights: np.ndarray
@@ -90,14 +106,14 @@ def draw_sample(lengths: np.ndarray, draws: int, seed: int) -> Sample:
 
 
 def probe_groups(value: Value, sample: Sample) -> dict[str, Group]:
-    """What trained probes scored, by metric, as percentages or correlations."""
+    """Scores of trained probes by metric, as percentages or correlations."""
     count = int(np.max(value["draws"])) + 1
     layers, ranks = (tuple(np.asarray(value[name])[::count].tolist()) for name in ("layers", "ranks"))
     return _groups(value, sample, "", layers, ranks, count)
 
 
 def baseline_groups(value: Value, sample: Sample, prefix: str = "") -> dict[str, Group]:
-    """What trees of no layer scored; several rows are draws of the trees that they are held against."""
+    """Scores of trees that come from no layer; several rows are draws of the gold trees."""
     first = next(metrics_of(value, prefix))
     return _groups(value, sample, prefix, (0,), (0,), len(np.asarray(value[prefix + _stored(first)])))
 
@@ -138,11 +154,11 @@ def _stored(metric: str) -> str:
 
 
 def summary(sample: Sample, *terms: tuple[int, Group], level: float = LEVEL) -> dict[str, np.ndarray]:
-    """A signed sum of scores with its band, one entry a layer.
+    """Compute a signed sum of scores with its band, one entry per layer.
 
     Args:
         sample: The test sentences.
-        terms: (sign, scores), of the same layers; each term's probes bring an error of their own.
+        terms: (sign, scores), of the same layers; the error over probes is added for each term.
         level: Of the band.
 
     Returns:
@@ -158,7 +174,7 @@ def summary(sample: Sample, *terms: tuple[int, Group], level: float = LEVEL) -> 
 
 
 def spread(group: Group) -> dict[str, Any]:
-    """How many probes a score is the mean of, and their standard deviation in each row; NaN of a single one."""
+    """Number of probes behind a score, and their standard deviation by row; NaN for one probe."""
     draws = group.points.shape[1]
     return {"probes": draws, "sd": group.points.std(axis=1, ddof=1) if draws > 1 else np.nan}
 
@@ -180,7 +196,7 @@ def score_rows(
     layered: bool = True,
     control: Mapping[str, Group] | None = None,
 ) -> pd.DataFrame:
-    """Rows of the table of scores for one model (or baseline, whose rows have no layer).
+    """Rows of the table of scores for one model, or for a baseline, whose rows have no layer.
 
     With `control` the rows are selectivity: scores less those on control trees; `sd` is that of the control's draws.
     """
@@ -196,7 +212,7 @@ def score_rows(
 
 
 def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
-    """The parser's unlabelled attachment."""
+    """The parser's unlabelled attachment score."""
     import pandas as pd
 
     attached, words = np.asarray(parser["attached"]), np.asarray(parser["words"])
@@ -214,7 +230,7 @@ def attachment_row(parser: Value, sample: Sample) -> pd.DataFrame:
 
 
 def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Frames one under another, with the columns' types also where there are no rows."""
+    """Concatenate frames, with the columns' types also where there are no rows."""
     import pandas as pd
 
     filled = [frame for frame in frames if len(frame)]
@@ -225,7 +241,7 @@ def as_table(frames: list[pd.DataFrame], columns: tuple[str, ...]) -> pd.DataFra
 
 
 def _probe_error(points: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Errors of the means over probes, (draw, layer): t-distributed, their variance pooled over the layers."""
+    """Errors of means over probes, (draw, layer): t-distributed, variance pooled over layers."""
     layers, count = points.shape
     if count < 2:
         return np.zeros((draws, layers))

@@ -1,8 +1,9 @@
-"""The pure tasks of a probe study on one model: train its probes and score them; `rival_tasks` has the others.
+"""The pure tasks of a probe study on one model: train its probes and score them.
 
-A task's arguments hold everything that its numbers depend on: references for loading, fingerprints for the key, the
-sentences themselves. Vectors come from `core.vectors.activations`, which stores them a sentence at a time; here
-they are read a chunk of sentences at a time and held once, in half precision where nothing is lost by it.
+A task's arguments hold everything on which its numbers depend: references for loading, fingerprints
+for the key, the sentences themselves. Vectors come from `core.vectors.activations`, which stores
+them by sentence; here they are read in chunks of sentences and held once, in half precision unless
+a value would overflow.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ _LARGE_ONE = threading.Lock()
 
 @dataclass(frozen=True)
 class Regime:
-    """How a task's probes are trained; plain values.
+    """How a task's probes are trained, in plain values.
 
     Attributes:
         probes: "distance", "depth" or both.
         ranks: One rank for all layers, or several for a sweep.
-        draws: Probes of each layer and rank: from other initial maps, or each on its own draw of control trees.
+        draws: Probes of each layer and rank: with different initial maps, or each on its own draw of
+            control trees.
         seed: Of maps, the order of sentences and the control rules.
         epochs: Most epochs.
         control: Whether the trees are draws of control trees.
@@ -72,7 +74,7 @@ def train_probes(
         trees: Those of training, then development, then test.
         sizes: How many of the sentences are for training, development and test.
         layers: Layers to probe.
-        position: Whether codes of the words' places stand beside the vectors.
+        position: Whether a code of each word's position is appended to its vector.
         how: Which probes, and how they are trained.
 
     Returns:
@@ -108,15 +110,15 @@ def train_probes(
 
 @pure("probes.scored", guard=as_identified)
 def score_probes(**arguments: Any) -> Value:
-    """What `train_probes` returns but the maps, most of it: for a study that puts no sentence through them."""
+    """What `train_probes` returns without the maps, for studies that apply them to no sentence."""
     return {name: part for name, part in train_probes(**arguments).items() if not name.endswith("_maps")}
 
 
 def read_vectors(model: str, words: Sequence[Sequence[str]], layers: Sequence[int]) -> tuple[np.ndarray, list[str]]:
     """Vectors of all words, (item, layer, d_model): float16, or float32 where a value would overflow.
 
-    A word of which the model's tokenizer leaves nothing stands at the origin, so that sentences stay whole; a notice
-    counts them.
+    A word for which the model's tokenizer gives no token has the vector 0, so that sentences stay
+    whole; a notice counts such words.
     """
     from core.vectors.activations import extract
 
@@ -211,7 +213,7 @@ def _score(kind: str, predicted: Sequence[np.ndarray], golds: Sequence[Gold], ta
 
 
 def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> list[Gold]:
-    """Control trees over words as the model's tokenizer tells them apart, one set a draw."""
+    """Control trees over words as the model's tokenizer distinguishes them, one set per draw."""
     words = load_tokenizer(model).forms([tree.words for tree in trees])
     keep = [np.array(tree.keep) for tree in trees]
     return [
@@ -221,19 +223,19 @@ def _control_golds(model: str, trees: Sequence[Tree], draws: int, seed: int) -> 
 
 
 def columns(prefix: str, scores: SentenceScores) -> Value:
-    """The scores that are there, by name."""
+    """The scores that were computed, by name."""
     scored = {name: getattr(scores, name) for name in ("hits", "dspr", "nspr", "root")}
     return {prefix + name: values.astype(np.float32) for name, values in scored.items() if values is not None}
 
 
 def _device() -> str:
-    """A GPU where there is one; Apple's lacks operations that training needs."""
+    """A GPU where there is one, except Apple's, which lacks operations that training needs."""
     return "cuda" if choose_device() == "cuda" else "cpu"
 
 
 @contextlib.contextmanager
 def _taking_turns(size: int) -> Iterator[None]:
-    """Let one task at a time hold vectors that would fill the memory twice over; the others wait, cancellably."""
+    """Let one task at a time hold vectors of LARGE bytes or more; others wait, cancellably."""
     if size < LARGE:
         yield
         return

@@ -1,86 +1,164 @@
-"""The study in a sentence, what its reader must see first, and its method in a paragraph: made from the numbers."""
+"""Every sentence of the probe study: its headline, made of statements, and the texts beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from core.models import parse_ref
 from core.probes.structural.positions import SIZE
 from core.probes.structural.schedule import BATCH, DECAY, LEARNING_RATE
 from core.probes.structural.scores import LONGEST, SHORTEST
-from core.probes.trees.result import best_row
-from core.probes.trees.spec import ProbeSpec
-from core.probes.trees.tables import CHAIN, NAMES, PARSED, POSITION, PROBE_OF
-from core.results.estimates import estimate_of
+from core.probes.trees.statements import (
+    BELOW,
+    CONTROL_TREES,
+    EMBEDDINGS,
+    FIRST,
+    LAST,
+    SIMILAR,
+    UNSCORED,
+    statements_of,
+)
+from core.probes.trees.tables import CHAIN, POSITION, SELECTIVITY
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
+from core.results.statements import Statement
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.probes.trees.data import Treebank
+    from core.probes.trees.result import ProbeResult
+    from core.probes.trees.spec import ProbeSpec
 
 CITATIONS = ("hewitt2019structural", "hewitt2019control", "demarneffe2021")
-MOST_NAMED = 3
-CLEAR = 0.0  # a margin is clear when its whole band lies above it
+TWO_LINES = 160  # letters above a figure
+MOST_NAMED = 3  # models that a headline compares with the first
+NOTHING = "No model could be probed; the reasons are below."
+NO_RANK = "No rank could be probed; the reasons are below."
+LEADS = {
+    "uuas": "{name} predicts {value} of {edges} at its best layer ({layer})",
+    "dspr": (
+        "{name} predicts distances in the {tree} with a rank correlation of {value} "
+        "at layer {layer}"
+    ),
+    "root": "{name} predicts the root of {value} of the sentences at its best layer ({layer})",
+    "nspr": (
+        "{name} predicts depths in the {tree} with a rank correlation of {value} at layer {layer}"
+    ),
+}
 
 
-def make_headline(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec, *, parsed: bool, coded: Sequence[str]) -> str:
-    """One or two sentences: where the first model's score peaks, over which rival and by how much; how others differ.
+def make_headline(statements: Sequence[Statement], metric: str, *, parsed: bool) -> str:
+    """The statements in sentences: the first model and its baseline, then the other models.
 
     Args:
-        tables: The study's `scores`, `differences` and `margins`.
-        spec: The study.
-        parsed: Whether trees are a parser's.
-        coded: Models with position codes beside their vectors.
+        statements: Of `statements_of`.
+        metric: The same metric.
+        parsed: Whether trees are a parser's, not gold.
     """
-    scores = tables["scores"]
-    metric = "uuas" if "distance" in spec.probes else "root"
-    best = {ref: row for ref in spec.probed if (row := best_row(scores, ref, metric)) is not None}
-    if not best:
-        return "No model could be probed; the reasons are below."
-    base = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
-    peak, names = best[base], short_names(best)
-    trees = "the parser's trees" if parsed else "gold trees"
-    sentence = (
-        f"{names[base]} predicts {trees} best in layer {int(peak['layer'])}: {NAMES[metric]} "
-        f"{estimate_of(peak, 'value').text}"
-        f"{_over_rival(tables['margins'], base, metric, int(peak['layer']), coded)}{_beside_chain(scores, metric)}."
+    return " ".join(_sentences(statements, metric, parsed)) or NOTHING
+
+
+def scores_sentence(result: ProbeResult, metric: str) -> str:
+    """As many sentences of one metric's headline as two lines hold; "" without scores."""
+    shown = ""
+    statements = statements_of(result.tables, list(result.probes), metric)
+    for sentence in _sentences(statements, metric, result.parsed):
+        if shown and len(f"{shown} {sentence}") > TWO_LINES:
+            break
+        shown = f"{shown} {sentence}".strip()
+    return shown
+
+
+def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> Iterator[str]:
+    if not statements:
+        return
+    first, *rest = statements
+    names, layer = short_names(dict.fromkeys(each.subject for each in statements)), first.layers[0]
+    name = names[first.subject]
+    if metric.endswith(SELECTIVITY):
+        yield f"At its best layer ({layer}), {name} is {compared_with(first)}."
+        return
+    assert first.estimate is not None
+    sentence = LEADS[metric].format(
+        name=name, value=first.estimate.value_text, layer=layer,
+        edges="parse edges" if parsed else "gold edges", tree="parse" if parsed else "gold tree",
+    )  # fmt: skip
+    if rest and rest[0].subject == first.subject:
+        sentence += f", {compared_with(rest.pop(0))}"
+    yield f"{sentence}."
+    for each in rest[:MOST_NAMED]:
+        assert each.estimate is not None
+        gap = each.estimate.direction("higher", "lower")
+        if each.verdict == SIMILAR:
+            gap = f"not detectably different from {name} ({gap})"
+        yield f"At layer {each.layers[0]}, {names[each.subject]} is {gap}."
+
+
+def compared_with(statement: Statement) -> str:
+    """A difference from a baseline: "5.2 points [2.6, 8.0] above the untrained model"."""
+    assert statement.estimate is not None
+    gap = statement.estimate.direction("above", "below")
+    baseline = baseline_name(statement.baseline)
+    if statement.verdict == SIMILAR:
+        return f"not detectably different from {baseline} ({gap})"
+    return f"{gap} {baseline}"
+
+
+def baseline_name(baseline: str) -> str:
+    """A baseline as a sentence names it."""
+    names = {
+        POSITION: "the position-only baseline",
+        CHAIN: "the linear chain",
+        CONTROL_TREES: "the same probes on control trees",
+    }
+    if baseline in names:
+        return names[baseline]
+    return "the untrained model" if parse_ref(baseline).random else short_name(baseline)
+
+
+def sweep_headline(statements: Sequence[Statement]) -> str:
+    """For each model the rank that suffices, from statements in pairs: that rank, the best UUAS."""
+    clauses = []
+    for near, best in zip(statements[::2], statements[1::2], strict=True):
+        assert near.estimate is not None
+        assert best.estimate is not None
+        clauses.append(
+            f"{short_name(near.subject)} comes within 1 point of its best UUAS "
+            f"({best.estimate.value_text}) at rank {near.estimate.value_text} "
+            f"of {near.baseline.removeprefix('rank ')} (layer {near.layers[0]})"
+        )
+    return f"{'; '.join(clauses)}." if clauses else NO_RANK
+
+
+def make_notices(doubts: Sequence[Statement]) -> list[str]:
+    """A sentence for each of `doubts_of`."""
+    return [_notice(doubt) for doubt in doubts]
+
+
+def _notice(doubt: Statement) -> str:
+    if doubt.verdict == UNSCORED:
+        return (
+            "The parser's own accuracy is missing: no parser is installed, or there are no gold "
+            "heads to score it on."
+        )
+    name, layer = short_name(doubt.subject), doubt.layers[0]
+    best = f"the best layer ({layer})"
+    if doubt.verdict in (FIRST, LAST):
+        place = "first" if doubt.verdict == FIRST else "last"
+        return (
+            f"{name}: {best} is the {place} one probed. Published BERT results peak in the middle "
+            "layers."
+        )
+    if doubt.baseline == EMBEDDINGS:
+        return f"{name}: the 95 % intervals of {best} and of the embeddings (layer 0) overlap."
+    if doubt.verdict == SIMILAR:
+        return f"{name}: UUAS at {best} is not detectably above {baseline_name(doubt.baseline)}."
+    score = doubt.estimate.text if doubt.estimate else ""
+    how = "is below" if doubt.verdict == BELOW else "has a 95 % interval that overlaps"
+    return (
+        f"{name}: UUAS at {best}, {score}, {how} that of the linear chain, which links adjacent "
+        "words."
     )
-    return " ".join([sentence, *_others(tables["differences"], best, names, base, metric)])
-
-
-def make_notices(tables: Mapping[str, pd.DataFrame], spec: ProbeSpec) -> list[str]:
-    """Expectations from the literature that do not hold in these numbers, each said as it is."""
-    scores, margins, notices = tables["scores"], tables["margins"], []
-    rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
-    chain = rows.loc[rows["model"] == CHAIN]
-    for ref in spec.models:
-        peak, name = best_row(scores, ref, "uuas"), short_name(ref)
-        if peak is None or parse_ref(ref).random:
-            continue
-        mine, layer = rows[rows["model"] == ref], int(peak["layer"])
-        if not chain.empty and float(peak["low"]) <= float(chain["high"].iloc[0]):
-            how = "falls short of" if float(peak["high"]) < float(chain["low"].iloc[0]) else "is not clearly above"
-            notices.append(
-                f"{name}: the best layer's UUAS ({estimate_of(peak, 'value').text}) {how} the linear chain's "
-                f"({estimate_of(chain.iloc[0], 'value').text}), which joins each word to the next and knows no syntax."
-            )
-        if layer in (int(mine["layer"].min()), int(mine["layer"].max())) and len(mine) > 2:
-            place = "first" if layer == int(mine["layer"].min()) else "last"
-            notices.append(f"{name}: the best layer is the {place} one probed, not one in the middle.")
-        bottom = mine[mine["layer"] == 0]
-        if layer and not bottom.empty and float(peak["low"]) <= float(bottom["high"].iloc[0]):
-            notices.append(f"{name}: the bands of the best layer and of layer 0 overlap.")
-        close = margins[(margins["model"] == ref) & (margins["metric"] == "uuas") & (margins["layer"] == layer)]
-        notices += [
-            f"{name}: the best layer's UUAS is not clearly above that of {_rival(rival, ())}."
-            for rival in close.loc[close["low"] <= CLEAR, "rival"]
-        ]
-    if not (scores["model"] == PARSED).any():
-        notices.append("The parser's own score is missing: there is no parser, or no gold heads to hold it against.")
-    return notices
 
 
 def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> str:
@@ -89,127 +167,116 @@ def make_methods(spec: ProbeSpec, treebank: Treebank, coded: Sequence[str]) -> s
     Args:
         spec: The study.
         treebank: Its sentences.
-        coded: Models with position codes beside their vectors.
+        coded: Models whose vectors have a position code appended.
     """
     counts = {part: len(rows) for part, rows in treebank.parts.items()}
     split = "as given" if spec.given_splits else "80/10/10 by a hash of the sentence"
-    source = f"parsed by {spec.pipeline}" if treebank.parsed else "from the treebank"
-    layers = "every layer" if not spec.layers else f"layers {', '.join(map(str, spec.layers))}"
+    source = f"predicted by the parser {spec.pipeline}" if treebank.parsed else "from the treebank"
+    layers = f"layers {', '.join(map(str, spec.layers))}" if spec.layers else "every layer"
     parts = [
-        f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for {' and '.join(spec.probes)} were trained "
-        f"on {layers} of {', '.join(spec.probed)}. Words are means of their subwords.",
-        f"Dependency trees were {source} ({treebank.corpus.ref}; {counts['train']:,} training, {counts['dev']:,} "
-        f"development and {counts['test']:,} test sentences, split {split}; the same for all models).",
-        f"The loss is the absolute error of squared distances over squared sentence length (of squared norms over "
-        f"length), averaged over sentences; Adam at {LEARNING_RATE:g}, batches of {BATCH} sentences drawn anew each "
-        f"epoch, learning rate divided by {text_of(1 / DECAY, 'whole')} and moments forgotten after each "
-        "epoch without a new minimum "
-        f"of the development loss, at most {spec.epochs} epochs. Best layers were chosen on the development sentences.",
-        "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. are averaged "
-        f"within sentence lengths, then over lengths {SHORTEST} to {LONGEST}.",
+        f"Structural probes (Hewitt & Manning 2019) of rank {spec.rank} for "
+        f"{' and '.join(spec.probes)} were trained on {layers} of {', '.join(spec.probed)}. "
+        "A word's vector is the mean of its subwords' vectors.",
+        f"Dependency trees were {source} ({treebank.corpus.ref}; {counts['train']:,} training, "
+        f"{counts['dev']:,} development and {counts['test']:,} test sentences, split {split}; the "
+        "same for all models).",
+        "The loss is the absolute error of squared distances divided by squared sentence length "
+        "(for depth probes, of squared norms divided by length), averaged over sentences. Probes "
+        f"were trained with Adam at a learning rate of {LEARNING_RATE:g} on batches of {BATCH} "
+        f"sentences, shuffled anew each epoch, for at most {spec.epochs} epochs. After each epoch "
+        "without a new minimum of the development loss, the learning rate was divided by "
+        f"{text_of(1 / DECAY, 'whole')} and Adam's moments were reset. A model's best layer is the "
+        "one with the highest UUAS (for depth probes, root accuracy) on the development sentences.",
+        "UUAS is micro-averaged over edges between words that are not punctuation; DSpr. and NSpr. "
+        f"are averaged within each sentence length, then over lengths {SHORTEST} to {LONGEST}.",
+        "Baselines are a probe on a position code alone and the untrained model at its best layer; "
+        "the headline gives the difference from the one that scores highest. Other models are "
+        "compared with the first at their own best layer.",
     ]
     if coded:
         parts.append(
-            f"Beside the vectors of {', '.join(coded)}, centred and divided by their mean deviation, stands a code of "
-            f"{SIZE} numbers for each word's place: a linear map of vectors without positions cannot express how far "
-            "apart two words stand. Rivals are probes on the code alone and on the untrained model with the code."
+            f"The vectors of {', '.join(coded)} were centred, divided by their mean absolute "
+            f"deviation, and extended by a code of each word's position ({SIZE} numbers), because "
+            "a linear map of vectors without positions cannot express how far apart two words are."
         )
     if spec.controls:
         parts.append(
-            f"Selectivity is a score less that of probes trained on control trees, in which each word type, as the "
-            f"model's tokenizer tells types apart, has a random but fixed rule for its head (after Hewitt & Liang "
-            f"2019), as a mean over {spec.controls} draws of the rules. Depths in control trees mostly follow position."
+            "Selectivity is the score minus that of probes trained on control trees, in which each "
+            "word type, as the model's tokenizer distinguishes types, has a random but fixed rule "
+            f"for its head (after Hewitt & Liang 2019), averaged over {spec.controls} draws of the "
+            "rules. Depth in a control tree mostly follows position."
         )
     parts.append(
-        f"Scores are means over {spec.seeds} probes from other initial maps; bands are 95 % percentile intervals over "
-        f"{spec.draws:,} resamples of the test sentences, to each of which a t-distributed error of the mean over "
-        "probes (and over control draws) was added."
+        f"Scores are means over {spec.seeds} probes with different initial maps. Bands are 95 % "
+        f"percentile intervals over {spec.draws:,} resamples of the test sentences, to each of "
+        "which a t-distributed error of the mean over probes (and over draws of control trees) was "
+        "added. They are not corrected for the number of layers and models."
     )
     return " ".join(parts)
 
 
-def _over_rival(margins: pd.DataFrame, base: str, metric: str, layer: int, coded: Sequence[str]) -> str:
-    """The margin over the better of what knows positions alone."""
-    here = margins[(margins["model"] == base) & (margins["metric"] == metric) & (margins["layer"] == layer)]
-    if here.empty:
-        return ""
-    row = here.loc[here["rival_value"].idxmax()]
-    sure = "" if row["low"] > CLEAR or row["high"] < CLEAR else ", no clear margin"
-    return (
-        f", {estimate_of(row, 'margin').direction('above', 'below')} {_rival(row['rival'], coded)} "
-        f"({estimate_of(row, 'rival_value').value_text}{', the better of its rivals' if len(here) > 1 else ''}){sure}"
-    )
-
-
-def _beside_chain(scores: pd.DataFrame, metric: str) -> str:
-    rows = scores[(scores["model"] == CHAIN) & (scores["metric"] == metric) & (scores["probe"] == PROBE_OF[metric])]
-    return "" if rows.empty else f"; the linear chain has {estimate_of(rows.iloc[0], 'value').value_text}"
-
-
-def _rival(name: str, coded: Sequence[str]) -> str:
-    """A rival as a sentence says it."""
-    if name == POSITION:
-        return "a probe on positions alone"
-    return f"the untrained model{' with positions' if name in coded else ''}"
-
-
-def _others(
-    differences: pd.DataFrame, best: Mapping[str, pd.Series], names: Mapping[str, str], base: str, metric: str
-) -> list[str]:
-    """How the fine-tuned models differ from the base, each at its own best layer."""
-    clauses = []
-    for ref, row in best.items():
-        mine = differences[(differences["model"] == ref) & (differences["metric"] == metric)]
-        here = mine[mine["layer"] == int(row["layer"])]
-        if ref == base or parse_ref(ref).random or here.empty:
-            continue
-        gap = here.iloc[0]
-        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", no clear difference"
-        clauses.append(
-            f"{names[ref]} is {estimate_of(gap, 'difference').direction('higher', 'lower')} "
-            f"in its best layer, {int(row['layer'])}{sure}"
-        )
-    return [f"Against it, {'; '.join(clauses[:MOST_NAMED])}."] if clauses else []
-
-
+SWEPT = "In the rank sweep, probes of every rank listed were trained at one layer of each model."
+REASON = (
+    "Run it to see which layers encode dependency syntax, and whether fine-tuning adds to it or "
+    "removes it."
+)
+HOW_TO_READ = {
+    "By layer": (
+        "The horizontal axis is the layer (0 is the embeddings), the vertical axis the score: "
+        "100 % or 1 is perfect. Bands are 95 % intervals, dotted curves the same probes on control "
+        "trees, grey lines baselines. In the second chart, 0 is the score of the first model."
+    ),
+    "Sentence": (
+        "Arcs above the words are the parse, arcs below are the tree that the probe predicts. Each "
+        "cell of a heatmap is the distance between two words, in the parse and as predicted."
+    ),
+    "Rank": (
+        "The horizontal axis is the rank of the probe's map (logarithmic), the vertical axis the "
+        "score. The curve flattens where more dimensions add nothing. Bands are 95 % intervals."
+    ),
+}
 CAVEATS = {
-    "Position is half of syntax.": (
-        "Joining each word to the next scores 43 UUAS on English web text without knowing any "
-        "syntax. Models with rotary or relative positions keep them out of their vectors, and a "
-        "linear probe on such vectors cannot even say which words are neighbours; a code of each "
-        "word's place therefore stands beside them. What counts is the margin over a probe on the "
-        "code alone and over the untrained model with it."
+    "Word order alone scores high.": (
+        "Linking adjacent words scores 43 UUAS on English web text without any syntax. Compare "
+        "with the position-only baseline and the untrained model, not with 0. Models with rotary "
+        "or relative positions keep them out of their vectors, so a code of each word's position "
+        "is appended: without it, a linear probe could not know which words are adjacent."
     ),
     "A probe can learn the task itself.": (
-        "Control trees, in which every word type has a fixed random rule for its head, are "
-        "learned from words and positions alone. What counts is how far the real score stands "
-        "above theirs. One draw of the rules is one language among many: several are taken, and "
-        "their spread is in the band."
+        "Control trees give every word type a fixed random rule for its head, so a probe needs "
+        "only words and positions to learn them. Selectivity is how far the real score is above "
+        "theirs. It is averaged over several draws of the rules, and their spread is in the band."
     ),
-    "Control depths are positional.": (
-        "Every head in a control tree stands to the left and the first word is the root, so depth "
-        "follows place: a negative selectivity of root accuracy says that first words are easy, "
-        "not that nothing was found."
+    "Control depths follow position.": (
+        "In a control tree every head is to the left and the first word is the root. A negative "
+        "selectivity of root accuracy means that first words are easy to find, not that the "
+        "vectors lack depth."
     ),
-    "Trees drawn by a parser are parses, not gold.": (
-        "A model cannot be shown to know more than the parser; the parser's own score stands in the table."
+    "Trees predicted by a parser are parses, not gold.": (
+        "Scores measure agreement with the parser, its errors included, and cannot show that a "
+        "model knows more syntax than the parser. Its own accuracy on gold trees is in the table."
     ),
-    "UUAS forgives direction.": (
-        "Edges have no arrows and labels do not count; punctuation is left out of both trees."
+    "UUAS ignores direction and labels.": (
+        "An edge counts as predicted whichever word is its head. Punctuation is left out of both "
+        "trees."
     ),
-    "Few probes.": (
-        "A score is a mean over probes from several initial maps; they share one split and one order of sentences."
+    "A score is a mean over few probes.": (
+        "They differ in their initial maps, but share one split and one order of sentences."
     ),
-    "Present is not used.": ("That a tree can be read off the vectors does not show that the model reads it."),
+    "Encoded is not used.": (
+        "A tree that can be decoded from the vectors need not be used by later layers."
+    ),
 }
 FORMULAS = {
-    "Distance probe: the squared distance after a linear map is the number of edges between two words": (
-        r"d_B(h_i, h_j)^2 = \lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j), \qquad B \in \mathbb{R}^{k \times d}"
+    "Distance probe: squared distance after a linear map approximates the edges between words": (
+        r"d_B(h_i, h_j)^2 = \lVert B (h_i - h_j) \rVert^2 \approx d_T(w_i, w_j), "
+        r"\qquad B \in \mathbb{R}^{k \times d}"
     ),
-    "Depth probe: the squared norm is the number of edges to the root": (
+    "Depth probe: the squared norm approximates the number of edges to the root": (
         r"\lVert B h_i \rVert^2 \approx \mathrm{depth}(w_i)"
     ),
-    "What is minimised": (
-        r"\min_B \frac{1}{|S|} \sum_{s} \frac{1}{n_s^2} \sum_{i,j} \bigl| d_T(w_i, w_j) - d_B(h_i, h_j)^2 \bigr|"
+    "Loss of the distance probe": (
+        r"\min_B \frac{1}{|S|} \sum_{s} \frac{1}{n_s^2} "
+        r"\sum_{i,j} \bigl| d_T(w_i, w_j) - d_B(h_i, h_j)^2 \bigr|"
     ),
 }

@@ -12,7 +12,7 @@ from core.alignment.seeds import view_text as alignment
 from core.commands.precomputed import Request, requests
 from core.errors import NotStoredError
 from core.probes.trees.tables import NAMES
-from core.probes.trees.view_text import scores_sentence
+from core.probes.trees.text import scores_sentence
 from core.rsa.layers import view_text as rsa
 from core.runs.tasks import Signal
 from core.weights.clusters import view_text as weights

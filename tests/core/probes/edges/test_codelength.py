@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -88,5 +89,5 @@ def test_each_block_is_coded_by_what_was_fitted_to_those_before_it() -> None:
     online_code((2, 5, 9), 3, lambda count, before: count, code)
     assert seen == [(2, 2, 5), (5, 5, 9)]
     for ends in ((), (3, 3), (5, 2), (0, 4)):
-        with pytest.raises(ShapeError, match="Blocks"):
+        with pytest.raises(ShapeError, match=re.escape(str(ends))):
             online_code(ends, 3, lambda count, before: count, code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,16 @@ from core.probes.edges.codelength import block_ends
 from core.probes.edges.items import BUCKETS, Items, control_labels, edge_items
 from core.probes.edges.rivals import place_features
 from core.probes.edges.spec import EdgeSpec as Spec
+from core.probes.edges.statements import BASELINE, best_rows, statements_of, subject_of
 from core.probes.edges.study import STUDY, plan, prepare
 from core.probes.edges.tables import ACCURACY, BITS, REAL, SELECTIVITY, UNSEEN
 from core.probes.edges.tasks import LOOKUP, MAJORITY, PLACES
-from core.probes.edges.text import best_rows
+from core.probes.edges.text import make_methods
 from core.probes.trees.data import Treebank
 from core.probes.trees.planning import TREEBANK
+from core.probes.trees.statements import BEST, verdict_of
 from core.probes.trees.tasks import read_vectors
+from core.results.estimates import estimate_of
 from core.results.export import Result
 from core.runs.runner import Outputs, run
 from tests.core.probes.planted import random_heads
@@ -101,9 +105,45 @@ def test_the_table_has_every_row_that_makes_a_score_mean_something(box: dict[str
         assert rows_of(result, model=PLACES, probe=target, metric=BITS)["layer"].isna().all()
     known = result.table.dropna(subset=["value"])
     assert ((known["low"] <= known["value"] + 1e-9) & (known["value"] <= known["high"] + 1e-9)).mean() > 0.95
-    assert result.headline.startswith("Read from bert: part of speech ")
-    assert "parse" not in result.methods.lower().replace("parsed", "")
-    assert "from the treebank" in result.methods
+
+
+def test_the_headline_states_the_best_layers_their_baselines_and_the_other_models(
+    box: dict[str, str], spec: Spec, result: Result
+) -> None:
+    stated = {(each.subject, each.verdict): each for each in result.statements}
+    headline = statements_of(result.tables, spec.probed)
+    assert result.statements[: len(headline)] == headline
+    scores = [each for each in headline if each.verdict in (BEST, BASELINE)]
+    assert all(each.named_in(result.headline) for each in scores)
+    for target in ("pos", "label", "distance"):
+        best = best_rows(result.table, box["bert"])[target]
+        found = stated[subject_of(target, box["bert"]), BEST]
+        assert found.layers == (best["layer"],)
+        assert found.estimate == estimate_of(best, "value")
+        margins = result.tables["edge_margins"].query("probe == @target and metric == 'accuracy'")
+        margins = margins[(margins["model"] == box["bert"]) & (margins["layer"] == best["layer"])]
+        strongest = margins.sort_values("rival_value").iloc[-1]
+        baseline = stated[subject_of(target, strongest["rival"]), BASELINE]
+        assert baseline.estimate == estimate_of(strongest, "rival_value")
+        margin = next(
+            each for each in headline if each.subject == found.subject and each.baseline
+        )
+        assert margin.baseline == strongest["rival"]
+        assert margin.estimate == estimate_of(strongest, "margin")
+        assert margin.verdict == verdict_of(estimate_of(strongest, "margin"))
+        other = next(each for each in headline if each.subject == subject_of(target, box["gpt2"]))
+        assert other.baseline == box["bert"]
+        assert other.layers == (best_rows(result.table, box["gpt2"])[target]["layer"],)
+        assert other.named_in(result.headline)
+
+
+def test_methods_say_whether_trees_are_a_parsers(spec: Spec) -> None:
+    treebank: Treebank = run(prepare(spec)).values[TREEBANK]
+    assert not treebank.parsed
+    given, parsed = (make_methods(spec, replace(treebank, parsed=which)) for which in (False, True))
+    assert given != parsed
+    assert spec.pipeline in parsed
+    assert spec.pipeline not in given
 
 
 def test_what_was_planted_is_found(box: dict[str, str], result: Result) -> None:
@@ -263,9 +303,9 @@ def test_text_without_tags_is_refused_by_name(spec: Spec, box: dict[str, str], t
     bare = ["\t".join([*row[:3], "_", *row[4:7], "_", *row[8:]]) if len(row := line.split("\t")) > 1 else line
             for line in lines]  # fmt: skip
     (tmp_path / "bare.conllu").write_text("\n".join(bare) + "\n", encoding="utf8")
-    for target, what in (("pos", "part-of-speech tags"), ("label", "dependency labels")):
+    for target, what in (("pos", "UPOS"), ("label", "labels")):
         asked = Spec(models=spec.models, corpus=str(tmp_path / "bare.conllu"), targets=(target,))
-        with pytest.raises(CorpusError, match=what):
+        with pytest.raises(CorpusError, match=f"bare.conllu has no .*{what}.* leave {target} out"):
             plan(asked, run(prepare(asked)))
     asked = Spec(models=spec.models, corpus=str(tmp_path / "bare.conllu"), targets=("distance",))
     assert plan(asked, run(prepare(asked)))

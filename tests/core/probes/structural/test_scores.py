@@ -203,7 +203,7 @@ def test_predictions_that_do_not_fit_are_refused() -> None:
         score_distances([d[:, :-1] for d in distances], gold)
     with pytest.raises(ShapeError, match="NaN or infinite"):
         score_depths([depths[0] * np.nan, depths[1]], gold)
-    with pytest.raises(ShapeError, match="metrics are uuas"):
+    with pytest.raises(ShapeError, match="'uuas'"):
         score(score_depths(depths, gold), "uuas")
 
 

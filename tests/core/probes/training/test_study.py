@@ -1,4 +1,4 @@
-"""Probes through training: whether a peak moves is asked of paired differences; tables fit together."""
+"""Probes through training: paired tests of whether the best layer moves; tables and statements."""
 
 from __future__ import annotations
 
@@ -12,8 +12,22 @@ from core.probes.training.charts import BEST, UNREAL
 from core.probes.training.peaks import find_peaks, lead
 from core.probes.training.spec import ProbeTrainingSpec
 from core.probes.training.study import STUDY, figures, untaught
-from core.probes.training.text import make_headline, view_sentence
-from core.probes.trees.tables import CHAIN, CONTROL, POSITION, Group, draw_sample
+from core.probes.training.text import (
+    HIGHEST,
+    LOSS,
+    LOWEST,
+    MOVES,
+    STAYS,
+    UNDECIDED,
+    doubts_of,
+    make_headline,
+    statements_of,
+    view_sentence,
+)
+from core.probes.trees.statements import CONTROL_TREES
+from core.probes.trees.tables import CHAIN, CONTROL, POSITION, SHOWN, Group, draw_sample
+from core.results.estimates import estimate_of
+from core.results.statements import Statement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +65,7 @@ def test_a_lead_is_paired_by_sentences_and_each_layer_has_probes_of_its_own() ->
     assert lead(group([50.0]), 0, SAMPLE)["value"].size == 0
 
 
-def test_a_peak_that_moves_is_told_from_one_that_noise_moved() -> None:
+def test_a_best_layer_that_moves_differs_from_one_that_noise_moved() -> None:
     still, moved = group([50.0, 50.05, 50.0], dev=[1, 9, 1]), group([50.0, 55.0, 50.0])
     end = group([50.0, 50.0, 60.0])
     peaks = find_peaks({"a": {"uuas": still}, "b": {"uuas": moved}, "end": {"uuas": end}}, SAMPLE).set_index("model")
@@ -75,16 +89,30 @@ def test_a_lead_is_clear_where_it_holds_for_all_steps_together() -> None:
 
 
 def test_the_headline_says_whether_the_peak_moves() -> None:
-    def headline(early: Group) -> str:
-        groups = {"zoo:seed-0@step-50": {"uuas": early}, "zoo:seed-0": {"uuas": group([50.0, 50.0, 60.0])}}
-        empty: dict[str, pd.DataFrame] = {"best": find_peaks(groups, SAMPLE)}
-        for name, columns in (("loss", ["loss"]), ("margins", ["model", "metric", "layer"])):
-            empty[name] = empty["best"].reindex(columns=columns).iloc[:0]
-        return make_headline(empty)
+    step, final = "zoo:seed-0@step-50", "zoo:seed-0"
 
-    assert "do not show that it moves" in headline(group([50.0, 50.05, 50.0], dev=[1, 9, 1]))
-    assert "for certain elsewhere than at the end in seed-0@step-50 (1)" in headline(group([50.0, 55.0, 50.0]))
-    assert "The peak is layer 2 at every step" in headline(group([50.0, 50.0, 51.0]))
+    def stated(early: Group) -> tuple[Statement, str]:
+        """The statement on the best layer, and the headline."""
+        groups = {step: {"uuas": early}, final: {"uuas": group([50.0, 50.0, 60.0])}}
+        tables: dict[str, pd.DataFrame] = {"best": find_peaks(groups, SAMPLE)}
+        for name, columns in (("loss", ["loss"]), ("margins", ["model", "metric", "layer"])):
+            tables[name] = tables["best"].reindex(columns=columns).iloc[:0]
+        start, end, moves = statements = statements_of(tables, "uuas")
+        assert (start.subject, end.subject) == (step, final)
+        headline = make_headline(statements)
+        assert start.named_in(headline)
+        assert end.named_in(headline)
+        return moves, headline
+
+    undecided, unsure = stated(group([50.0, 50.05, 50.0], dev=[1, 9, 1]))
+    assert undecided == Statement(final, UNDECIDED, None, (2,))
+    moved, moving = stated(group([50.0, 55.0, 50.0]))
+    assert (moved.subject, moved.verdict, moved.baseline) == (step, MOVES, final)
+    assert moved.layers == (1,)
+    stays, still = stated(group([50.0, 50.0, 51.0]))
+    assert stays == Statement(final, STAYS, None, (2,))
+    assert "seed-0@step-50 (1)" in moving
+    assert len({sentence.rpartition(". ")[2] for sentence in (unsure, moving, still)}) == 3
 
 
 def test_every_step_and_the_end_stand_beside_their_rivals(result: Result) -> None:
@@ -113,14 +141,38 @@ def test_its_figures_and_sentences(result: Result) -> None:
     assert set(drawn) == {"uuas-best", "uuas-layers", "dspr-best", "dspr-layers", "loss"}
     assert all(f"layer {layer}: " in drawn["uuas-layers"].to_dict()["description"] for layer in range(7))
     words = drawn["uuas-best"].to_dict()["description"]
-    assert all(f"{name}: " in words for name in (BEST, UNREAL, CHAIN, POSITION))
+    assert all(f"{name}: " in words for name in (BEST, UNREAL, CHAIN, SHOWN[POSITION]))
     for metric in ("uuas", "dspr"):
         sentence = view_sentence(result.tables, metric)
         assert sentence.endswith(".")
         assert 40 < len(sentence) <= 160
-    assert result.headline.startswith("UUAS of the best layer goes from ")
-    assert "which has seen nothing" in result.headline
-    assert any("On control trees" in notice for notice in result.notices)
+        start, final, *_ = statements_of(result.tables, metric)
+        assert start.named_in(sentence)
+        assert final.named_in(sentence)
+    statements = statements_of(result.tables, "uuas")
+    assert result.statements[: len(statements)] == statements
+    assert all(each.named_in(result.headline) for each in statements)
+    best = result.tables["best"].query("metric == 'uuas'")
+    start, final, *rest = statements
+    for statement, row in ((start, best.iloc[0]), (final, best.iloc[-1])):
+        assert (statement.subject, statement.layers) == (row["model"], (row["layer"],))
+        assert statement.estimate == estimate_of(row, "value")
+    margins = {each.baseline: each for each in rest if each.subject == final.subject}
+    assert {POSITION, "zoo:seed-0@step-0"} <= set(margins)
+    rows = result.tables["margins"].query("metric == 'uuas' and model == 'zoo:seed-0'")
+    rows = rows[rows["layer"] == final.layers[0]].set_index("rival")
+    for rival, row in rows.iterrows():
+        assert margins[rival].estimate == estimate_of(row, "margin")
+    losses = [each.estimate for each in rest if each.verdict == LOSS]
+    assert [loss.value for loss in losses] == result.tables["loss"]["loss"].iloc[[0, -1]].tolist()
+    doubts = doubts_of(result.tables)
+    assert result.statements[len(statements) :] == doubts
+    control = result.table[result.table["probe"] == f"distance{CONTROL}"]
+    control = control[(control["metric"] == "uuas") & control["layer"].notna()]["value"]
+    ends = {each.verdict: each for each in doubts if each.subject == CONTROL_TREES}
+    assert ends[LOWEST].estimate.value == control.min()
+    assert ends[HIGHEST].estimate.value == control.max()
+    assert all(any(end.named_in(notice) for notice in result.notices) for end in ends.values())
     assert "zoo:seed-0@step-800" in result.methods
 
 

@@ -25,13 +25,52 @@ from core.probes.structural.positions import SIZE
 from core.probes.structural.predict import SentenceView
 from core.probes.trees import charts, rival_tasks, tasks
 from core.probes.trees.conllu import conllu_block, predicted_conllu
-from core.probes.trees.data import FEWEST, Tree, part_of, read_treebank
-from core.probes.trees.result import ProbeResult, best_row
+from core.probes.trees.data import (
+    FEWEST,
+    Tree,
+    overlap_notice,
+    part_of,
+    read_treebank,
+    rules_notice,
+    unread_notice,
+)
+from core.probes.trees.result import ProbeResult
 from core.probes.trees.spec import ProbeSpec
+from core.probes.trees.statements import (
+    BELOW,
+    BEST,
+    CONTROL_TREES,
+    EMBEDDINGS,
+    LAST,
+    NEAR,
+    OVERLAPS,
+    SIMILAR,
+    SUFFICES,
+    UNSCORED,
+    doubts_of,
+    statements_of,
+)
 from core.probes.trees.study import STUDY, plan, prepare
 from core.probes.trees.sweep import run_sweep, sweep_ranks
-from core.probes.trees.tables import CHAIN, COLUMNS, POSITION, RANDOM, SELECTIVITY
-from core.probes.trees.text import make_headline, make_notices
+from core.probes.trees.tables import (
+    CHAIN,
+    COLUMNS,
+    NAMES,
+    PARSED,
+    POSITION,
+    RANDOM,
+    SELECTIVITY,
+    best_row,
+)
+from core.probes.trees.text import (
+    NOTHING,
+    TWO_LINES,
+    make_headline,
+    make_notices,
+    scores_sentence,
+)
+from core.results.estimates import estimate_of
+from core.results.statements import Statement
 from core.runs.runner import run
 from core.runs.tasks import Task
 from core.text.conllu import read_conllu
@@ -161,9 +200,51 @@ def test_the_best_layer_is_chosen_on_development_sentences(box: dict[str, str], 
     table.loc[rows, "value"] = [0.0, 1.0, 2.0, 99.0]
     changed = replace(result, tables={**result.tables, "scores": table})
     assert changed.best_layer(box["bert"]) == 1
-    headline = make_headline(changed.tables, ProbeSpec(models=(box["bert"],)), parsed=False, coded=())
-    assert "in layer 1: UUAS 1.0" in headline
-    assert "the better of its rivals" in headline
+    best, margin = statements_of(changed.tables, [box["bert"]], "uuas")
+    assert (best.subject, best.verdict, best.layers) == (box["bert"], BEST, (1,))
+    assert best.estimate is not None
+    assert best.estimate.value == 1.0
+    margins = result.tables["margins"]
+    margins = margins[(margins["model"] == box["bert"]) & (margins["metric"] == "uuas")]
+    here = margins[margins["layer"] == 1].set_index("rival")
+    assert margin.baseline == here["rival_value"].idxmax()
+    assert margin.estimate == estimate_of(here.loc[margin.baseline], "margin")
+    headline = make_headline((best, margin), "uuas", parsed=False)
+    assert best.named_in(headline)
+    assert margin.named_in(headline)
+
+
+def test_the_headline_states_the_margin_and_the_other_models(
+    box: dict[str, str], spec: ProbeSpec, result: ProbeResult
+) -> None:
+    statements = statements_of(result.tables, spec.probed, "uuas")
+    assert result.statements[: len(statements)] == statements
+    _, margin, other = statements
+    assert margin.subject == box["bert"]
+    assert margin.baseline in (POSITION, f"random:{box['bert']}")
+    assert (other.subject, other.baseline) == (box["gpt2"], box["bert"])
+    assert other.layers == (result.best_layer(box["gpt2"]),)
+    differences = result.tables["differences"].query("metric == 'uuas'").set_index("layer")
+    assert other.estimate == estimate_of(differences.loc[other.layers[0]], "difference")
+    for each in (margin, other):
+        assert each.estimate is not None
+        assert (each.verdict == SIMILAR) == (not each.estimate.clear)
+    assert all(each.named_in(result.headline) for each in statements)
+
+
+@pytest.mark.parametrize("metric", [*NAMES, *(name + SELECTIVITY for name in NAMES)])
+def test_a_view_states_its_own_metric(
+    box: dict[str, str], spec: ProbeSpec, result: ProbeResult, metric: str
+) -> None:
+    first, *_ = statements_of(result.tables, spec.probed, metric)
+    rows = result.table[(result.table["model"] == box["bert"]) & (result.table["metric"] == metric)]
+    row = rows[(rows["layer"] == first.layers[0]) & ~rows["probe"].str.endswith("control")].iloc[0]
+    assert first.subject == box["bert"]
+    assert first.estimate == estimate_of(row, "value")
+    assert first.baseline == (CONTROL_TREES if metric.endswith(SELECTIVITY) else "")
+    sentence = scores_sentence(result, metric)
+    assert first.named_in(sentence)
+    assert len(sentence) <= TWO_LINES
 
 
 def test_a_second_run_trains_nothing(
@@ -206,7 +287,8 @@ def test_positions_stand_beside_vectors_that_have_none(
         assert scores is not None
         views = [drawn(result, model, 1, number).uuas for number in range(len(result.test))]
         assert np.allclose(views, scores[0], atol=1e-6)  # a sentence is drawn by the probe that was scored
-    assert rotary in result.methods.split("stands a code")[0].split("Beside the vectors of")[1]
+    assert result.probes[rotary].centres is not None
+    assert result.probes[box["bert"]].centres is None
 
 
 def test_control_trees_are_over_words_as_the_model_reads_them(box: dict[str, str]) -> None:
@@ -259,18 +341,19 @@ def test_given_splits_and_uploads(box: dict[str, str], spec: ProbeSpec, tmp_path
 
 def test_what_cannot_be_read_is_said(box: dict[str, str], spec: ProbeSpec, tmp_path: Path) -> None:
     few = write_trees(tmp_path / "few.conllu", 12)
-    with pytest.raises(CorpusError, match=r"a probe needs \d+. Use more text"):
+    with pytest.raises(CorpusError, match=f"few.conllu .* {FEWEST['train']}"):
         read_treebank(replace(spec, corpus=str(few)))
     plain = tmp_path / "plain.txt"
     plain.write_text("The man went out.\n" * 30, encoding="utf8")
     with pytest.raises(CorpusError, match="without heads"):
         read_treebank(replace(spec, corpus=str(plain), heads="corpus"))
-    with pytest.raises(CorpusError, match="Only 1 of its 30 sentences differ"):
+    with pytest.raises(CorpusError, match=r"\b1 of its 30 sentences"):
         read_treebank(replace(spec, corpus=str(plain)))
     long = tmp_path / "long.conllu"
     rows = ["\t".join([str(i), "dog", *"____", str(i - 1), *"___"]) for i in range(1, 101)]
     long.write_text(Path(box["trees"]).read_text(encoding="utf8") + "\n".join([*rows, "", ""]), encoding="utf8")
-    assert any("cannot read whole" in notice for notice in read_treebank(replace(spec, corpus=str(long))).notices)
+    notices = read_treebank(replace(spec, corpus=str(long))).notices
+    assert {unread_notice(1, ref) for ref in spec.probed} & set(notices)
 
 
 @pytest.mark.parametrize("words", [("dog",), ("dog", "."), ("?", "!")])
@@ -283,7 +366,7 @@ def test_test_sentences_without_an_edge_are_refused_before_training(
     short = tmp_path / "short.conllu"
     short.write_text("\n".join([*rows, "", ""]) * FEWEST["test"], encoding="utf8")
     given = replace(spec, train=box["trees"], dev=box["trees"], test=str(short))
-    with pytest.raises(CorpusError, match=r"No test sentence of .* has two words that are not punctuation"):
+    with pytest.raises(CorpusError, match=r"No test sentence of .*short.conllu"):
         STUDY.run(given)
 
 
@@ -292,13 +375,12 @@ def test_texts_that_overlap_and_other_head_rules_are_remarked(
 ) -> None:
     test = str(write_trees(tmp_path / "test.conllu", 30, 7))
     treebank = read_treebank(replace(spec, train=box["trees"], dev=box["trees"], test=test))
-    said = " ".join(treebank.notices)
-    assert "130 of 130 development sentences stand in the training text too" in said
-    assert "test sentences stand in the training text" not in said
-    assert f"against the heads of {box['trees']} {test}" in said
+    rules = rules_notice("box", "UD English EWT", f"{box['trees']} {test}")
+    assert treebank.notices == (rules, overlap_notice(130, 130, "dev"))
     same = read_treebank(replace(spec, train=test, dev=box["trees"], test=test))
-    assert any(notice.startswith("30 of 30 test sentences stand") for notice in same.notices)
-    assert not any("against the heads" in notice for notice in read_treebank(replace(spec, corpus="demo-gold")).notices)
+    assert overlap_notice(30, 30, "test") in same.notices
+    gold = read_treebank(replace(spec, corpus="demo-gold"))
+    assert rules_notice("box", "UD English EWT", gold.corpus.ref) not in gold.notices
 
 
 @pytest.mark.parametrize(
@@ -336,10 +418,11 @@ def test_a_missing_model_fails_alone_and_missing_layers_are_said(spec: ProbeSpec
     partial = STUDY.run(replace(spec, models=(*spec.models, "path:/nowhere")))
     assert list(partial.failures) == ["path:/nowhere"]
     assert set(result.probes) == set(partial.probes)
-    with pytest.raises(SpecError, match="has layers 0 to 3; layer 9 is not there"):
+    with pytest.raises(SpecError, match=r"layers 0 to 3; layer 9\b"):
         planned(replace(spec, layers=(3, 9)))
     nothing = STUDY.run(replace(spec, models=("path:/nowhere",), untrained=False))
-    assert nothing.headline == "No model could be probed; the reasons are below."
+    assert nothing.headline == NOTHING
+    assert BEST not in {each.verdict for each in nothing.statements}
 
 
 def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: ProbeResult) -> None:
@@ -347,7 +430,12 @@ def test_one_layer_one_probe_and_a_rank_above_d_model(spec: ProbeSpec, result: P
     assert set(small.table["layer"].dropna()) == {2}
     assert set(small.table["metric"]) - {"uas", "uuas", "dspr"} == {"root", "nspr"}
     assert any("rank 32" in notice for notice in small.notices)
-    assert "root accuracy" in small.headline
+    row = best_row(small.table, spec.models[0], "root")
+    assert row is not None
+    assert small.statements[0] == Statement(
+        spec.models[0], BEST, estimate_of(row, "value"), (2,)
+    )
+    assert all(each.named_in(small.headline) for each in small.statements[:3])
     assert ranked_sentences(small, spec.models[0], 2) == []
     assert predicted_conllu(small) == b""
     with pytest.raises(SpecError, match="No distance probe"):
@@ -364,7 +452,7 @@ def test_any_sentence_can_be_drawn_and_browsed(box: dict[str, str], result: Prob
     assert scores is not None
     assert views[1].uuas == pytest.approx(scores[result.probes[model].layers.index(layer), best[0]], abs=1e-6)
     too_long = SentenceSpec(model, (1,), words=("dog",) * 80, heads=tuple(range(80)), keep=(True,) * 80)
-    with pytest.raises(CorpusError, match="cannot read this sentence"):
+    with pytest.raises(CorpusError, match="80 words"):
         run_sentences(too_long)
     with pytest.raises(SpecError, match="layer 77"):
         drawn(result, model, 77, 0)
@@ -405,10 +493,18 @@ def test_ranks_are_swept_together_and_meet_the_table(box: dict[str, str], spec: 
     one = STUDY.run(replace(spec, layers=(1,), models=(box["bert"],), controls=0, untrained=False)).table
     same = one[(one["metric"] == "uuas") & (one["probe"] == "distance") & (one["layer"] == 1)].iloc[0]
     assert same["value"] == pytest.approx(there["value"], abs=0.05)
-    assert "of 32 (layer 1)" in sweep.headline
+    near, best = sweep.statements
+    assert (near.subject, near.verdict, near.layers) == (box["bert"], SUFFICES, (1,))
+    assert near.baseline == "rank 32"
+    assert best.estimate is not None
+    assert near.estimate is not None
+    assert best.estimate.value == rows["value"].max()
+    assert near.estimate.value == min(rows.index[rows["value"] >= rows["value"].max() - NEAR])
+    assert near.named_in(sweep.headline)
+    assert best.named_in(sweep.headline)
     assert charts.sweep_chart(sweep.table).to_dict()["layer"]
     assert "sweep" in charts.figures(replace(result, tables={**result.tables, "sweep": sweep.table}))
-    with pytest.raises(SpecError, match="layer 9 is not there"):
+    with pytest.raises(SpecError, match=r"layers 0 to 3; layer 9\b"):
         run_sweep(spec, {box["bert"]: 9})
 
 
@@ -417,9 +513,9 @@ def test_every_chart_is_drawn_and_what_is_not_there_is_refused(box: dict[str, st
     assert next(iter(figures)) == "uuas"
     assert {"uuas-selectivity", "nspr-selectivity", "difference-uuas", "root"} <= set(figures)
     assert all(chart.to_dict() for chart in figures.values())
-    with pytest.raises(SpecError, match="no 'speed'"):
+    with pytest.raises(SpecError, match="'speed'"):
         charts.scores_chart(result, "speed")
-    with pytest.raises(SpecError, match="compares no models"):
+    with pytest.raises(SpecError, match="uuas"):
         charts.difference_chart(
             replace(result, tables={**result.tables, "differences": result.tables["differences"][:0]})
         )
@@ -437,7 +533,7 @@ def test_arcs_that_share_ground_stand_at_different_heights() -> None:
             if (i, j) != (a, b) and max(i, a) < min(j, b):
                 assert one != other
     assert sentence_charts.arc_levels([]) == []
-    with pytest.raises(SpecError, match="to itself"):
+    with pytest.raises(SpecError, match="word 3"):
         sentence_charts.arc_levels([(2, 2)])
 
 
@@ -453,16 +549,18 @@ def test_expectations_that_fail_are_said(spec: ProbeSpec, box: dict[str, str]) -
     table = pd.DataFrame(rows).astype({"layer": "Int64"})
     close = {"model": box["bert"], "layer": 3, "metric": "uuas", "low": -1.0}
     margins = pd.DataFrame([close | {"rival": POSITION}, close | {"rival": f"random:{box['bert']}", "low": 0.5}])
-    notices = " ".join(make_notices({"scores": table, "margins": margins}, spec))
-    for part in (
-        "falls short of the linear chain",
-        "is the last one probed",
-        "layer 0 overlap",
-        "not clearly above that of a probe on positions alone",
-    ):
-        assert part in notices
-    assert "untrained model" not in notices
-    assert "parser's own score is missing" in notices
+    doubts = doubts_of({"scores": table, "margins": margins}, spec)
+    assert [(each.subject, each.verdict, each.baseline) for each in doubts] == [
+        (box["bert"], BELOW, CHAIN),
+        (box["bert"], LAST, ""),
+        (box["bert"], OVERLAPS, EMBEDDINGS),
+        (box["bert"], SIMILAR, POSITION),
+        (PARSED, UNSCORED, ""),
+    ]
+    assert all(each.layers == (3,) for each in doubts[:4])
+    notices = make_notices(doubts)
+    assert len(set(notices)) == len(doubts)
+    assert all(each.named_in(notice) for each, notice in zip(doubts[:1], notices, strict=False))
 
 
 def test_the_command_writes_everything(

@@ -1,0 +1,115 @@
+"""What an edge-probing study shows, as facts: the statements of its headline and of its notices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.models import parse_ref
+from core.probes.edges.tables import ACCURACY, REAL, UNSEEN
+from core.probes.edges.tasks import LOOKUP
+from core.probes.trees.statements import BEST, EMBEDDINGS, OVERLAPS, SIMILAR, compared
+from core.results.estimates import estimate_of
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.probes.edges.spec import EdgeSpec
+
+BASELINE, NO_UNSEEN = "the baseline that scores highest", "no unseen test word"  # verdicts
+OF = " of "  # between the target and the model of a statement's subject
+
+
+def subject_of(target: str, model: str) -> str:
+    """The subject of a statement on one target: "pos of zoo:seed-0"."""
+    return f"{target}{OF}{model}"
+
+
+def parts_of(statement: Statement) -> tuple[str, str]:
+    """The target and the model of a statement."""
+    target, _, model = statement.subject.partition(OF)
+    return target, model
+
+
+def best_rows(table: pd.DataFrame, model: str) -> dict[str, pd.Series]:
+    """By target, the model's row at the layer with the best accuracy on development sentences."""
+    chosen = (table["labels"] == REAL) & (table["metric"] == ACCURACY) & table["dev"].notna()
+    rows = table[chosen & (table["model"] == model)]
+    return {
+        str(target): of_target.loc[of_target["dev"].idxmax()]
+        for target, of_target in rows.groupby("probe", sort=False)
+    }
+
+
+def statements_of(
+    tables: Mapping[str, pd.DataFrame], models: Sequence[str]
+) -> tuple[Statement, ...]:
+    """What the tables show; empty where no model was probed.
+
+    Args:
+        tables: The study's `edges`, `differences` and `edge_margins`.
+        models: References; the first trained one leads, the others are compared with it.
+
+    Returns:
+        For each target the first model's best accuracy, that of the baseline that scores highest,
+        and the margin over it; then the other trained models' differences from the first, each at
+        its own best layer.
+    """
+    best = {ref: rows for ref in models if (rows := best_rows(tables["edges"], ref))}
+    if not best:
+        return ()
+    first = next((ref for ref in best if not parse_ref(ref).random), next(iter(best)))
+    statements = []
+    for target, row in best[first].items():
+        subject = subject_of(target, first)
+        statements.append(Statement(subject, BEST, estimate_of(row, "value"), (int(row["layer"]),)))
+        margins = _at(tables["edge_margins"], first, target, int(row["layer"]))
+        if len(margins):
+            strongest = margins.loc[margins["rival_value"].idxmax()]
+            rival, score = str(strongest["rival"]), estimate_of(strongest, "rival_value")
+            statements.append(Statement(subject_of(target, rival), BASELINE, score))
+            statements.append(compared(subject, strongest, "margin", rival))
+    for ref, rows in best.items():
+        if ref == first or parse_ref(ref).random:
+            continue
+        for target, row in rows.items():
+            differences = _at(tables["differences"], ref, target, int(row["layer"]))
+            statements += [
+                compared(subject_of(target, ref), difference, "difference", first)
+                for _, difference in differences.iterrows()
+            ]
+    return tuple(statements)
+
+
+def doubts_of(tables: Mapping[str, pd.DataFrame], spec: EdgeSpec) -> tuple[Statement, ...]:
+    """Expectations that these numbers do not meet.
+
+    Args:
+        tables: The study's `edges` and `edge_margins`.
+        spec: The study.
+    """
+    table, doubts = tables["edges"], []
+    scored = table[(table["labels"] == REAL) & (table["metric"] == ACCURACY)]
+    for ref in spec.models:
+        for target, row in best_rows(table, ref).items():
+            subject, layer = subject_of(target, ref), int(row["layer"])
+            margins = _at(tables["edge_margins"], ref, target, layer)
+            doubts += [
+                Statement(subject, SIMILAR, None, (layer,), str(rival))
+                for rival in margins.loc[margins["low"] <= 0, "rival"]
+            ]
+            bottom = scored[(scored["model"] == ref) & (scored["probe"] == target)]
+            bottom = bottom[bottom["layer"] == 0]
+            if layer and not bottom.empty and float(row["low"]) <= float(bottom["high"].iloc[0]):
+                score = estimate_of(row, "value")
+                doubts.append(Statement(subject, OVERLAPS, score, (layer,), EMBEDDINGS))
+    few = table[(table["metric"] == UNSEEN) & (table["model"] == LOOKUP) & table["value"].isna()]
+    doubts += [Statement(subject_of(str(target), LOOKUP), NO_UNSEEN) for target in few["probe"]]
+    return tuple(doubts)
+
+
+def _at(table: pd.DataFrame, model: str, target: str, layer: int) -> pd.DataFrame:
+    """Rows of accuracy of one model, target and layer."""
+    chosen = (table["model"] == model) & (table["probe"] == target) & (table["layer"] == layer)
+    return table[chosen & (table["metric"] == ACCURACY)]
