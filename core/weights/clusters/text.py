@@ -25,17 +25,8 @@ SIGNIFICANT = 0.05
 NORMS = "norms"
 CHANCE, GAUSSIAN = "chance", "Gaussian matrix of the same shape"
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
-SPELT = {
-    2: "two",
-    3: "three",
-    4: "four",
-    5: "five",
-    6: "six",
-    7: "seven",
-    8: "eight",
-    9: "nine",
-    10: "ten",
-}
+DIGITS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+SPELT = dict(enumerate(DIGITS, start=2))
 
 ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"
 EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"
@@ -43,16 +34,9 @@ LOWER, NOT_LOWER = "of lower rank", "not of lower rank"
 DECIDING = "Learning rate and number of steps also decide that size"
 RIVALS = "other tasks' models with updates of similar size"
 NOTHING = "Too few models could be compared to state a result; the tables hold what was measured."
-NEAR_TASK, NEAR_SIZE, NEAR_NEITHER = (
-    "nearer to its task",
-    "nearer to updates of its size",
-    "nearer to neither",
-)
-VERDICT_OF_GROUP = {
-    "task": NEAR_TASK,
-    "dose": NEAR_SIZE,
-    "neither": NEAR_NEITHER,
-}  # by the cells of `lies_with`
+NEAR_TASK, NEAR_SIZE = "nearer to its task", "nearer to updates of its size"
+NEAR_NEITHER = "nearer to neither"
+VERDICT_OF_GROUP = {"task": NEAR_TASK, "dose": NEAR_SIZE, "neither": NEAR_NEITHER}  # of `lies_with`
 
 
 def verdict_of(p_value: float, smallest_p: float) -> str:

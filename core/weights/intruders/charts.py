@@ -1,4 +1,4 @@
-"""Charts of the intruder experiment: intruders by layer, family by family, beside what a Gaussian change makes."""
+"""Charts of the intruder experiment: intruder dimensions by layer and family, and chance."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 ACROSS = 3  # panels beside each other
-NULL = "Gaussian change of equal norm"
-TITLE = "Intruders"
+NULL = "random update of equal norm"
+TITLE = "Intruder dimensions"
 
 
 def intruder_panels(result: Result) -> Panels:
-    """Every family under one legend: a line a model, and in grey what a Gaussian change makes."""
+    """Draw a panel per family under one legend: a line per model, chance in grey."""
     table = result.tables["intruders"]
     looks, families = _looks(table), list(dict.fromkeys(table["family"]))
     drawn = [
@@ -37,12 +37,12 @@ def intruder_panels(result: Result) -> Panels:
 
 
 def figures(result: Result) -> dict[str, Chart]:
-    """The chart of intruders by family and depth."""
+    """Draw intruder dimensions by family and depth."""
     return {"intruders": intruder_panels(result).figure()} if len(result.tables["intruders"]) else {}
 
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:
-    """How each model's line looks, by its short name, and the null's."""
+    """Choose how each model's line and chance look, by short name."""
     refs = list(dict.fromkeys(table["model"]))
     names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
     return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {NULL: Look(GREY, dash=(6, 4), point=False)}
@@ -51,7 +51,8 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
 def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Place) -> Chart:
     import pandas as pd
 
-    ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)  # alike in every panel
+    # the same in every panel
+    ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)
     rows = table[table["family"] == family]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(table["model"]))))
     null = rows.groupby("layer", as_index=False)["null_mean"].mean()
@@ -61,14 +62,15 @@ def _panel(table: pd.DataFrame, family: str, looks: dict[str, Look], place: Plac
     )
     tips = (
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("intruders", TITLE, "measure")),
-        *(Tip("null_mean", "Gaussian change", "measure"), Tip("p_value", "p", "share")),
+        *(Tip("null_mean", "Random update", "measure"), Tip("p_value", "p", "share")),
     )
     with drawing(replace(hand(), unnamed=True)):
         chart = curves(drawn, plane, looks, tips)
     what = family.capitalize()
     words = lines_in_words(
-        drawn, f"Intruders, {family}", x="layer", y="intruders", x_title="Layer", y_title="intruders", kind="measure",
-        names=list(looks),
+        drawn, f"Intruder dimensions, {family}", x="layer", y="intruders", x_title="Layer",
+        y_title="intruder dimensions", kind="measure", names=list(looks),
     )  # fmt: skip
-    finished = chart.properties(width="container", height=plane.pixels, title=heading(what), description=words)
-    return finished
+    return chart.properties(
+        width="container", height=plane.pixels, title=heading(what), description=words
+    )
