@@ -96,6 +96,29 @@ def make_methods(
     return " ".join(text)
 
 
+def describe_strangers(base: str, names: str) -> str:
+    """The notice of models that were fine-tuned from another base."""
+    return f"Left out, because they were fine-tuned from another base than {base}: {names}."
+
+
+def describe_variants(names: str) -> str:
+    """The notice of models that were trained with other settings and not named."""
+    return f"Left out, because they were trained with other settings; name one to add it: {names}."
+
+
+def describe_named_data(names: str) -> str:
+    """The notice of models whose data set was read from their names."""
+    return f"Data sets read from the models' names, because their cards name none: {names}."
+
+
+def describe_rounding(model: str, rounded: int, changed: int) -> str:
+    """The notice of updates that are hardly larger than the rounding of the file."""
+    return (
+        f"{model}: the updates of {rounded} of {changed} changed matrices are hardly larger than "
+        "the rounding of its file, so their ranks are those of rounding errors."
+    )
+
+
 def describe_aside(refs: Sequence[str]) -> list[str]:
     """The notice of models that are on the map and in no score."""
     if not refs:
