@@ -34,9 +34,8 @@ def hub_panel(address: Address) -> None:
             )
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            most = int(
-                st.number_input("Models to list", 1, MOST_LISTED, LISTED, 100, key="weights/hub_most")
-            )
+            field = "weights/hub_most"
+            most = int(st.number_input("Models to list", 1, MOST_LISTED, LISTED, 100, key=field))
             kind = str(
                 st.segmented_control(
                     "What", list(LEFT_OUT), default=FINE_TUNES, required=True, key="weights/hub_kind",
@@ -99,8 +98,8 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
         table = table.drop(columns="MB")
     st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
     st.caption(
-        f"{LEFT_OUT[kind]} If a card names no data set, it is read from the model's name; the column "
-        "*data from* says which."
+        f"{LEFT_OUT[kind]} If a card names no data set, it is read from the model's name: see "
+        "*data from*."
     )
     st.button(
         f"Compare these {len(chosen)}",

@@ -177,7 +177,7 @@ def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*sha
 
 def _checked(matrix: Float[ndarray, "row column"]) -> Float[ndarray, "row column"]:
     if np.ndim(matrix) != 2 or 0 in np.shape(matrix):
-        raise ShapeError(f"The input must be a matrix with entries, got {np.shape(matrix)}.")
+        raise ShapeError(f"The input must be a matrix with entries, got shape {np.shape(matrix)}.")
     wide = np.asarray(matrix, dtype=np.float64)
     if not np.isfinite(wide).all():
         raise ShapeError(
