@@ -1,4 +1,4 @@
-"""The model of costs: what every study's price is made of, measured on one core (see `benchmarks/prices.py`).
+"""The cost model behind every study's price, measured on one core (see `benchmarks/prices.py`).
 
 A study's price is a list of processor seconds, one number a task, and its peak memory. Both are sums of what there is
 to do: models opened and read, matrices multiplied and factored, rows kept. What is the same in all studies stands here,
@@ -26,7 +26,7 @@ READING = 2e-9  # processor seconds to store a number of a sentence's vectors an
 
 
 def sentences_of(spec: Any) -> float:
-    """Sentences that a study reads: as many as it asks for, and no more than the demo has."""
+    """Count the sentences that a study reads, at most those of the demo."""
     ref, _, genres = str(spec.corpus).partition(":")
     if ref != "demo":
         return float(spec.sentences)
@@ -35,12 +35,12 @@ def sentences_of(spec: Any) -> float:
 
 
 def counted(number: int, what: str) -> str:
-    """How many there are, in words."""
+    """Write a count with its noun."""
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
-    """Size by reference. A model that cannot be had is missing: the study leaves it out and says why."""
+    """Look up sizes by reference; models that are not available are left out."""
     sizes: dict[str, Size] = {}
     for ref in dict.fromkeys(refs):
         with suppress(ModelError):

@@ -1,4 +1,4 @@
-"""Answers that came with the box: stored values in one file that is only read, under the keys that the store has too.
+"""Precomputed results: stored values in one read-only file, under the store's keys.
 
 The file is a zip archive of safetensors bytes, an entry for each key. Nothing of it is read before it is asked for.
 Each entry has its checksum; an entry or a file that is damaged is a miss, as in the store, and is computed again.
@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
-FILE = "answers/answers.zip"  # in the box
+FILE = "answers/answers.zip"  # in the folder of the included models
 VARIABLE = "PALIMPSEST_PRECOMPUTED"
 ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
@@ -85,7 +85,7 @@ def write_answers(path: Path, values: Mapping[str, bytes]) -> None:
 
 
 def default_answers() -> Answers | None:
-    """Those of the box; of the file that `PALIMPSEST_PRECOMPUTED` names; none at all where it says `none`."""
+    """Open the precomputed results, or those in `PALIMPSEST_PRECOMPUTED`; none if it is `none`."""
     named = os.environ.get(VARIABLE, os.environ.get(ALIAS, "")).strip()
     if named == NONE:
         return None

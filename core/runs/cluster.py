@@ -69,7 +69,7 @@ def cluster(address: str) -> Iterator[ClusterExecutor]:
     except ImportError as error:
         raise SpecError(
             f"To run on the scheduler {address} install dask: pip install 'dask[distributed]'; "
-            "or leave the scheduler out to run here."
+            "or leave out --scheduler to run on this machine."
         ) from error
     # Made in two steps, so that there is something to close when connecting fails: a client that is left to the
     # garbage collector closes itself whenever that runs, and may then wait for a lock that its own thread holds.
@@ -80,7 +80,7 @@ def cluster(address: str) -> Iterator[ClusterExecutor]:
         except (OSError, ValueError, TypeError) as error:
             raise SpecError(
                 f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
-                "and `dask scheduler` starts one. Leave it out to run here."
+                "and `dask scheduler` starts one. Leave it out to run on this machine."
             ) from error
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)

@@ -73,7 +73,7 @@ class Price:
             parts.append(f"{gigabytes(self.store)} in the store")
         parts.append(f"{gigabytes(self.memory)} of memory")
         work = f"{self.work}: " if self.work else ""
-        doubt = "" if self.known else " (sizes as known; the hub could not be asked)"
+        doubt = "" if self.known else " (estimated sizes; the hub could not be asked)"
         return f"Expected: {work}{', '.join(parts)}{doubt}."
 
     def refuse_where_shared(self, advice: str = "choose fewer or smaller models") -> None:

@@ -28,14 +28,14 @@ __all__ = ["Outputs", "Progress", "Task", "checkpoint", "open_executor", "run", 
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
-AGAIN = "Run again: what was finished is kept."
+AGAIN = "Run it again; finished tasks are kept."
 
 
 @dataclass(frozen=True)
 class Progress:
     """How far a run is: tasks `done` of `total` (`stored` of them were there already), seconds so far and to go.
 
-    `shipped` of those that were there came with the box.
+    `shipped` of the stored ones are precomputed.
     `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until there is something
     to go by.
     """
@@ -279,15 +279,15 @@ def _run_missing(
             for future in finished:
                 work.settle(futures[future], future)
             if work.ledger.stopped():
-                raise CancelledError("The run was cancelled; what was computed until then is kept.")
+                raise CancelledError("The run was cancelled; what was computed so far is kept.")
             if signal.look_only and time.monotonic() - work.began > signal.patience:
-                raise NotStoredError("It cannot be said quickly whether everything is stored.")
+                raise NotStoredError("Looking for stored results took too long.")
             if signal.give_way.is_set():
                 begun = {future for future in pending if not future.cancel()}
                 left_out, pending = left_out or len(begun) < len(pending), begun
             report(work.progress())
         if left_out:
-            raise GaveWayError("The run gave way to another; what was computed until then is kept.")
+            raise GaveWayError("The run gave way to another; what was computed so far is kept.")
     finally:
         # Also where `report` raised: leave nothing running that nobody waits for.
         unfinished = {future for future in futures if not future.done()}

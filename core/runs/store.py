@@ -88,7 +88,7 @@ class Store:
         return kept or (self.answers is not None and key in self.answers)
 
     def without_answers(self) -> Store:
-        """The same store without what came with the box: what is not kept in it is computed."""
+        """Return the same store without precomputed results."""
         plain = copy.copy(self)
         plain.answers = None
         return plain
@@ -102,7 +102,7 @@ class Store:
         return self.find(keys)[0]
 
     def find(self, keys: Iterable[str]) -> tuple[dict[str, Value], set[str]]:
-        """What `get_many` gives, and which of it came with the box."""
+        """Return what `get_many` does, and which of its keys are precomputed."""
         wanted = list(dict.fromkeys(keys))
         values: dict[str, Value] = {}
         for start in range(0, len(wanted), READ_BATCH):
@@ -249,7 +249,7 @@ class Store:
 def default_store() -> Store:
     """The store of this process: in `PALIMPSEST_STORE`, or in the user's cache folder.
 
-    `PALIMPSEST_STORE_BYTES` sets its size limit; under it lie the answers that came with the box, see
+    `PALIMPSEST_STORE_BYTES` sets its size limit; below it are the precomputed results, see
     `answers.default_answers`. Asked again, it is the same object.
 
     Raises:

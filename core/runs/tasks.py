@@ -45,7 +45,9 @@ def pure(identity: str, *, version: int = 1, guard: Guard | None = None) -> Call
     def declare(function: Function) -> Function:
         place = f"{function.__module__}.{function.__qualname__}"
         if "<" in function.__qualname__:
-            raise TypeError(f"{function.__qualname__} is not a module-level function; a task's must be")
+            raise TypeError(
+                f"{function.__qualname__} is not a module-level function, and a task needs one"
+            )
         if _IDENTITIES.setdefault(identity, place) != place:
             raise TypeError(f"{place} and {_IDENTITIES[identity]} have one identity, {identity!r}")
         setattr(function, _MARK, (identity, version))
@@ -78,7 +80,9 @@ class Task:
 
     def __post_init__(self) -> None:
         if not hasattr(self.function, _MARK):
-            raise TypeError(f"{self.function.__qualname__} is not declared with @pure; a task's function must be")
+            raise TypeError(
+                f"{self.function.__qualname__} is not declared with @pure, and a task needs that"
+            )
         if self.role is None:
             object.__setattr__(self, "role", self.name)
 
@@ -150,7 +154,7 @@ class Outcome:
 
 
 class Signal(threading.Event):
-    """What a run is told from outside. `set()` cancels it at the next tick of its tasks.
+    """Requests to a run from outside; `set()` cancels it at the next tick of its tasks.
 
     Attributes:
         give_way: Set it to stop the run at the next border of a task: what has begun is finished and kept.
@@ -197,7 +201,7 @@ class _Place:
     def check(self) -> None:
         """Raise if the run was cancelled."""
         if self.ledger.stopped() if self.ledger else self.identifier in _STOPPED:
-            raise CancelledError("The run was cancelled; what was computed until then is kept.")
+            raise CancelledError("The run was cancelled; what was computed so far is kept.")
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("palimpsest_place", default=None)

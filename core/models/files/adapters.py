@@ -161,7 +161,8 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
 
 def _refuse(source: object, what: str) -> ModelError:
     return ModelError(
-        f"{source} is {what}, whose factors alone are not the change: merge it into its base and use that."
+        f"{source} is {what}, whose update is not the product of its factors: merge it into its "
+        "base and use the result."
     )
 
 
@@ -191,11 +192,17 @@ def _patterns(config: Mapping[str, Any], field: str, source: object) -> list[tup
 
 def _rank(value: object, source: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_RANK:
-        raise ModelError(f"{source} names no rank that factors can have ({str(value)[:40]}): is it damaged?")
+        raise ModelError(
+            f"{source} names an impossible rank ({str(value)[:40]}): get the adapter again, or "
+            "choose another."
+        )
     return value
 
 
 def _alpha(value: object, source: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= MOST_ALPHA:
-        raise ModelError(f"{source} names no lora_alpha that can be used ({str(value)[:40]}): is it damaged?")
+        raise ModelError(
+            f"{source} names an unusable lora_alpha ({str(value)[:40]}): get the adapter again, "
+            "or choose another."
+        )
     return float(value)

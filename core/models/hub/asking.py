@@ -1,7 +1,8 @@
-"""How the hub is asked: again, after longer and longer pauses, where it stumbles; and never for longer than a bound.
+"""How the Hub is asked: again, after longer and longer pauses, where it stumbles; and never for longer than a bound.
 
-A hub that limits, fails or is silent for a moment is asked a few times before a model is left out. One that was asked
-in vain is asked once for a while, so that a study of many models does not wait for each of them.
+A Hub that limits, fails or is silent for a moment is asked a few times before a model is left out.
+One that was asked in vain is asked once for a while, so that a study of many models does not wait
+for each of them.
 
 Reference: none. Deviations: none.
 """
@@ -21,7 +22,7 @@ from core.runs.tasks import tick
 
 ATTEMPTS = 4
 SILENT_ATTEMPTS = 2  # of a hub that does not answer at all: each attempt is a time-out long
-FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the hub says how long
+FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the Hub says how long
 LONGEST_WAIT = 30.0  # seconds; a hub that asks for more is asked again another day
 PATIENCE = 60.0  # seconds for one question, its pauses included, after which it is not asked again
 GAVE_UP_FOR = 60.0  # seconds after a question in vain in which each question is asked once
@@ -32,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 def ask(question: Callable[[], Answer]) -> Answer:
-    """The answer to a question, which is asked again where the hub limits, fails or is silent.
+    """The answer to a question, which is asked again where the Hub limits, fails or is silent.
 
     Raises:
         Exception: What the last attempt raised, see `hub_errors.failures`.
@@ -62,10 +63,10 @@ def ask(question: Callable[[], Answer]) -> Answer:
 
 
 def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> tuple[Any, str]:
-    """What the hub answers, as JSON, and the address of the next page that it names, or "".
+    """What the Hub answers, as JSON, and the address of the next page that it names, or "".
 
     Args:
-        url: Of the hub's API.
+        url: Of the Hub's API.
         question: Its parameters.
         token: As huggingface_hub takes it: None for the user's own, False for none.
 
@@ -96,7 +97,7 @@ def _whole(response: Any) -> Any:
 
     until, parts, size = time.monotonic() + ANSWER_SECONDS, [], 0
     for part in response.iter_bytes():
-        tick(0.0, "the hub answers")
+        tick(0.0, "the Hub answers")
         parts.append(part)
         size += len(part)
         if time.monotonic() > until:
@@ -124,7 +125,7 @@ def _pause(seconds: float) -> None:
     """Wait, but not past a cancellation."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        tick(0.0, "the hub asks us to wait")
+        tick(0.0, "waiting for the Hub (rate limit)")
         time.sleep(min(left, 0.2))
 
 

@@ -1,6 +1,7 @@
 """Models from the Hugging Face hub: one commit, the model's own files and no others, every failure in a sentence.
 
-The order is the policy: ask the hub for the commit and the list of files (one request, a few seconds at most),
+The order is the policy: ask the Hub for the commit and the list of files (one request, a few
+    seconds at most),
 refuse what is too large, read and check config.json, and only then fetch weights and tokenizer, at that commit.
 The commit that a name led to is written beside the files, so that the same name works offline later.
 
@@ -30,7 +31,7 @@ from core.models.hub.cache import trim_downloads
 from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
 
 MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
-RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the hub is asked again
+RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the Hub is asked again
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -61,7 +62,7 @@ PRESETS: tuple[Preset, ...] = (
 
 
 def download(name: str, revision: str | None = None) -> Path:
-    """Folder of a hub model at one commit, downloaded unless it is there already; see `hub_cache` on what is kept.
+    """Folder of a Hub model at one commit, downloaded unless it is there already; see `hub_cache` on what is kept.
 
     Args:
         name: "model" or "organisation/model".
@@ -109,7 +110,7 @@ def _download(name: str, revision: str | None) -> Path:
 
 @dataclass(frozen=True)
 class Repository:
-    """What the hub says of a model at one commit.
+    """What the Hub says of a model at one commit.
 
     Attributes:
         commit: Forty hex digits.
@@ -125,11 +126,11 @@ class Repository:
 
 
 def ask_about(name: str, revision: str | None) -> Repository:
-    """What the hub says of a model; asked once in ten minutes.
+    """What the Hub says of a model; asked once in ten minutes.
 
     Raises:
         Exception: See `hub_errors.failures`.
-        ModelError: If the hub names no commit.
+        ModelError: If the Hub names no commit.
     """
     from huggingface_hub.utils import validate_repo_id
 
@@ -162,7 +163,7 @@ def pinned() -> Iterator[None]:
 
 
 def changes(name: str, revision: str | None) -> int:
-    """How often this process has seen a name's commit change. Never waits for the hub.
+    """How often this process has seen a name's commit change. Never waits for the Hub.
 
     An answer that is too old to be believed is asked for again in a thread: who looks later sees the change.
     """
@@ -189,7 +190,10 @@ def _read_answer(answer: object, name: str) -> Repository:
         raise ValueError("it does not describe a model")
     commit, card, tags = answer.get("sha"), answer.get("cardData"), answer.get("tags")
     if not isinstance(commit, str) or not COMMIT.fullmatch(commit):
-        raise ModelError(f"The hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
+        raise ModelError(
+            f"The Hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or "
+            f"{BOX}."
+        )
     siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
     files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
     return Repository(commit, files, tuple(map(str, tags or ())), card if isinstance(card, dict) else {})
@@ -225,7 +229,10 @@ def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
         whole = checkpoints.PICKLED in files
         weights = [checkpoints.PICKLED] if whole else _shards(name, commit, checkpoints.PICKLED_INDEX)
     else:
-        raise ModelError(f"{name} has no PyTorch weights on the hub (safetensors or .bin): choose another model.")
+        raise ModelError(
+            f"{name} has no PyTorch weights on the Hub (safetensors or .bin): choose another "
+            "model."
+        )
     numbers = sum(files.get(file, 0) for file in weights) // 4  # float32, or a lower bound for shorter formats
     if numbers > limits.max_parameters:
         raise ModelError(
@@ -258,7 +265,7 @@ def fetch(name: str, commit: str, file: str) -> Path:
 
 
 def endpoint() -> str:
-    """Where the hub is: read at each call, because huggingface_hub reads the variable only when it is imported."""
+    """Where the Hub is: read at each call, because huggingface_hub reads the variable only when it is imported."""
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
 
 
@@ -277,7 +284,7 @@ def login() -> bool | None:
 
 
 def is_offline() -> bool:
-    """Whether the user wants the hub left alone."""
+    """Whether the user wants the Hub left alone."""
     return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
 
 
@@ -311,18 +318,18 @@ def earlier_download(name: str, revision: str) -> Path | None:
         checkpoints.count_parameters(checkpoints.weight_files(folder))
         checkpoints.tokenizer_hash(folder, config)
     except ModelError:
-        return None  # cut short by whatever ended it: the hub is asked again
+        return None  # cut short by whatever ended it: the Hub is asked again
     return folder
 
 
 def refusal(error: Exception | None, name: str, revision: str | None) -> ModelError:
-    """What a reader is told of the hub's failure; `error` is None where the hub was not asked."""
+    """What a reader is told of the Hub's failure; `error` is None where the Hub was not asked."""
     return ModelError(explain(error, name, revision, endpoint(), cache_folder()))
 
 
 Asked = tuple[str, str, str | None]  # endpoint, name, revision
 _resolved: dict[Asked, tuple[float, Repository]] = {}
-_renewed: dict[Asked, float] = {}  # when `changes` had the hub asked
+_renewed: dict[Asked, float] = {}  # when `changes` had the Hub asked
 _changes: dict[Asked, int] = {}
 _pinned: ContextVar[dict[Asked, Repository] | None] = ContextVar("palimpsest_pinned", default=None)
 _resolved_lock = threading.Lock()

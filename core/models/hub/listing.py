@@ -1,4 +1,4 @@
-"""Fine-tunes and adapters of a base, as the hub's model tree lists them: data sets, size, licence, from their cards.
+"""Fine-tunes and adapters of a base, as the Hub's model tree lists them: data sets, size, licence, from their cards.
 
 Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune of the base is
 seen from its weights, later. One `look_up` names the commit and the files of a model; nothing is downloaded here.
@@ -23,10 +23,10 @@ from core.models.hub.names import data_in_name
 from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
-PAGE = 100  # models the hub is asked for at once
+PAGE = 100  # models the Hub is asked for at once
 LISTING_SECONDS = 60.0  # for all pages; what came until then is kept
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
-FILES = "siblings"  # asked for where safetensors of an adapter, which the hub does not count, must be seen by name
+FILES = "siblings"  # asked for where safetensors of an adapter, which the Hub does not count, must be seen by name
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
 
 
@@ -74,7 +74,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class HubModel:
-    """A model on the hub at one commit.
+    """A model on the Hub at one commit.
 
     Attributes:
         name: Repository.
@@ -108,16 +108,16 @@ def list_fine_tunes(
     """Models whose card says that they are fine-tunes of `base`, the most downloaded first.
 
     Args:
-        base: Name on the hub ("bert-base-uncased", "owner/name").
+        base: Name on the Hub ("bert-base-uncased", "owner/name").
         most: How many to list; further pages are not asked for.
         adapters: List adapters to the base instead.
         say: Told in a sentence what the list lacks: pages that could not be had, entries that name no model.
 
     Raises:
-        ModelError: If the hub cannot be asked for its first page, or `most` is out of range.
+        ModelError: If the Hub cannot be asked for its first page, or `most` is out of range.
     """
     if not 1 <= most <= MOST_LISTED:
-        raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} models at once, got {most:,}.")
+        raise ModelError(f"The Hub lists 1 to {MOST_LISTED:,} models at once, got {most:,}.")
     if hub.is_offline():
         raise hub.refusal(None, base, None)
     url = f"{hub.endpoint()}/api/models"
@@ -133,12 +133,14 @@ def list_fine_tunes(
         asked.add(url)
         try:
             if time.monotonic() > until:
-                raise ModelError(f"The hub took more than {LISTING_SECONDS:g} seconds.")
+                raise ModelError(f"The Hub took more than {LISTING_SECONDS:g} seconds.")
             page, url = _ask_page(url, question, base)
         except ModelError as error:
             if not listed:
                 raise
-            say(f"The hub's list of what was made of {base} ends after {len(listed):,} models. {error}")
+            say(
+                f"The Hub's list of fine-tunes of {base} ends after {len(listed):,} models. {error}"
+            )
             break
         question = None  # the next page's address holds it
         models = [model for model in (_read(entry, adapters) for entry in page) if model is not None]
@@ -148,7 +150,10 @@ def list_fine_tunes(
         for model in models:
             listed.setdefault(model.ref, model)
     if unread:
-        say(f"{unread:,} entries of the hub's list of what was made of {base} name no model and are left out.")
+        say(
+            f"{unread:,} entries of the Hub's list of fine-tunes of {base} name no model and are "
+            "left out."
+        )
     return list(listed.values())[:most]
 
 
@@ -188,10 +193,11 @@ def choose_listed(
 
 
 def look_up(name: str, revision: str | None = None) -> HubModel:
-    """Commit, files and data sets of a model on the hub; asked about once in ten minutes.
+    """Commit, files and data sets of a model on the Hub; asked about once in ten minutes.
 
     Raises:
-        ModelError: If the hub cannot be asked or refuses, or the model is too large for this instance.
+        ModelError: If the Hub cannot be asked or refuses, or the model is too large for this
+            instance.
     """
     repository = _ask(name, revision)
     limits = current_limits()
@@ -212,10 +218,10 @@ def is_adapter(files: Collection[str]) -> bool:
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:
-    """A small file of a model (configuration, index of shards), kept in the hub's own cache.
+    """A small file of a model (configuration, index of shards), kept in the Hub's own cache.
 
     Raises:
-        ModelError: If it is not there or the hub refuses.
+        ModelError: If it is not there or the Hub refuses.
     """
     try:
         return hub.fetch(name, commit, path).read_bytes()
@@ -240,11 +246,13 @@ def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[lis
     try:
         page, following = ask_json(url, question, hub.login())
     except json.JSONDecodeError as error:
-        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.") from error
+        raise ModelError(
+            f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT."
+        ) from error
     except failures() as error:
         raise hub.refusal(error, base, None) from error
     if not isinstance(page, list):
-        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
+        raise ModelError(f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
     if following and not following.startswith(hub.endpoint()):
         return page, ""  # a hub does not send its reader, and the reader's token, elsewhere
     return page, following
@@ -276,7 +284,7 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
 
 
 def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
-    """Data sets: from the tags, which the hub makes from the card, else from the card itself."""
+    """Data sets: from the tags, which the Hub makes from the card, else from the card itself."""
     tagged = tuple(tag.removeprefix("dataset:") for tag in tags if tag.startswith("dataset:"))
     named = card.get("datasets")
     if tagged or not named:

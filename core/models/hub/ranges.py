@@ -22,7 +22,7 @@ READ_TIMEOUT = 60.0  # seconds without a byte
 
 @dataclass(frozen=True)
 class RangeFile:
-    """A file on the hub at one commit, of which ranges of bytes can be read."""
+    """A file on the Hub at one commit, of which ranges of bytes can be read."""
 
     repository: str
     commit: str
@@ -37,7 +37,7 @@ class RangeFile:
         """Bytes from `start` up to `stop`; fewer where the file ends.
 
         Raises:
-            ModelError: If the hub refuses, is silent, or is busy for longer than a few attempts.
+            ModelError: If the Hub refuses, is silent, or is busy for longer than a few attempts.
         """
         whole = _fetched.get((self.repository, self.commit, self.path))
         if whole is None or not whole.is_file():
@@ -76,7 +76,10 @@ class RangeFile:
                 return None
             response.read()
             hf_raise_for_status(response)
-        raise ModelError(f"The hub answered {response.status_code} when asked for a part of {self.name}: try again.")
+        raise ModelError(
+            f"The Hub answered {response.status_code} when asked for a part of {self.name}: try "
+            "again."
+        )
 
     def _fetch(self) -> Path:
         try:

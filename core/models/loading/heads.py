@@ -120,7 +120,10 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
     if ending is None:
         supported = ", ".join(AUTO_CLASSES)
-        raise ModelError(f"{folder.name} was saved as {architecture}, without a head that is known here ({supported}).")
+        raise ModelError(
+            f"{folder.name} was saved as {architecture}, without a head that is known here "
+            f"({supported}); choose another model."
+        )
     with MAKING_A_MODEL:
         model, loading_info = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
             folder, output_loading_info=True, **options
@@ -133,7 +136,10 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
     from safetensors import safe_open
 
     if not isinstance(head, dict) or head.get("kind") != "arc" or not 1 <= head.get("size", 0) <= 65_536:
-        raise ModelError(f"{folder.name} has a head of another kind or size than is known here: arc, up to 65,536.")
+        raise ModelError(
+            f"{folder.name} has a head whose kind or size is not known here: arc, up to 65,536; "
+            "choose another model."
+        )
     with MAKING_A_MODEL:
         body, loading_info = import_transformers().AutoModel.from_pretrained(
             folder, output_loading_info=True, **options

@@ -1,4 +1,4 @@
-"""Running models by hand: all layers' states of the same subwords, a model entered at any layer, layers exchanged.
+"""Running models layer by layer: states of all layers, entry at any layer, layer swap.
 
 Stitching and swapping need what the store does not keep: states of every subword, special tokens included, and the
 upper layers of a model fed with states that it did not make. Both are done by hooks on the model's own layers and by
@@ -161,7 +161,10 @@ def run_rebuilt(
     places = layer_list(model)
     blocks = list(places)
     if len(layers) != len(blocks):
-        raise ModelError(f"The model has {len(blocks)} layers, and {len(layers)} were given to stand in their places.")
+        raise ModelError(
+            f"The model has {len(blocks)} layers, and {len(layers)} were given to replace them; "
+            "give one per layer."
+        )
     try:
         for number, layer in enumerate(layers):
             places[number] = Passing(blocks[number], in_tuple) if layer is None else layer

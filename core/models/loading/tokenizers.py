@@ -176,7 +176,7 @@ def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None =
 
 
 def is_included(ref: ModelRef, folder: Path) -> bool:
-    """Whether every file that says how the model cuts text is the one that the manifest of the box describes."""
+    """Whether every file that decides the tokenization is that of the manifest."""
     if ref.kind != "zoo":
         return False
     entries = [entry for entry in read_manifest() if entry.get("name") == ref.name]

@@ -44,7 +44,10 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
             f"The tokenizer of {ref} cannot be read ({first_line(error)}): save it again beside the model."
         ) from error
     if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
-        raise ModelError(f"The tokenizer of {ref} is not a fast one, so words cannot be found: save a tokenizer.json.")
+        raise ModelError(
+            f"The tokenizer of {ref} is not a fast one, so words cannot be aligned with subwords: "
+            "save a tokenizer.json."
+        )
     added = tokenizer.num_special_tokens_to_add(pair=False)
     if added >= MAX_SUBWORDS:
         raise ModelError(
@@ -85,7 +88,8 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
         raise
     except Exception as error:
         raise ModelError(
-            f"The tokenizer of {ref} cannot cut text ({first_line(error)}): save it again beside the model."
+            f"The tokenizer of {ref} cannot tokenize text ({first_line(error)}): save it again "
+            "beside the model."
         ) from error
 
 

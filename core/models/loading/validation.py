@@ -194,7 +194,8 @@ def _size(settings: dict[str, Any], name: str) -> int:
 
 def _differs(model_type: str, what: str) -> ModelError:
     return ModelError(
-        f"This {model_type} {what}: its layers cannot be trusted to be what they are called here; choose another model."
+        f"This {model_type} {what}, so its layers cannot be identified reliably; choose another "
+        "model."
     )
 
 

@@ -1,4 +1,4 @@
-"""Which tensor of a checkpoint plays which role: query, key, value, output, feed-forward, by layer.
+"""The roles of a checkpoint's tensors: query, key, value, output, feed-forward, by layer.
 
 The architecture's description says which names mean what. Whatever stands before a name ("bert.", "model.",
 "transformer.") is ignored, so a model with and without a head match.
@@ -121,7 +121,10 @@ def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] 
     """
     slots = match_names(model_type, names, config)
     if not slots:
-        raise ModelError(f"No tensor is named as in a {model_type}; the file does not hold the weights of one.")
+        raise ModelError(
+            f"No tensor is named as in a {model_type}: the file does not hold its weights; choose "
+            "another."
+        )
     _check_complete(slots)
     return tuple(sorted(slots.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
 
@@ -147,7 +150,10 @@ def match_names(
                 earlier = slots.setdefault((role, slot.layer), slot)
                 if earlier is not slot:
                     text = f"{earlier.tensor} and {name} both look like the {role} matrix of layer {slot.layer}"
-                    raise ModelError(f"{text}; a model with two towers cannot be compared as one.")
+                    raise ModelError(
+                        f"{text}; a model with two towers cannot be compared as one; choose "
+                        "another."
+                    )
     return slots
 
 

@@ -1,4 +1,4 @@
-"""Work on a stranger's files, done by a process of its own with a limit of memory and of time.
+"""Work on untrusted files in a separate process with limits of memory and time.
 
 A library that reads a line without end and an allocator that aborts cannot be interrupted from within: they end with
 their process, and what is left of them here is an error. `python -m core.runs.process.isolation MODULE MEMORY` imports

@@ -1,9 +1,9 @@
-"""Memory that goes back to the system when it is let go, where the C library would keep it for itself.
+"""Return freed memory to the system where the C library would keep it.
 
 glibc raises, whenever a large block is freed, the size from which blocks are mapped one by one, up to 32 MB; the blocks
 below lie in heaps that shrink at their end only. After a study of maps between spaces a third of the process was such
 room, and the next study took its own beside it. With a fixed threshold a large array is mapped when it is made and
-given back when it is let go. Another C library, or another system, is left as it is.
+given back when it is freed. Another C library, or another system, is left as it is.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def plan(spec: WeightsSpec, ready: Outputs) -> list[Task]:
         SpecError: If no fine-tune is named, a shared instance does not compare so many, more
             neighbours or clusters are asked for than there are models, or the label table cannot be
             used.
-        ModelError: If the hub does not list the fine-tunes of the base.
+        ModelError: If the Hub does not list the fine-tunes of the base.
     """
     selection: Selection = ready.need("models")
     members = selection.members
@@ -239,7 +239,7 @@ def _comparable(present: list[Member], outputs: Outputs, notices: list[str]) -> 
 
 
 def _provenance(selection: Selection, members: Sequence[Member]) -> dict[str, Any]:
-    """Versions of the software, and each model's identity: a content hash, or the hub's commit."""
+    """Versions of the software, and each model's identity: a content hash, or the Hub's commit."""
     refs = dict.fromkeys(ref for member in members for ref in (member.base, member.ref))
     return provenance() | {"fingerprints": {ref: selection.identities[ref] for ref in refs}}
 
