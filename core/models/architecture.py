@@ -23,7 +23,7 @@ ATTENTION = ("query", "key", "value")
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a layer, and the matrices in it.
+    """One tensor of a layer, and the matrices that it holds.
 
     Attributes:
         name: Its name, a pattern: `#` stands for the layer's number, `@` for an expert's; what stands before does not
@@ -44,7 +44,7 @@ class Tensor:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Finds the tensor's name, with the groups "layer" and "expert"."""
+        """Compile the pattern that finds the tensor, with the groups "layer" and "expert"."""
         # Dots are the names' own; the only other syntax is that of a name which two versions write in two ways.
         name = self.name.replace(".", r"\.").replace("#", r"(?P<layer>\d+)").replace("@", r"(?P<expert>\d+)")
         return re.compile(rf"(?:^|\.){name}$")
@@ -98,7 +98,7 @@ class Architecture:
 def name_tensors(
     prefix: str, names: Mapping[str, str], part: str = "", *, transposed: bool = False
 ) -> tuple[Tensor, ...]:
-    """Tensors that hold one matrix each.
+    """Describe tensors that hold one matrix each.
 
     Args:
         prefix: What stands before the names, with the layer's number.
@@ -133,12 +133,12 @@ def count(config: Mapping[str, Any], name: str, default: int | None = None) -> i
 
 
 def grouped(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Sizes of queries, keys and values if keys and values have fewer heads."""
+    """Give the sizes of queries, keys and values if the last two have fewer heads."""
     heads = count(config, "num_attention_heads")
     shared = count(config, "num_key_value_heads", heads)
     return (heads, shared, shared), 1
 
 
 def by_head(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Query, key and value of one attention head, then of the next."""
+    """Give the order of rows in which each attention head has its query, key and value."""
     return (1, 1, 1), count(config, "num_attention_heads|n_head")

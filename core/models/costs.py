@@ -49,12 +49,12 @@ def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
 
 
 def opening(size: Size) -> float:
-    """Processor seconds to load a model."""
+    """Estimate processor seconds to load a model."""
     return OPENING + LOADING * size.parameters
 
 
 def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
-    """Processor seconds of forward passes over sentences.
+    """Estimate processor seconds of forward passes over sentences.
 
     Args:
         size: Of the model.
@@ -66,18 +66,18 @@ def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
 
 
 def vectors(size: Size, sentences: float) -> float:
-    """Processor seconds to open a model, to read sentences with it, and to keep the vectors of all words."""
+    """Estimate processor seconds to read sentences with a model and store the vectors."""
     numbers = (size.layers + 1) * size.d_model * WORDS * sentences
     return opening(size) + passing(size, sentences) + READING * numbers
 
 
 def stored(size: Size, sentences: float) -> float:
-    """Bytes that the vectors of all words take in the store."""
+    """Estimate the bytes that the vectors of all words take in the store."""
     return 2.0 * (size.layers + 1) * size.d_model * WORDS * sentences
 
 
 def resident(sizes: Mapping[str, Size]) -> float:
-    """Bytes of the largest model, which is in memory by itself."""
+    """Estimate the bytes of the largest model; only one is in memory at a time."""
     return SINGLE * max((size.parameters for size in sizes.values()), default=0)
 
 
@@ -85,7 +85,7 @@ def price_of(
     sizes: Mapping[str, Size], tasks: Iterable[float], memory: float, *, libraries: float = TORCH, store: float = 0.0,
     more_download: float = 0.0, work: str = "",
 ) -> Price:  # fmt: skip
-    """The price of a study.
+    """Sum up the price of a study.
 
     Args:
         sizes: Of its models.

@@ -43,7 +43,7 @@ MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
 
 
 def download_of(ref: str) -> int:
-    """Bytes of a model or an adapter that are not on this machine yet; 0 where the Hub cannot be asked."""
+    """Count the bytes of a model that are not on this machine yet; 0 if the Hub is silent."""
     parsed = parse_ref(ref)
     if parsed.kind != "hub" or hub.is_offline() or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
@@ -56,7 +56,7 @@ def download_of(ref: str) -> int:
 
 
 def _wanted(listed: dict[str, int]) -> list[str]:
-    """Weights and tokenizer among the files of a repository, in the order of preference of `hub.download`."""
+    """List a repository's weights and tokenizer files, as `hub.download` prefers them."""
     if checkpoints.ADAPTER in listed and checkpoints.CONFIG not in listed:
         return [file for file in listed if file.startswith("adapter_")]
     whole = {file for file in listed if "/" not in file}

@@ -25,7 +25,7 @@ TROUBLE = (OSError, BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, 
 
 
 class Answers:
-    """The values of one file, by key."""
+    """Stored values in one file, by key."""
 
     def __init__(self, path: Path) -> None:
         """`path`: the file; one that is missing or damaged holds nothing."""
@@ -39,7 +39,7 @@ class Answers:
         return tuple(sorted(self._places()))
 
     def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Those of the keys that are there and sound."""
+        """Read the values of those keys that are present and sound."""
         places = self._places()
         wanted = [key for key in keys if key in places]
         payloads: dict[str, bytes] = {}
@@ -68,7 +68,7 @@ def _keys(path: Path, changed: int) -> frozenset[str]:
 
 
 def write_answers(path: Path, values: Mapping[str, bytes]) -> None:
-    """Write the file: the same values give the same bytes, in whatever order and whenever they come.
+    """Write the file; the same values give the same bytes.
 
     Args:
         path: Where to; nobody ever sees a part of it.

@@ -1,4 +1,4 @@
-"""Run a study's tasks on any executor: what is stored is not run again, what fails is named, the rest goes on.
+"""Run a study's tasks on any executor: skip stored ones, report failures, go on with the rest.
 
 The executor is a `concurrent.futures.Executor`: a pool of two threads, or the Dask cluster at an address, through
 distributed's own executor. There is no engine of our own.
@@ -33,7 +33,7 @@ AGAIN = "Run it again; finished tasks are kept."
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: tasks `done` of `total` (`stored` of them were there already), seconds so far and to go.
+    """The state of a run: tasks done, stored and in total; seconds so far and remaining.
 
     `shipped` of the stored ones are precomputed.
     `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until there is something
@@ -52,7 +52,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Values by role, in the tasks' order; a sentence for each task that failed, by name; how many were stored."""
+    """Values by role, in the order of tasks; failures by name; the number of stored values."""
 
     values: dict[Any, Any]
     failures: dict[str, str]
@@ -61,7 +61,7 @@ class Outputs:
     reasons: dict[Any, PalimpsestError] = field(default_factory=dict)
 
     def need(self, role: Hashable) -> Any:
-        """The value of this role.
+        """Return the value of this role.
 
         Raises:
             PalimpsestError: The one that its task failed with: the study cannot go on without it.
@@ -71,7 +71,7 @@ class Outputs:
         return self.values[role]
 
     def with_more(self, more: Outputs) -> Outputs:
-        """These outputs and those of further tasks with other roles."""
+        """Add the outputs of further tasks with other roles."""
         return Outputs(
             self.values | more.values,
             self.failures | more.failures,
@@ -83,7 +83,7 @@ class Outputs:
 
 @dataclass
 class _Work:
-    """A run in progress. Tasks with the same key are one piece of work."""
+    """A run in progress; tasks with the same key are run once."""
 
     ledger: Ledger
     by_key: dict[str, list[Task]]
@@ -96,7 +96,7 @@ class _Work:
     bugs: list[BaseException] = field(default_factory=list)
 
     def settle(self, key: str, future: Future[Outcome]) -> None:
-        """Take over what a future brought."""
+        """Take over a future's result."""
         name = self.by_key[key][0].name
         error = LostError() if future.cancelled() else future.exception()
         if isinstance(error, (BrokenExecutor, LostError)):
@@ -124,7 +124,7 @@ class _Work:
             self.stored.add(key)
 
     def progress(self) -> Progress:
-        """Where things stand."""
+        """Report the state of the run."""
         total = sum(len(tasks) for tasks in self.by_key.values())
         ended = self.values.keys() | self.failures.keys()
         done = sum(len(self.by_key[key]) for key in ended)
@@ -143,7 +143,7 @@ class _Work:
         return sum(len(self.by_key[key]) for key in self.shipped)
 
     def outputs(self) -> Outputs:
-        """The end result."""
+        """Collect the outputs."""
         tasks = [task for together in self.by_key.values() for task in together]
         return Outputs(
             {task.role: self.values[task.key] for task in tasks if task.key in self.values},
@@ -166,7 +166,7 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Outputs:
-    """Bring every task's value: from the store, or by running it and storing it.
+    """Run tasks, taking values from the store where they are there.
 
     Args:
         tasks: With distinct roles.
@@ -223,7 +223,7 @@ def run_here(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Outputs:
-    """Run a study's first tasks in threads of this process: what reads, parses, downloads and asks.
+    """Run a study's first stage in threads of this process: reading, downloading, asking.
 
     Args:
         tasks: With distinct roles.
@@ -242,7 +242,7 @@ def run_here(
 def run_stages(
     first: Sequence[Task], then: Callable[[Outputs], Sequence[Task]], **options: Any
 ) -> tuple[Outputs, Outputs]:
-    """Run first tasks in threads of this process, then what is planned from them, where `executor` says.
+    """Run the first stage here, and the planned tasks where `executor` says.
 
     Args:
         first: What reads, parses, downloads and asks: nothing that takes time happens while a study is planned.
@@ -263,7 +263,7 @@ def run_stages(
 def _run_missing(
     work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None], signal: Signal
 ) -> None:
-    """Submit the tasks and wait for them, reporting as they go."""
+    """Submit the tasks and wait for them, reporting progress."""
     futures: dict[Future[Outcome], str] = {}
     if isinstance(executor, ClusterExecutor):
         executor.place(missing)
@@ -301,7 +301,7 @@ def _run_missing(
 
 @contextlib.contextmanager
 def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
-    """The place where tasks run: two threads of this process, or a Dask cluster.
+    """Open the executor: two threads of this process, or a Dask cluster.
 
     Args:
         scheduler: A Dask scheduler's address (`tcp://host:8786`); `PALIMPSEST_SCHEDULER` without it, and where

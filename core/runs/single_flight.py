@@ -1,4 +1,4 @@
-"""Single flight: of all who want one key at once, one computes and the others wait for it.
+"""Single flight: of all that need a key at once, one computes and the others wait.
 
 Threads of one process wait on a lock of their own (they sleep; nobody spins). Processes wait on a locked file, which
 the system unlocks when its holder ends, however it ends: a crashed holder blocks nobody, and nobody but the holder can
@@ -25,7 +25,7 @@ POLL_SECONDS = 0.25  # how often someone who waits looks up, to hear of a cancel
 
 @dataclass
 class Flight:
-    """One key that is being worked on, as the threads of this process see it."""
+    """One key that is being computed, with the threads that wait for it."""
 
     turn: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
@@ -34,7 +34,7 @@ class Flight:
 
 
 class SingleFlight:
-    """At most one holder of a key among all threads and processes of this machine that share a folder."""
+    """At most one holder per key among all threads and processes that share a folder."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
         """`folder`: where the locked files lie, one for each key that is held; `say`: who is told of trouble."""
@@ -45,7 +45,7 @@ class SingleFlight:
 
     @contextlib.contextmanager
     def hold(self, key: str, waiting: Callable[[], None] | None = None) -> Iterator[Flight]:
-        """Hold `key` for the length of the block; look again, inside, whether the work is still to be done.
+        """Hold `key` for the block; check again inside whether the work is still to be done.
 
         Args:
             key: What to hold. Not re-entrant.
@@ -96,7 +96,7 @@ class SingleFlight:
                 lock.release()
 
     def _take(self, lock: FileLock) -> bool:
-        """Whether nobody need be waited for: the lock is ours, or locks do not work here."""
+        """Take the lock; return whether nobody must be waited for."""
         try:
             if not self._folder.is_dir():
                 make_private_folder(self._folder)

@@ -49,7 +49,7 @@ def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) 
 
 
 def _explained(model_type: str, names: tuple[str, ...]) -> int:
-    """How many tensors are named as the type's matrices are."""
+    """Count the tensors that are named as the type's matrices are."""
     patterns = [tensor.pattern for tensor in ARCHITECTURES[model_type].matrices]
     return sum(any(pattern.search(name) for pattern in patterns) for name in names)
 

@@ -1,4 +1,4 @@
-"""How the Hub is asked: again, after longer and longer pauses, where it stumbles; and never for longer than a bound.
+"""Requests to the Hub: repeated with growing pauses if it fails, within a time limit.
 
 A Hub that limits, fails or is silent for a moment is asked a few times before a model is left out.
 One that was asked in vain is asked once for a while, so that a study of many models does not wait
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 def ask(question: Callable[[], Answer]) -> Answer:
-    """The answer to a question, which is asked again where the Hub limits, fails or is silent.
+    """Ask a question, and repeat it if the Hub limits, fails or is silent.
 
     Raises:
         Exception: What the last attempt raised, see `hub_errors.failures`.
@@ -63,7 +63,7 @@ def ask(question: Callable[[], Answer]) -> Answer:
 
 
 def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> tuple[Any, str]:
-    """What the Hub answers, as JSON, and the address of the next page that it names, or "".
+    """Request JSON from the Hub; return it with the address of the next page, or "".
 
     Args:
         url: Of the Hub's API.
@@ -92,7 +92,7 @@ def _checked(response: Any, check: Callable[[Any], None]) -> Any:
 
 
 def _whole(response: Any) -> Any:
-    """The response with its body, which may take `ANSWER_SECONDS` in all, though each piece may come in time."""
+    """Read the whole response within `ANSWER_SECONDS`."""
     import httpx2
 
     until, parts, size = time.monotonic() + ANSWER_SECONDS, [], 0
@@ -110,7 +110,7 @@ def _whole(response: Any) -> Any:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Seconds that a busy hub asks to wait; None where it does not say."""
+    """Read how many seconds a busy Hub asks to wait; None if it does not say."""
     named = (getattr(getattr(cause, "response", None), "headers", {}).get("Retry-After") for cause in causes(error))
     text = next((value.strip() for value in named if value), "")
     if text.isdecimal():
@@ -122,7 +122,7 @@ def _retry_after(error: BaseException) -> float | None:
 
 
 def _pause(seconds: float) -> None:
-    """Wait, but not past a cancellation."""
+    """Wait, unless the run is cancelled."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         tick(0.0, "waiting for the Hub (rate limit)")

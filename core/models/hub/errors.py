@@ -1,4 +1,4 @@
-"""The states that a model hub can be in, each in one sentence that says what to do.
+"""Failures of the Hub, each in one sentence that says what to do.
 
 The client library raises its own errors for some and the network's for others, and wraps either in "not in the
 cache": the whole chain of causes is looked at, the most telling kind first.
@@ -16,7 +16,7 @@ BOX = "use an included model such as zoo:seed-0"
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """What the client library raises for a hub that refuses, is silent or is not there; and a full disk."""
+    """The exceptions of the client library for a Hub that refuses or is silent, or a full disk."""
     from huggingface_hub.errors import HFValidationError
 
     return (OSError, ValueError, HFValidationError, *_network_errors())
@@ -29,7 +29,7 @@ def _network_errors() -> tuple[type[Exception], ...]:
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
-    """The error and what led to it: the client library wraps the reason in "not in the cache"."""
+    """List an error and its causes."""
     chain: list[BaseException] = []
     while error is not None and error not in chain:
         chain.append(error)
@@ -38,12 +38,12 @@ def causes(error: BaseException | None) -> list[BaseException]:
 
 
 def is_unreachable(error: Exception) -> bool:
-    """No answer at all, or the Hub's own failure: what was downloaded earlier may be used instead."""
+    """Whether the Hub did not answer or failed, so that an earlier download may be used."""
     return status_of(error) in BUSY or any(isinstance(cause, _network_errors()) for cause in causes(error))
 
 
 def is_silence(error: Exception) -> bool:
-    """Whether the Hub was there and said nothing, or not all of it."""
+    """Whether the Hub accepted a request and did not answer it completely."""
     import httpx2
 
     silence = (httpx2.TimeoutException, httpx2.ReadError, httpx2.RemoteProtocolError)
@@ -51,13 +51,13 @@ def is_silence(error: Exception) -> bool:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The status of the answer that led to an error; None where there was no answer."""
+    """Find the HTTP status behind an error; None if there was no answer."""
     statuses = (getattr(getattr(cause, "response", None), "status_code", None) for cause in causes(error))
     return next((status for status in statuses if status), None)
 
 
 def explain(error: Exception | None, name: str, revision: str | None, endpoint: str, cache: Path) -> str:
-    """What went wrong and what to do, for each state that a hub can be in."""
+    """Say what went wrong and what to do, for each failure of the Hub."""
     import httpx2
     from huggingface_hub import errors
 
@@ -74,7 +74,7 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
     if among(errors.HFValidationError):
         return (
             f"{name!r} is not a valid name on the Hub: "
-            f"write hub:model or hub:organisation/model."
+            "write hub:model or hub:organisation/model."
         )
     if among(errors.GatedRepoError):
         return (
@@ -84,12 +84,12 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
     if among(errors.RevisionNotFoundError):
         return (
             f"{name} has no revision {revision!r} on the Hub: "
-            f"leave it out for the newest, or check its spelling."
+            "leave it out for the newest, or check its spelling."
         )
     if among(errors.RemoteEntryNotFoundError):
         return (
             f"{name} has no {checkpoints.CONFIG} or lacks a file that it lists: "
-            f"it is not a Transformers model."
+            "it is not a Transformers model."
         )
     if among(errors.RepositoryNotFoundError) or status == 401:
         return (
@@ -98,7 +98,7 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
         )
     if status == 429:
         return (
-            f"The Hub limits the requests of this address (rate limit): "
+            "The Hub limits the requests of this address (rate limit): "
             f"wait a few minutes, or {BOX}."
         )
     if among(httpx2.TimeoutException):
@@ -124,5 +124,5 @@ def explain(error: Exception | None, name: str, revision: str | None, endpoint: 
         )
     return (
         f"{name} could not be saved in {cache} ({error}): "
-        f"free some space or set HF_HOME, and try again."
+        "free some space or set HF_HOME, and try again."
     )

@@ -1,4 +1,4 @@
-"""Fine-tunes and adapters of a base, as the Hub's model tree lists them: data sets, size, licence, from their cards.
+"""Fine-tunes and adapters of a base in the Hub's model tree, with the facts of their cards.
 
 Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune of the base is
 seen from its weights, later. One `look_up` names the commit and the files of a model; nothing is downloaded here.
@@ -32,7 +32,7 @@ WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "
 
 @dataclass(frozen=True)
 class Listed:
-    """A model that says on its card that it was fine-tuned from another, or an adapter to that.
+    """A model whose card names its base, or an adapter to it.
 
     Attributes:
         ref: Model reference ("hub:owner/name").
@@ -63,12 +63,12 @@ class Listed:
 
     @property
     def label(self) -> str:
-        """Its data sets as one label; the one in its name where the card names none; "" where neither does."""
+        """Its data sets as one label, from the card or else the name; "" if unknown."""
         return label_of(self.ref.removeprefix("hub:"), self.data)[0]
 
     @property
     def label_from(self) -> str:
-        """Where the label was read: "card", "name", or "" where there is none."""
+        """The source of the label: "card", "name", or "" without one."""
         return label_of(self.ref.removeprefix("hub:"), self.data)[1]
 
 
@@ -90,7 +90,7 @@ class HubModel:
 
 
 def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
-    """A label for a model, and where it was read: "card", "name", or "" with no label.
+    """Find a label for a model and its source: "card", "name", or "".
 
     Args:
         name: Of the repository.
@@ -105,7 +105,7 @@ def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
 def list_fine_tunes(
     base: str, most: int = 100, *, adapters: bool = False, say: Callable[[str], None] = lambda text: None
 ) -> list[Listed]:
-    """Models whose card says that they are fine-tunes of `base`, the most downloaded first.
+    """List the models whose card names `base` as their base, most downloaded first.
 
     Args:
         base: Name on the Hub ("bert-base-uncased", "owner/name").
@@ -167,7 +167,7 @@ def choose_listed(
     labelled: bool = False,
     a_label: int | None = None,
 ) -> list[Listed]:
-    """The first of those that pass: with safetensors, not gated, and as asked.
+    """Choose the first models with safetensors that are not gated and pass the filters.
 
     Args:
         first: How many at most.
@@ -193,7 +193,7 @@ def choose_listed(
 
 
 def look_up(name: str, revision: str | None = None) -> HubModel:
-    """Commit, files and data sets of a model on the Hub; asked about once in ten minutes.
+    """Look up commit, files and data sets of a model; asked once in ten minutes.
 
     Raises:
         ModelError: If the Hub cannot be asked or refuses, or the model is too large for this
@@ -211,14 +211,14 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
 
 
 def is_adapter(files: Collection[str]) -> bool:
-    """Whether a repository with these files holds an adapter and no model."""
+    """Whether these files are those of an adapter without a model."""
     return checkpoints.ADAPTER in files and not any(
         name in files for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
     )
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:
-    """A small file of a model (configuration, index of shards), kept in the Hub's own cache.
+    """Read a small file of a model through the Hub's own cache.
 
     Raises:
         ModelError: If it is not there or the Hub refuses.
@@ -242,7 +242,7 @@ def _ask(name: str, revision: str | None) -> HubModel:
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
-    """One page of a listing, and the address of the next one, or ""."""
+    """Request one page of a list; return it with the address of the next, or ""."""
     try:
         page, following = ask_json(url, question, hub.login())
     except json.JSONDecodeError as error:
@@ -259,7 +259,7 @@ def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[lis
 
 
 def _read(entry: Any, adapter: bool) -> Listed | None:
-    """A model of a page; None where the entry does not name or describe one."""
+    """Parse an entry of a page; None if it describes no model."""
     try:
         tags = [str(tag) for tag in entry.get("tags") or ()]
         given = entry.get("cardData")
@@ -284,7 +284,7 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
 
 
 def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
-    """Data sets: from the tags, which the Hub makes from the card, else from the card itself."""
+    """Read data sets from the Hub's tags, else from the card."""
     tagged = tuple(tag.removeprefix("dataset:") for tag in tags if tag.startswith("dataset:"))
     named = card.get("datasets")
     if tagged or not named:

@@ -1,4 +1,4 @@
-"""The data set that a model's name tells of, for models whose card names none.
+"""The data set in a model's name, for models whose card names none.
 
 Names are habits, not facts: whoever uses what is read here says that it was read from the name. Only data sets whose
 names are no ordinary words are known, and a name that tells of two different ones tells of none.
@@ -59,7 +59,7 @@ LONGEST = 200  # characters of a name that are read
 
 
 def data_in_name(name: str) -> str:
-    """The data set that a repository's name tells of; "" where it tells of none, or of several.
+    """Find the data set that a repository's name contains; "" for none or several.
 
     Args:
         name: "model" or "owner/model"; the owner says nothing.

@@ -33,7 +33,7 @@ LONGEST_NAME = 300  # characters of a tensor's name
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter whose factors are not read yet.
+    """An adapter whose factors have not been read.
 
     Attributes:
         config: What its configuration says.
@@ -46,7 +46,7 @@ class Adapter:
 
 @dataclass(frozen=True)
 class Target:
-    """One matrix that an adapter changes: its place, the names of its factors, what their product is scaled by."""
+    """A matrix that an adapter changes: its module, names of factors, scaling and rank."""
 
     module: str
     lower: str
@@ -146,7 +146,7 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
 
 
 def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:
-    """The factors of one tensor of the base, the scaling in the first; None where the adapter leaves it alone."""
+    """Read the factors of one tensor, the first one scaled; None if the adapter skips it."""
     target = pair.targets.get(tensor)
     if target is None:
         return None
@@ -155,7 +155,7 @@ def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"]
 
 
 def _modules(adapter: Adapter) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Names of factors by module and side, and the tensors that are no factors."""
+    """Sort names into factors by module and side, and other tensors."""
     modules: dict[str, dict[str, str]] = {}
     unfactored = []
     for name in adapter.factors.entries:

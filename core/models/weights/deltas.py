@@ -1,8 +1,7 @@
 """Weight deltas: fine-tuned minus base, matched by role and layer, one matrix at a time.
 
 Models that do not fit are refused before anything is computed: another architecture, depth, width
-    or
-vocabulary, or weights that are not a fine-tune of this base. Two unrelated matrices of the same
+or vocabulary, or weights that are not a fine-tune of this base. Two unrelated matrices of the same
 norm differ by sqrt(2) times the norm; fine-tuning changes a matrix by a few hundredths of it, in
 small models by a few tenths.
 

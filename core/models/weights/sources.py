@@ -130,12 +130,12 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
 
 
 def _commit(identity: str) -> str:
-    """The commit in the identity of a hub model."""
+    """Read the commit in a Hub model's identity."""
     return identified(identity).rpartition(" ")[2]
 
 
 def _adapter_folder(ref: str) -> Path | None:
-    """The folder that a reference names, if it holds an adapter."""
+    """Find the folder of a reference, if it holds an adapter."""
     parsed = parse_ref(ref)
     if parsed.kind != "path" or parsed.random:
         return None

@@ -6,8 +6,7 @@ neighbours, clusters and ranks. A map other than PCA is a further task.
 
 Reference: "Vectors in the wild" (low-rank factors of the delta of Wq Wk Wv Wo W1 W2, averaged over layers).
 Deviations: the original vector is one of six, and every share of neighbours is compared with chance
-    and with the share
-that the size of the update alone reaches.
+and with the share that the size of the update alone reaches.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """Do nearest neighbours share a label more often than chance?
 
 For each k: the share of a model's k nearest neighbours that have its label, averaged over models.
-Under random labels this is (m - 1) / (n - 1) for a model in a group of m among n, hence
-(m - 1) / (Gm - 1) for G equal groups, not 1 / G: a model is not its own neighbour. The p-value
-comes
-from permuting the labels: all arrangements if there are few, otherwise random ones. With few models
-    no
+Under random labels this is (m - 1) / (n - 1) for a model in a group of m among n, hence (m - 1) /
+(Gm - 1) for G equal groups, not 1 / G: a model is not its own neighbour. The p-value comes from
+permuting the labels: all arrangements if there are few, otherwise random ones. With few models no
 arrangement is rare and no p-value can be small, so the smallest possible one is given with each.
 
 Reference: Phipson & Smyth 2010 (the 1 in a permutation p-value); Good 2005 (exact permutation tests).
 Deviations: neighbours at equal distance share the remaining places, so the input's order is
-    irrelevant.
+irrelevant.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Trends are fitted to the means of layers, one point per layer. The points of single models are not
 independent: all models share what is particular to a layer, so a fit to the pooled points would
-    find
-a parabola in most data without a trend. AICc penalises a parabola strongly with six points and
+find a parabola in most data without a trend. AICc penalises a parabola strongly with six points and
 excludes it with fewer.
 
 References: Akaike 1974; Hurvich & Tsai 1989 (the correction for few points). Deviations: none.

@@ -1,4 +1,4 @@
-"""Longformer: RoBERTa's names; the second set of projections, for global attention, is not compared."""
+"""Longformer: RoBERTa's names; the projections for global attention are not compared."""
 
 from __future__ import annotations
 
