@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 BODY = re.compile(
     r"((?:(?:encoder|decoder)\.)?(?:layers?|h|block)\.\d+\..+)$"
-)  # a layer's tensor, whatever stands before
+)  # a layer's tensor, without prefix
 
-RELATED = 0.65  # share of the distance of unrelated weights up to which one model may come from the other
+RELATED = 0.65  # share of the distance of unrelated weights below which models may be related
 
 
 @dataclass(frozen=True)

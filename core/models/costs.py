@@ -16,12 +16,12 @@ from core.models.sizes import Size, size_of
 from core.runs.price import Price, on_this_machine, wall_seconds
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
-DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and genres that have a tenth of them each
-WORDS, SUBWORDS = 14.3, 21.0  # of a sentence of the demo, special tokens included among the subwords
+DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and its genres of equal size
+WORDS, SUBWORDS = 14.3, 21.0  # per sentence of the demo, subwords with special tokens
 NUMPY, TORCH = 0.14, 0.45  # gigabytes of memory before any model: without torch, and with it
-STARTING = 5.0  # processor seconds until torch and transformers are there
-OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and to load each of its parameters
-PASSING, BESIDE = 2e-11, 4e-8  # processor seconds of a multiplication in a forward pass; of a number of a state
+STARTING = 5.0  # processor seconds to import torch and transformers
+OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and per parameter loaded
+PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per number of a state
 READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
 
 

@@ -51,7 +51,7 @@ def download_of(ref: str) -> int:
     try:
         _, listed = hub.resolve(parsed.name, parsed.revision)
     except expected:
-        return 0  # whoever opens the model says why
+        return 0  # reported when the model is opened
     return sum(listed[file] for file in _wanted(listed))
 
 

@@ -19,8 +19,8 @@ VARIABLE = "PALIMPSEST_PRECOMPUTED"
 ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
 SUFFIX = ".safetensors"
-LARGEST = 2**28  # bytes read at once; what is beyond is a miss, so that a file made to unpack for ever does no harm
-BEGINNING = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are written
+LARGEST = 2**28  # bytes read at once; larger entries count as missing, as a defence
+BEGINNING = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 TROUBLE = (OSError, BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError)
 
 

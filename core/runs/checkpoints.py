@@ -13,9 +13,9 @@ import time
 from core.runs.encoding import Value, key_of
 from core.runs.store import Store
 
-SHORTEST, LONGEST = 10.0, 30.0  # seconds between two times of keeping
-SHARE = 0.03  # of the time, at most, that keeping takes where `LONGEST` allows
-LARGEST = 1 / 8  # of the store's size limit: a larger state would drive out what it is to save
+SHORTEST, LONGEST = 10.0, 30.0  # seconds between two writes
+SHARE = 0.03  # largest share of the time spent on writing, within `LONGEST`
+LARGEST = 1 / 8  # of the store's size limit: a larger state would evict results
 
 
 class Checkpoint:

@@ -19,7 +19,7 @@ from core.runs import files
 
 INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
 MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
-CLOCK_SECONDS = 60.0  # a clock that is set right by less than that has not gone back
+CLOCK_SECONDS = 60.0  # smaller corrections of the clock are ignored
 
 
 @dataclass(frozen=True)

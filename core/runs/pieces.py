@@ -16,7 +16,7 @@ from core.runs.encoding import Value
 from core.runs.store import Store, current_store
 from core.runs.tasks import drop_with_value
 
-SECONDS = 2.0  # between two times of writing
+SECONDS = 2.0  # between two writes
 BYTES = 2**24  # of pieces that wait to be written
 
 Name = TypeVar("Name", bound=Hashable)

@@ -289,7 +289,7 @@ def _run_missing(
         if left_out:
             raise GaveWayError("The run gave way to another; what was computed so far is kept.")
     finally:
-        # Also where `report` raised: leave nothing running that nobody waits for.
+        # Also if `report` raised: leave no task running.
         unfinished = {future for future in futures if not future.done()}
         if unfinished:
             work.ledger.stop.set()

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from core.runs.files import make_private_folder
 
-POLL_SECONDS = 0.25  # how often someone who waits looks up, to hear of a cancelled run
+POLL_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 
 @dataclass
@@ -104,6 +104,6 @@ class SingleFlight:
         except Timeout:
             return False
         except (OSError, RuntimeError) as error:  # RuntimeError: a file system that cannot lock
-            # Without locks something may be computed twice, which costs time; waiting for ever would cost more.
+            # Without locks a value may be computed twice, which is better than waiting for ever.
             self._say(f"The store's locks do not work ({error}); the same result may be computed more than once.")
         return True

@@ -24,7 +24,7 @@ from core.runs.store import Store, current_store, default_store, encode, identif
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK, _GUARD = "__palimpsest_identity__", "__palimpsest_guard__"
-IDENTITY = "identity"  # how the names of arguments end that say what a model or a parser is known by
+IDENTITY = "identity"  # ending of arguments that identify a model or a parser
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Guard = Callable[[Mapping[str, Any]], contextlib.AbstractContextManager[None]]

@@ -13,7 +13,7 @@ from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 
 CLASS = re.compile(r"(\w+?)(?:For\w+|LMHeadModel|Model)")
-MOST_NAMED = 4  # types that the sentence of a refusal names
+MOST_NAMED = 4  # types named in an error
 
 
 def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) -> str:

@@ -30,7 +30,7 @@ PLAIN_PATTERN = re.compile(r"\^?(?:[A-Za-z0-9_-]|\\?\.|\\d\+)+")
 ANY_NUMBER = r"\d+"
 PLAIN_STARTS = (None, True, False, "true", "false", "gaussian", "eva", "orthogonal")  # the base's weights stay
 QUANTISED = re.compile(r"(?i)(?:[48]-?bit|int[48]|nf4|fp8|gptq|awq|gguf|bnb|hqq|aqlm|eetq|quanti[sz]ed)")
-REFUSED = {  # field -> what it is called
+REFUSED = {  # field -> its name in messages
     "use_dora": "DoRA, which rescales every weight",
     "use_qalora": "QALoRA, which pools the inputs",
     "lora_bias": "LoRA with biases of its own",

@@ -13,9 +13,9 @@ from core.errors import ModelError
 MOST_LAYERS = 512
 MOST_WIDTH = 65_536
 MOST_LABELS = 10_000
-MOST_NUMBER = 2**31  # of anything whose name says nothing
+MOST_NUMBER = 2**31  # for keys with other names
 MOST_ITEMS = 100_000  # keys and list items of a whole configuration; a vocabulary of labels is the longest there is
-_BOUNDS = {  # by a part of the key's name; the first that fits holds
+_BOUNDS = {  # by a part of the key's name; the first match counts
     "layers": MOST_LAYERS,
     "n_layer": MOST_LAYERS,
     "vocab": 4_000_000,
@@ -39,7 +39,7 @@ _BOUNDS = {  # by a part of the key's name; the first that fits holds
 MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a time, in Python
 _NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
 _UNSET = frozenset({"max_relative_positions"})  # -1 stands for "as many as there are positions"
-_POSITIVE = ("rope_theta", "rotary_emb_base")  # the base of a power, and below a fraction line
+_POSITIVE = ("rope_theta", "rotary_emb_base")  # used as a base and as a divisor
 _REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
 
 

@@ -39,12 +39,12 @@ TOKENIZER_FILES = (
     "sentencepiece.bpe.model",
     "tokenizer.model",
 )
-BESIDE_TOKENIZER = 4  # the first so many are read even where tokenizer.json is there
+BESIDE_TOKENIZER = 4  # of these files, read even with tokenizer.json
 SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")
-MOST_JSON = 8 * 2**20  # bytes of a file of settings, which takes twenty times as much memory to read
+MOST_JSON = 8 * 2**20  # bytes of a JSON file; reading takes twenty times as much memory
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
 
-# Keys that say nothing about what the model computes, and change when the same weights are saved again.
+# Keys that do not affect the model and change when the same weights are saved again.
 _INCIDENTAL = frozenset(
     {
         "_name_or_path",

@@ -22,7 +22,7 @@ from numpy import ndarray
 from core.errors import ModelError
 
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
-MOST_BYTES = 2**48  # of one file: beyond it a number is nonsense, and arithmetic with it no longer cheap
+MOST_BYTES = 2**48  # of one file; larger numbers are certainly wrong
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 """Types that are read, and how numpy calls their bytes."""

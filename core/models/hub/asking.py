@@ -21,12 +21,12 @@ from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
 from core.runs.tasks import tick
 
 ATTEMPTS = 4
-SILENT_ATTEMPTS = 2  # of a hub that does not answer at all: each attempt is a time-out long
+SILENT_ATTEMPTS = 2  # if the Hub does not answer: each attempt takes a time-out
 FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the Hub says how long
-LONGEST_WAIT = 30.0  # seconds; a hub that asks for more is asked again another day
-PATIENCE = 60.0  # seconds for one question, its pauses included, after which it is not asked again
-GAVE_UP_FOR = 60.0  # seconds after a question in vain in which each question is asked once
-ANSWER_SECONDS = 20.0  # for the whole of an answer, however slowly it comes
+LONGEST_WAIT = 30.0  # seconds; if the Hub asks for more, give up
+PATIENCE = 60.0  # seconds for one question with its pauses
+GAVE_UP_FOR = 60.0  # seconds after a failure in which questions are not repeated
+ANSWER_SECONDS = 20.0  # for a whole answer
 ANSWER_BYTES = 2**26
 
 Answer = TypeVar("Answer")
@@ -129,4 +129,4 @@ def _pause(seconds: float) -> None:
         time.sleep(min(left, 0.2))
 
 
-_gave_up: dict[str, float] = {}  # address of a hub -> when it was last asked in vain
+_gave_up: dict[str, float] = {}  # address of a hub -> time of its last failure

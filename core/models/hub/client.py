@@ -31,7 +31,7 @@ from core.models.hub.cache import trim_downloads
 from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
 
 MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
-RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the Hub is asked again
+RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -181,7 +181,7 @@ def changes(name: str, revision: str | None) -> int:
 
 
 def _renew(name: str, revision: str | None) -> None:
-    with suppress(ModelError, *failures()):  # whoever needs the model is told
+    with suppress(ModelError, *failures()):  # reported when the model is needed
         ask_about(name, revision)
 
 
@@ -318,7 +318,7 @@ def earlier_download(name: str, revision: str) -> Path | None:
         checkpoints.count_parameters(checkpoints.weight_files(folder))
         checkpoints.tokenizer_hash(folder, config)
     except ModelError:
-        return None  # cut short by whatever ended it: the Hub is asked again
+        return None  # incomplete: the Hub is asked again
     return folder
 
 

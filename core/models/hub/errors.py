@@ -10,8 +10,8 @@ from pathlib import Path
 
 import core.models.files.checkpoints as checkpoints
 
-TIMEOUT = 5.0  # seconds that the Hub has to answer a question
-BUSY = (429, 500, 502, 503, 504)  # answers of a hub that may give another one soon
+TIMEOUT = 5.0  # seconds to wait for an answer of the Hub
+BUSY = (429, 500, 502, 503, 504)  # states of a Hub that may recover soon
 BOX = "use an included model such as zoo:seed-0"
 
 

@@ -23,8 +23,8 @@ from core.models.hub.names import data_in_name
 from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
-PAGE = 100  # models the Hub is asked for at once
-LISTING_SECONDS = 60.0  # for all pages; what came until then is kept
+PAGE = 100  # models per request
+LISTING_SECONDS = 60.0  # for all pages; those received are kept
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
 FILES = "siblings"  # asked for where safetensors of an adapter, which the Hub does not count, must be seen by name
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
@@ -146,7 +146,7 @@ def list_fine_tunes(
         models = [model for model in (_read(entry, adapters) for entry in page) if model is not None]
         unread += len(page) - len(models)
         if not {model.ref for model in models} - listed.keys():
-            break  # pages that bring nothing new may go on for ever
+            break  # pages without new models may never end
         for model in models:
             listed.setdefault(model.ref, model)
     if unread:
@@ -254,7 +254,7 @@ def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[lis
     if not isinstance(page, list):
         raise ModelError(f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
     if following and not following.startswith(hub.endpoint()):
-        return page, ""  # a hub does not send its reader, and the reader's token, elsewhere
+        return page, ""  # never send the token to another server
     return page, following
 
 

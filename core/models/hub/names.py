@@ -55,7 +55,7 @@ KNOWN: dict[str, str] = {
     "banking77": r"banking[-_]?77",
 }
 _PATTERNS = {name: re.compile(rf"(?<![a-z0-9])(?:{spelt})(?![a-z0-9])") for name, spelt in KNOWN.items()}
-LONGEST = 200  # characters of a name that are read
+LONGEST = 200  # characters of a name that are searched
 
 
 def data_in_name(name: str) -> str:

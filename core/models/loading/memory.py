@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
 SMALL_PARAMETERS = 10_000_000  # collected in its own time: a search through all objects takes longer than the model
-LOOK_UP_SECONDS = 0.25  # how often someone who waits hears of a cancelled run
+LOOK_UP_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 _turn = threading.RLock()
 _resident: dict[tuple[str, str, str | None, str, bool], LoadedModel] = {}  # at most one

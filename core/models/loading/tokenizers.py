@@ -22,8 +22,8 @@ from core.models.references import ModelRef
 from core.models.zoo import read_manifest
 from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
 
-MEMORY, MEMORY_SHARED = 2**31, 2**29  # bytes that a stranger's tokenizer may take
-SECONDS = 15.0  # of processor time, to read a tokenizer and cut the first text
+MEMORY, MEMORY_SHARED = 2**31, 2**29  # bytes for an untrusted tokenizer
+SECONDS = 15.0  # of processor time to read a tokenizer and the first text
 SECONDS_A_TEXT = 0.005
 SILENCE = 120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
 Words = Sequence[str]

@@ -100,7 +100,7 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
     stack = stack_of(body, architecture)
     seen = _run(model, body, stack, architecture)
     if not all(bool(state.isfinite().all()) for state in seen.given):
-        return  # whoever reads these says so, and where
+        return  # reported where they are read
     depth = _size(config.to_dict(), architecture.layers)
     if len(seen.entering) != depth or len(seen.given) != depth + 1:
         what = f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, for {depth} layers"

@@ -129,7 +129,7 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
     for index, (slot, _) in enumerate(pair.slots):
         if index not in skip:
             by_tensor.setdefault(slot.tensor, []).append((index, slot))
-    first = not skip  # what is known already has passed the check
+    first = not skip  # stored matrices have passed the check
     for tensor, slots in by_tensor.items():
         base = pair.base.read(tensor).astype(np.float64)
         factors = _read(pair, tensor)

@@ -119,7 +119,7 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         if place[ours] in skip:
             continue
         by_tensor.setdefault(ours.tensor, []).append((ours, theirs))
-    first = not skip  # what is known already has passed the check
+    first = not skip  # stored matrices have passed the check
     for tensor, slots in by_tensor.items():
         base = pair.base.read(tensor).astype(np.float64)
         tuned = pair.tuned.read(slots[0][1].tensor)

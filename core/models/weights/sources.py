@@ -47,7 +47,7 @@ def identify(ref: str) -> str:
         earlier = hub.earlier_download(parsed.name, parsed.revision or "main")
         if earlier is None:
             raise
-        commit = earlier.name  # offline: what was downloaded is what there is
+        commit = earlier.name  # offline: use the earlier download
     return f"{parsed.name} {commit}"
 
 

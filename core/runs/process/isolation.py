@@ -206,7 +206,7 @@ def main() -> None:
     """Answer requests with the module and memory limit in the arguments."""
     _confine(int(sys.argv[2]))
     output = os.fdopen(os.dup(1), "w", encoding="utf8")
-    os.dup2(2, 1)  # what a library prints is no reply
+    os.dup2(2, 1)  # output of libraries is no reply
 
     def say(**said: Any) -> None:
         output.write(json.dumps(said) + "\n")

@@ -69,8 +69,8 @@ def neighbours_sentence(result: Result) -> str:
     if not above:
         none = f"Neighbours do not detectably share a {word} by any vector"
         return f"{none} (chance {chance}): {_shares(rest)}."
-    text = f"Neighbours share a {word} more often than chance ({chance}) by {_shares(above)}"
-    return f"{text}, not by {_shares(rest)}." if rest else f"{text}."
+    text = f"Neighbours share a {word} beyond chance ({chance}) by {_shares(above)}"
+    return f"{text}, not detectably by {_shares(rest)}." if rest else f"{text}."
 
 
 def state_distances(result: Result) -> tuple[Statement, ...]:

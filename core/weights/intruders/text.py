@@ -9,6 +9,7 @@ from core.results.estimates import Estimate
 from core.results.names import short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
+from core.weights.clusters.text import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,22 +82,23 @@ def make_headline(
         return f"({row['intruders']} of {row['looked']}, {p}{note})"
 
     def each(group: Sequence[Statement]) -> str:
-        return ", ".join(f"{names[one.subject]} {counted(one)}" for one in group)
+        return listed([f"{names[one.subject]} {counted(one)}" for one in group])
 
     note = f" corrected for {len(rows)} models" if several else ""
+    counts = f"Their counts, with p-values{note}:"
     more = [one for one in statements if one.verdict == MORE]
     rest = [one for one in statements if one.verdict != MORE]
     if rest and rest[0].verdict == TOO_FEW:
         text = (
             f"{spec.draws} random updates are too few to test {len(rows)} models; draw "
-            f"{DRAWS_PER_MODEL * len(rows)}. Intruder dimensions{note}: {each(rest)}."
+            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {each(rest)}."
         )
     elif len(more) == 1:
         text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}."
     elif more:
         text = f"{len(more)} of {len(rows)} models have {EXCESS}: {each(more)};{note}."
     elif several:
-        text = f"No model has detectably {EXCESS}. The counts{note} are {each(rest)}."
+        text = f"No model has detectably {EXCESS}. {counts} {each(rest)}."
     else:
         text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
     if more and rest:
@@ -105,7 +107,7 @@ def make_headline(
         text_of(float(mean), "amount") + (f" ({names[str(ref)]})" if several else "")
         for ref, mean in rows["null_mean"].items()
     ]
-    return f"{text} A random update of equal norm creates {', '.join(means)} on average."
+    return f"{text} A random update of equal norm creates {listed(means)} on average."
 
 
 def make_methods(spec: IntruderSpec) -> str:
