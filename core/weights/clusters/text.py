@@ -185,10 +185,11 @@ def neighbour_sentence(
     reached, chance = number_of(share).value_text, number_of(expected).value_text
     near = "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
     if share.verdict == TOO_FEW:
+        each = "one neighbour" if k == 1 else f"{SPELT.get(k, k)} neighbours"
         return (
-            f"{models} models are too few to test whether neighbours share a {word}: no p-value "
-            f"can be below {text_of(row['smallest_p'], 'probability')} ({reached} share it; "
-            f"chance {chance}{more})."
+            f"With {models} models and {each} each, it cannot be tested whether neighbours share a "
+            f"{word}: no p-value can be below {text_of(row['smallest_p'], 'probability')} "
+            f"({reached} share it; chance {chance}{more})."
         )
     tested = f"(chance {chance}, {text_of(row['p_value'], 'p')}{more})"
     if share.verdict == ABOVE and number_of(share).value == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -126,7 +127,7 @@ def test_more_neighbours_or_clusters_than_there_are_are_refused(zoo: Path) -> No
             measured(replace(SPEC, **changes))
     result = STUDY.run(replace(SPEC, neighbours=8, clusters=9))
     assert int(result.arrays["k"]) == 8
-    assert "eight nearest" in result.headline
+    assert "eight neighbours" in result.headline
 
 
 def test_frozen_layers_are_said_and_counted_and_break_nothing(variants: Path) -> None:
@@ -292,7 +293,7 @@ def test_another_base_takes_part_with_its_own(zoo: Path) -> None:
     assert set(result.table["label"]) == {"zoo:seed-0", "zoo:seed-1"}
     assert result.table["relative_delta"].max() < 0.2
     assert result.statements[0].baseline == CHANCE
-    assert " base " in result.headline
+    assert re.search(r"\bbase\b", result.headline)
 
 
 def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: Path) -> None:
