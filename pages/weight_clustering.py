@@ -1,4 +1,4 @@
-"""Can you tell what a model was fine-tuned on from its weight delta alone? How does rank change with depth?"""
+"""Can you tell what a model was fine-tuned on from its weight update alone?"""
 
 from __future__ import annotations
 
@@ -25,22 +25,28 @@ from ui.views.weights_experiments import EXPERIMENTS
 
 MAP, NEIGHBOURS, DISTANCES, DEPTH = "Map", "Neighbours", "Distances", "Rank by depth"
 VIEWS = {
-    MAP: "every fine-tune as a point",
-    NEIGHBOURS: "how often neighbours share a label",
-    DISTANCES: "every distance, sorted by a tree",
-    DEPTH: "rank by layer, family by family",
+    MAP: "every fine-tune as a point, close if the updates are similar",
+    NEIGHBOURS: "how often nearest neighbours share a label, compared with chance",
+    DISTANCES: "the distance between every two models, ordered by a tree",
+    DEPTH: "the rank of the update by layer and matrix family",
     **views_of(EXPERIMENTS),
 }
 
 
 @dataclass(frozen=True)
 class Display(Spec):
-    """What is shown of the study: in the address, no part of the study."""
+    """What is shown of the study: part of the link, not of the study."""
 
-    view: str = options.choice("View", MAP, VIEWS, help="What is drawn.")
-    colour: str = options.choice("Colour", "label", weights_views.COLUMNS, help="What colours the map.")
+    view: str = options.choice("View", MAP, VIEWS, help="Figure that is shown.")
+    colour: str = options.choice(
+        "Colour", "label", weights_views.COLUMNS, help="Column that colours the map."
+    )
     layer: int = options.whole(
-        "Layer", 0, low=0, high=options.MOST_LAYERS, help="The one brought out among the spectra; 0 for none."
+        "Layer",
+        0,
+        low=0,
+        high=options.MOST_LAYERS,
+        help="Layer highlighted in the spectra; 0 for none.",
     )
 
 
@@ -49,15 +55,15 @@ form = Form(
     WeightsSpec,
     display=options_of(Display),
     title="What was this model fine-tuned on?",
-    lead="Fine-tuning leaves a trace in the weights: the difference from the base. Models whose traces "
-    "point the same way lie near each other; if neighbours share a task more often than chance, the weights "
-    "alone give it away.",
+    lead="Fine-tuning changes the weights. This page compares the updates (fine-tuned minus base) of "
+    "many models: if those with the most similar updates share a task more often than chance, the "
+    "task can be predicted from the weights alone.",
     experiments=EXPERIMENTS,
 )
 
 
 def controls() -> dict[str, bytes]:
-    """What the study compares, and how; the label table that somebody brought."""
+    """Draw the options of the study; return the uploaded label table."""
     left, middle, right = st.columns([3, 6, 2])
     with left:
         form.control("base")

@@ -1,4 +1,4 @@
-"""Models: references to them, their files, what they are, and the loaded thing itself."""
+"""Models: references, files, sizes and identity, and loading."""
 
 from core.models.describing import ModelInfo, describe, fingerprint, locate, tokenizer_fingerprint, zoo_models
 from core.models.loading.construction import import_transformers

@@ -1,10 +1,10 @@
-"""What is known of an architecture: one description, which everything else is derived from.
+"""The description of an architecture, from which everything else is derived.
 
-A family of architectures has a file of its own under `core/models/architectures`; the model types in it share one way
-to name their matrices. To add a family, write its file and list it in the `__init__` there.
+Each family of architectures has a file under `core/models/architectures`; its model types name
+their matrices in the same way. To add a family, write its file and list it in the `__init__` there.
 
 References: the model classes of transformers, whose `forward` says which rows of a fused tensor are whose.
-Deviations: biases, norms and embeddings are no matrices of a layer here.
+Deviations: biases, norms and embeddings do not count as matrices of a layer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ATTENTION = ("query", "key", "value")
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a layer, and the matrices in it.
+    """One tensor of a layer, and the matrices that it holds.
 
     Attributes:
         name: Its name, a pattern: `#` stands for the layer's number, `@` for an expert's; what stands before does not
@@ -44,7 +44,7 @@ class Tensor:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Finds the tensor's name, with the groups "layer" and "expert"."""
+        """Compile the pattern that finds the tensor, with the groups "layer" and "expert"."""
         # Dots are the names' own; the only other syntax is that of a name which two versions write in two ways.
         name = self.name.replace(".", r"\.").replace("#", r"(?P<layer>\d+)").replace("@", r"(?P<expert>\d+)")
         return re.compile(rf"(?:^|\.){name}$")
@@ -69,9 +69,9 @@ class Architecture:
         cls: Whether every sentence begins with a classification token.
         absolute: Whether positions are added to the vectors; rotary and relative ones act in attention alone.
         computed_positions: Whether transformers computes a table of positions one entry at a time.
-        shared: Whether one set of matrices serves all layers, which then counts as one layer.
-        inseparable: Why a layer cannot be run by itself or replaced; "" where it can.
-        caveats: What cannot be guaranteed of numbers that come from it, in sentences.
+        shared: Whether all layers share one set of matrices, which then counts as one layer.
+        inseparable: Why a layer cannot be run or replaced alone; "" if it can.
+        caveats: Sentences on what limits its numbers.
     """
 
     types: tuple[str, ...]
@@ -98,7 +98,7 @@ class Architecture:
 def name_tensors(
     prefix: str, names: Mapping[str, str], part: str = "", *, transposed: bool = False
 ) -> tuple[Tensor, ...]:
-    """Tensors that hold one matrix each.
+    """Describe tensors that hold one matrix each.
 
     Args:
         prefix: What stands before the names, with the layer's number.
@@ -113,29 +113,32 @@ def name_tensors(
 
 
 def fuse(name: str, families: tuple[str, ...], sizes: Sizes | None = None, *, transposed: bool = False) -> Tensor:
-    """A tensor that holds several matrices; of one size where `sizes` says nothing."""
+    """Describe a tensor of several matrices, of equal size if `sizes` is not given."""
     return Tensor(f"{name}.weight", families, sizes or (lambda config: ((1,) * len(families), 1)), transposed)
 
 
 def count(config: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    """A number that fused matrices are told apart by; older names of it stand after "|".
+    """Read a size that separates fused matrices; older names follow after "|".
 
     Raises:
-        ModelError: If the configuration does not say it.
+        ModelError: If the configuration does not have it.
     """
     value = next((config[key] for key in name.split("|") if config.get(key) is not None), default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ModelError(f"The configuration does not say {name}, so fused matrices cannot be told apart.")
+        raise ModelError(
+            f"The configuration has no {name}, so fused matrices cannot be separated; choose "
+            "another model."
+        )
     return value
 
 
 def grouped(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Sizes of queries, keys and values where there are fewer heads for keys and values."""
+    """Give the sizes of queries, keys and values if the last two have fewer heads."""
     heads = count(config, "num_attention_heads")
     shared = count(config, "num_key_value_heads", heads)
     return (heads, shared, shared), 1
 
 
 def by_head(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Query, key and value of one attention head, then of the next."""
+    """Give the order of rows in which each attention head has its query, key and value."""
     return (1, 1, 1), count(config, "num_attention_heads|n_head")

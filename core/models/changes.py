@@ -1,7 +1,8 @@
-"""How far fine-tuning moved a model's weights, whether it moved them at all, and models that lie part of the way.
+"""The size of a model's weight change, and models between a base and its fine-tune.
 
-The relative size of the change is ||W - W_base|| / ||W_base||, Frobenius norms over all matrices of the layers
-(attention and feed-forward; no embeddings, biases or norms), which is what a longer or faster training makes larger.
+The relative size of the change is ||W - W_base|| / ||W_base||, Frobenius norms over all matrices of
+the layers (attention and feed-forward; no embeddings, biases or norms). It grows with longer
+training and higher learning rates.
 
 Reference: none. Deviations: none.
 """
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 BODY = re.compile(
     r"((?:(?:encoder|decoder)\.)?(?:layers?|h|block)\.\d+\..+)$"
-)  # a layer's tensor, whatever stands before
+)  # a layer's tensor, without prefix
 
-RELATED = 0.65  # share of the distance of unrelated weights up to which one model may come from the other
+RELATED = 0.65  # share of the distance of unrelated weights below which models may be related
 
 
 @dataclass(frozen=True)
 class Change:
-    """How a model's weights differ from another's; NaN where they have no matrices in common.
+    """How much the weights of two models differ; NaN without common matrices.
 
     Attributes:
         size: |W - W_base| / |W_base| over all matrices of the layers.
@@ -54,9 +55,9 @@ class Change:
 
 @pure("models.weight_change")
 def weight_change(base: str, other: str) -> Change:
-    """The weight change of `other` against `base`.
+    """Measure the weight change from `base` to `other`.
 
-    Models of other shapes, models drawn afresh and pickled weights have none.
+    It is NaN for models of other shapes, random models and pickled weights.
 
     Raises:
         ModelError: If a model cannot be found or read.
@@ -67,7 +68,7 @@ def weight_change(base: str, other: str) -> Change:
 
 
 def change_tasks(base: str, refs: tuple[str, ...]) -> list[Task]:
-    """A task of the first stage for each model, with the role ("change", reference)."""
+    """Make a task of the first stage per model, with the role ("change", reference)."""
     return [
         Task.of(ref, weight_change, role=("change", ref), fleeting=True, base=base, other=ref)
         for ref in dict.fromkeys(refs)
@@ -75,12 +76,12 @@ def change_tasks(base: str, refs: tuple[str, ...]) -> list[Task]:
 
 
 def changes_of(ready: Outputs) -> dict[str, Change]:
-    """What the `change_tasks` of a study brought, by reference."""
+    """Collect the outputs of `change_tasks`, by reference."""
     return {role[1]: change for role, change in ready.values.items() if isinstance(change, Change)}
 
 
 def apartness(moved: float, first: float, second: float) -> float:
-    """Distance of two weights over that of unrelated ones of their norms, by Pythagoras; NaN where both are zero.
+    """Divide the distance of two weights by that of unrelated ones; NaN if both are zero.
 
     Args:
         moved, first, second: Squared norms of the difference and of the two.
@@ -89,7 +90,7 @@ def apartness(moved: float, first: float, second: float) -> float:
 
 
 def shares_no_start(apart: float) -> bool:
-    """Whether two models lie so far apart that neither comes from the other; where it is NaN nothing is claimed."""
+    """Whether two models are too far apart for one to come from the other; False for NaN."""
     return apart > RELATED
 
 
@@ -97,7 +98,7 @@ def shares_no_start(apart: float) -> bool:
 def borrow_between(
     base: str, tuned: str, share: float, *, device: str | None = None, dtype: str = "float32"
 ) -> Iterator[LoadedModel]:
-    """The model with the weights W_base + share * (W - W_base), for the length of the block.
+    """Load a model with the weights W_base + share * (W - W_base) for the length of the block.
 
     Args:
         base: Reference of the model at share 0.
@@ -106,7 +107,7 @@ def borrow_between(
         device, dtype: As in `residence.borrow_model`.
 
     Raises:
-        ModelError: If the two have other weights than each other.
+        ModelError: If the weights of the two differ in names or shapes.
     """
     import torch
 
@@ -117,21 +118,24 @@ def borrow_between(
         if {name: value.shape for name, value in tuned_weights.items()} != {
             name: value.shape for name, value in origin.items()
         }:
-            raise ModelError(f"{tuned} has other weights than {base}, so there is nothing between them.")
+            raise ModelError(
+                f"The weights of {tuned} and {base} differ in names or shapes, so there is "
+                "nothing between them; choose a fine-tune of the base."
+            )
         try:
             with torch.no_grad():
                 for name, value in loaded.model.named_parameters():
                     value.copy_(torch.lerp(origin[name], tuned_weights[name], share))
             yield loaded
         finally:
-            with torch.no_grad():  # the model stays in memory for whoever asks next
+            with torch.no_grad():  # the model stays in memory for later use
                 for name, value in loaded.model.named_parameters():
                     value.copy_(tuned_weights[name])
 
 
 @lru_cache(maxsize=512)
 def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Change:
-    """The relative change between contents: references may come to mean something else."""
+    """Measure the change by content, because what a reference names may change."""
     first, second = _matrices(base), _matrices(tuned)
     shared = [name for name in first if name in second]
     squares = []
@@ -147,7 +151,7 @@ def _change(base: str, tuned: str, base_content: str, tuned_content: str) -> Cha
 
 
 def _matrices(ref: str) -> dict[str, Entry]:
-    """The layers' matrices by their name without what stands before, and where each lies."""
+    """Find the layers' matrices by name without prefix."""
     files = checkpoints.weight_files(locate(ref))
     if checkpoints.is_pickled(files):
         return {}

@@ -1,4 +1,4 @@
-"""The model of costs: what every study's price is made of, measured on one core (see `benchmarks/prices.py`).
+"""The cost model behind every study's price, measured on one core (see `benchmarks/prices.py`).
 
 A study's price is a list of processor seconds, one number a task, and its peak memory. Both are sums of what there is
 to do: models opened and read, matrices multiplied and factored, rows kept. What is the same in all studies stands here,
@@ -16,17 +16,17 @@ from core.models.sizes import Size, size_of
 from core.runs.price import Price, on_this_machine, wall_seconds
 
 SINGLE, DOUBLE = 4.0, 8.0  # bytes of a number
-DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and genres that have a tenth of them each
-WORDS, SUBWORDS = 14.3, 21.0  # of a sentence of the demo, special tokens included among the subwords
+DEMO, GENRES = 1_450.0, 10  # sentences of the demo, and its genres of equal size
+WORDS, SUBWORDS = 14.3, 21.0  # per sentence of the demo, subwords with special tokens
 NUMPY, TORCH = 0.14, 0.45  # gigabytes of memory before any model: without torch, and with it
-STARTING = 5.0  # processor seconds until torch and transformers are there
-OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and to load each of its parameters
-PASSING, BESIDE = 2e-11, 4e-8  # processor seconds of a multiplication in a forward pass; of a number of a state
+STARTING = 5.0  # processor seconds to import torch and transformers
+OPENING, LOADING = 0.15, 1.2e-8  # processor seconds to open a model, and per parameter loaded
+PASSING, BESIDE = 2e-11, 4e-8  # processor seconds per multiplication; per number of a state
 READING = 2e-9  # processor seconds to store a number of a sentence's vectors and to read it back
 
 
 def sentences_of(spec: Any) -> float:
-    """Sentences that a study reads: as many as it asks for, and no more than the demo has."""
+    """Count the sentences that a study reads, at most those of the demo."""
     ref, _, genres = str(spec.corpus).partition(":")
     if ref != "demo":
         return float(spec.sentences)
@@ -35,12 +35,12 @@ def sentences_of(spec: Any) -> float:
 
 
 def counted(number: int, what: str) -> str:
-    """How many there are, in words."""
+    """Write a count with its noun."""
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
-    """Size by reference. A model that cannot be had is missing: the study leaves it out and says why."""
+    """Look up sizes by reference; models that are not available are left out."""
     sizes: dict[str, Size] = {}
     for ref in dict.fromkeys(refs):
         with suppress(ModelError):
@@ -49,12 +49,12 @@ def sizes_of(refs: Iterable[str]) -> dict[str, Size]:
 
 
 def opening(size: Size) -> float:
-    """Processor seconds to load a model."""
+    """Estimate processor seconds to load a model."""
     return OPENING + LOADING * size.parameters
 
 
 def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
-    """Processor seconds of forward passes over sentences.
+    """Estimate processor seconds of forward passes over sentences.
 
     Args:
         size: Of the model.
@@ -66,18 +66,18 @@ def passing(size: Size, sentences: float, passes: float = 1.0) -> float:
 
 
 def vectors(size: Size, sentences: float) -> float:
-    """Processor seconds to open a model, to read sentences with it, and to keep the vectors of all words."""
+    """Estimate processor seconds to read sentences with a model and store the vectors."""
     numbers = (size.layers + 1) * size.d_model * WORDS * sentences
     return opening(size) + passing(size, sentences) + READING * numbers
 
 
 def stored(size: Size, sentences: float) -> float:
-    """Bytes that the vectors of all words take in the store."""
+    """Estimate the bytes that the vectors of all words take in the store."""
     return 2.0 * (size.layers + 1) * size.d_model * WORDS * sentences
 
 
 def resident(sizes: Mapping[str, Size]) -> float:
-    """Bytes of the largest model, which is in memory by itself."""
+    """Estimate the bytes of the largest model; only one is in memory at a time."""
     return SINGLE * max((size.parameters for size in sizes.values()), default=0)
 
 
@@ -85,7 +85,7 @@ def price_of(
     sizes: Mapping[str, Size], tasks: Iterable[float], memory: float, *, libraries: float = TORCH, store: float = 0.0,
     more_download: float = 0.0, work: str = "",
 ) -> Price:  # fmt: skip
-    """The price of a study.
+    """Sum up the price of a study.
 
     Args:
         sizes: Of its models.

@@ -1,6 +1,6 @@
-"""What a model is, read from its files without torch: where it lies, its sizes, its fingerprint.
+"""A model's location, sizes and fingerprint, read from its files without torch.
 
-A model is known by its content (`fingerprint`), never by its name.
+A model is identified by its content (`fingerprint`), never by its name.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from core.errors import ModelError
 from core.limits import current_limits
 from core.models.architectures import ARCHITECTURES
 from core.models.references import ModelRef, parse_ref
-from core.models.zoo import not_in_the_box, read_manifest, zoo_folder
+from core.models.zoo import not_included, read_manifest, zoo_folder
 
-RANDOM_SEED = 748_112_903  # nobody's: with 0, the control would be what a model trained from seed 0 began as
+RANDOM_SEED = 748_112_903  # unused elsewhere: 0 would give the initial weights of a seed 0
 RANDOM_VERSION = 1  # raised when `random:` draws other weights from the same configuration
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model is, from its configuration and the header of its weights alone.
+    """A model's sizes, from its configuration and the header of its weights.
 
     Attributes:
+        ref: Its reference.
+        fingerprint: See `fingerprint`.
         architecture: Class named in the configuration, such as "BertForMaskedLM".
-        layers: Blocks (of the encoder, where there are two stacks); hidden states are one more.
+        layers: Number of layers (of the encoder if there are two stacks), without the embeddings.
         parameters: Numbers in the saved weights.
         family: "encoder", "decoder" or "encoder-decoder".
     """
@@ -46,15 +48,16 @@ class ModelInfo:
 
 
 def zoo_models() -> list[dict[str, Any]]:
-    """Entries of the box's manifest, in its order; none where there is no manifest."""
+    """Read the manifest's entries of the included models; none if there is no manifest."""
     return read_manifest()
 
 
 def locate(ref: str | ModelRef) -> Path:
-    """Folder that holds the model's config.json, tokenizer and weights; a hub model is downloaded first.
+    """Find the folder with the model's config.json, tokenizer and weights; download a Hub model.
 
     Raises:
-        ModelError: If it is not there, damaged, or the hub or the policy refuses it.
+        ModelError: If it does not exist, is damaged, or is refused by the Hub or the loading
+            policy.
     """
     ref = parse_ref(ref)
     if ref.kind == "hub":
@@ -69,12 +72,12 @@ def locate(ref: str | ModelRef) -> Path:
         return folder
     folder = zoo_folder() / "models" / ref.name
     if not _is_folder(folder):
-        raise ModelError(not_in_the_box(ref.name, folder.parent))
+        raise ModelError(not_included(ref.name, folder.parent))
     return folder
 
 
 def _is_folder(path: Path) -> bool:
-    """As Path.is_dir, which raises for a name that no file system takes."""
+    """As Path.is_dir, but False for a name that no file system accepts."""
     try:
         return path.is_dir()
     except OSError:
@@ -82,9 +85,10 @@ def _is_folder(path: Path) -> bool:
 
 
 def fingerprint(ref: str | ModelRef) -> str:
-    """sha256 hex of what the model computes with: the content of its weights and its configuration.
+    """Calculate the sha256 hex of a model's weights and configuration.
 
-    The same files under another name have the same fingerprint. `random:` has that of its configuration and seed.
+    The same files under another name have the same fingerprint. That of `random:` depends on the
+    configuration and the seed.
 
     Raises:
         ModelError: As `describe`.
@@ -93,7 +97,7 @@ def fingerprint(ref: str | ModelRef) -> str:
 
 
 def tokenizer_fingerprint(ref: str | ModelRef) -> str:
-    """sha256 hex of the model's tokenizer files.
+    """Calculate the sha256 hex of the model's tokenizer files.
 
     Raises:
         ModelError: If there are none.
@@ -105,10 +109,11 @@ def tokenizer_fingerprint(ref: str | ModelRef) -> str:
 
 
 def describe(ref: str | ModelRef) -> ModelInfo:
-    """Sizes and fingerprint of a model, from config.json and the weights' headers; torch is not imported.
+    """Read a model's sizes and fingerprint from its configuration and headers, without torch.
 
     Raises:
-        ModelError: If a file is missing or damaged, or the policy or this instance's limits refuse the model.
+        ModelError: If a file is missing or damaged, or the policy or the instance's limits refuse
+            it.
     """
     ref = parse_ref(ref)
     folder = locate(ref)
@@ -123,7 +128,8 @@ def describe(ref: str | ModelRef) -> ModelInfo:
         raise too_large(ref, parameters, limits.max_parameters)
     if checkpoints.is_pickled(files) and limits.shared:
         raise ModelError(
-            f"{ref} has pickled weights only (.bin), which a shared instance does not open: choose another."
+            f"{ref} has pickled weights only (.bin), which a shared instance does not open: "
+            "choose another model."
         )
     identity = ["random", RANDOM_VERSION, RANDOM_SEED] if ref.random else hashes
     layers, width, heads = checkpoints.sizes(config)
@@ -142,7 +148,7 @@ def describe(ref: str | ModelRef) -> ModelInfo:
 
 
 def too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
-    """The refusal of a model that this instance has no room for."""
+    """Make the error of a model that is larger than this instance allows."""
     return ModelError(
         f"{ref} is too large: {parameters / 1e6:,.0f} million parameters, and this instance allows "
         f"{most / 1e6:,.0f} million. Choose a smaller model."
@@ -150,7 +156,7 @@ def too_large(ref: ModelRef, parameters: int, most: int) -> ModelError:
 
 
 def _check_manifest(ref: ModelRef, hashes: list[str]) -> None:
-    """A model of the box must be the one that the manifest describes, where the manifest says its hash."""
+    """Refuse an included model whose hash is not the manifest's."""
     if ref.kind != "zoo":
         return
     for entry in zoo_models():
@@ -161,12 +167,12 @@ def _check_manifest(ref: ModelRef, hashes: list[str]) -> None:
 
 
 def how_to_restore(ref: ModelRef) -> str:
-    """How to get a model of the box back; "" for others."""
+    """Say how to restore an included model; "" for others."""
     return f"restore it with `git checkout -- zoo/models/{ref.name}`" if ref.kind == "zoo" else ""
 
 
 class Restoring:
-    """Adds to an error about a file of the box how to get the file back."""
+    """Adds to an error about an included model's file how to restore it."""
 
     def __init__(self, ref: ModelRef) -> None:
         self.ref = ref

@@ -1,4 +1,4 @@
-"""What a model is known by: the first thing that a study asks, in tasks, because the hub may have to answer."""
+"""Identify models by content, in tasks of a study's first stage, because the Hub may be asked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.runs.tasks import IDENTITY, Task, pure
 
 @dataclass(frozen=True)
 class Identity:
-    """What a model's vectors depend on, and its shape.
+    """A model's content and shape.
 
     Attributes:
         content: Fingerprints of weights and tokenizer, for keys.
@@ -33,7 +33,7 @@ class Identity:
 
 @pure("models.identify")
 def identify(ref: str) -> Identity:
-    """Ask what a reference stands for now; a hub model's files are fetched.
+    """Identify the model that a reference names now; a Hub model is downloaded.
 
     Raises:
         ModelError: If it cannot be found, read or trusted.
@@ -43,7 +43,7 @@ def identify(ref: str) -> Identity:
 
 
 def content_of(ref: str) -> str:
-    """Fingerprints of a model's weights and tokenizer, for keys.
+    """Join the fingerprints of a model's weights and tokenizer, for keys.
 
     Raises:
         ModelError: As `describe`.
@@ -53,7 +53,7 @@ def content_of(ref: str) -> str:
 
 @contextmanager
 def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
-    """The guard of tasks that run models: each is what the key says, and stays at that commit inside the block.
+    """Guard a task: its models are those of its key, and keep their commit inside the block.
 
     Args:
         arguments: Of a task; `x_identity` says what the model `x` is known by, `identity` what `model` is.
@@ -73,15 +73,15 @@ def as_identified(arguments: Mapping[str, Any]) -> Iterator[None]:
 
 
 def identity_tasks(refs: Iterable[str]) -> list[Task]:
-    """A task for each distinct reference, with the role ("identity", reference)."""
+    """Make a task per distinct reference, with the role ("identity", reference)."""
     return [Task.of(ref, identify, role=("identity", ref), fleeting=True, ref=ref) for ref in dict.fromkeys(refs)]
 
 
 def identities(ready: Outputs) -> dict[str, Identity]:
-    """Identity by reference, of those that could be found; the others are among its failures."""
+    """Collect identities by reference; models not found are in its failures."""
     return {role[1]: value for role, value in ready.values.items() if isinstance(value, Identity)}
 
 
 def contents(ready: Outputs) -> dict[str, str]:
-    """What each model's weights and tokenizer are known by, of those that could be found."""
+    """Collect the content of each model that was found, by reference."""
     return {ref: identity.content for ref, identity in identities(ready).items()}

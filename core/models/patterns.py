@@ -1,4 +1,4 @@
-"""Patterns of references: zoo:parse-* for models of the box, path:/runs/* for folders."""
+"""Patterns of references: zoo:parse-* for included models, path:/runs/* for folders."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from core.models.zoo import zoo_folder
 
 
 def matching_refs(text: str, adapters: bool = False) -> tuple[str, ...]:
-    """The references that a reference or a pattern names, in the box's order or by name.
+    """List the references that a reference or a pattern names.
+
+    Included models come in the manifest's order, folders by name.
 
     Args:
         text: The reference or pattern.
-        adapters: Whether a folder with an adapter is meant as well as one with a model.
+        adapters: Whether folders with an adapter are included.
 
     Raises:
-        SpecError: If a pattern matches nothing, or is of another kind than zoo: and path:.
-        ModelError: If something is no reference, or folders are off on a shared instance.
+        SpecError: If a pattern matches nothing, or is not of kind zoo: or path:.
+        ModelError: If the text is not a reference, or names folders on a shared instance.
     """
     text = text.strip()
     if not PATTERN.search(text):
@@ -39,7 +41,10 @@ def matching_refs(text: str, adapters: bool = False) -> tuple[str, ...]:
         held = [folder for folder in folders if any((folder / mark).is_file() for mark in marks)]
         refs = [str(parse_ref(f"path:{folder}")) for folder in held]
     else:
-        raise SpecError(f"{text!r} is a pattern, which works for zoo: and path: only; name hub models one by one.")
+        raise SpecError(
+            f"{text!r} is a pattern, which works for zoo: and path: only; name Hub models one by "
+            "one."
+        )
     if not refs:
-        raise SpecError(f"No model matches {text!r}.")
+        raise SpecError(f"No model matches {text!r}; check the pattern.")
     return tuple(refs)

@@ -1,4 +1,4 @@
-"""One string names a model everywhere: in the box, on the hub, in a folder, or drawn afresh as a control.
+"""References: one string names an included model, a Hub model, a folder or a random control.
 
 zoo:seed-0 · hub:bert-base-uncased · hub:organisation/name@revision · path:/some/folder · random:<any of these>
 """
@@ -17,10 +17,10 @@ _NAMES = {
     "hub": re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?"),
 }
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-PATTERN = re.compile(r"[*?\[]")  # what makes a pattern of a reference: zoo:parse-*, path:/runs/*
-LONGEST_NAME = 200  # characters of a name in the box or on the hub, and of a revision
+PATTERN = re.compile(r"[*?\[]")  # characters of a pattern: zoo:parse-*, path:/runs/*
+LONGEST_NAME = 200  # characters of a model's name with its revision
 LONGEST_PATH = 4_000  # characters
-_SHOWN = 100  # characters of something refused that a message repeats
+_SHOWN = 100  # characters of a refused text that a message repeats
 _FORMS = (
     "write zoo:seed-0, hub:bert-base-uncased, hub:organisation/name@revision, path:/some/folder or random:zoo:seed-0"
 )
@@ -28,13 +28,13 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class ModelRef:
-    """A model reference, taken apart; `str()` puts it together again.
+    """The parts of a model reference; `str()` joins them.
 
     Attributes:
         kind: "zoo", "hub" or "path".
-        name: Name in the box, on the hub, or the absolute folder.
-        revision: Branch, tag or commit of a hub model; None for its main branch.
-        random: Whether its weights are drawn afresh.
+        name: Name of an included or Hub model, or the absolute folder.
+        revision: Branch, tag or commit of a Hub model; None for its main branch.
+        random: Whether its weights are random.
     """
 
     kind: str
@@ -48,10 +48,10 @@ class ModelRef:
 
 
 def parse_ref(text: str | ModelRef) -> ModelRef:
-    """The reference that a string names.
+    """Parse a model reference.
 
     Raises:
-        ModelError: If it names nothing, or a folder on a shared instance.
+        ModelError: If the text is not a reference, or names a folder on a shared instance.
     """
     if isinstance(text, ModelRef):
         return text
@@ -59,7 +59,7 @@ def parse_ref(text: str | ModelRef) -> ModelRef:
     random = text.startswith("random:")
     named = text.removeprefix("random:").strip()
     if random and named.startswith("random:"):
-        raise ModelError(f"{_shown(text)} draws weights afresh twice: write random: once.")
+        raise ModelError(f"{_shown(text)} asks for random weights twice: write random: once.")
     kind, colon, rest = named.partition(":")
     if not colon or kind not in ("zoo", "hub", "path") or not rest.strip():
         raise ModelError(f"{_shown(text)} is not a model reference: {_FORMS}.")
@@ -73,16 +73,18 @@ def parse_ref(text: str | ModelRef) -> ModelRef:
 
 
 def _folder(path: str) -> str:
-    """The absolute folder that a path names; whether it is there is found out later."""
+    """Make a path absolute; whether the folder exists is checked later."""
     if current_limits().shared:
-        raise ModelError("Folders on this computer (path:) are off on a shared instance: use zoo: or hub:.")
+        raise ModelError(
+            "Folders of its computer (path:) are off on a shared instance: use zoo: or hub: models."
+        )
     try:
         if len(path) > LONGEST_PATH:
             raise ValueError(f"longer than {LONGEST_PATH:,} characters")
         return str(Path(path).expanduser().resolve())
-    except (OSError, RuntimeError, ValueError) as error:  # no such user, a circle of links, a zero byte
+    except (OSError, RuntimeError, ValueError) as error:  # no user, circular links, a zero byte
         reason = str(error)[:_SHOWN]
-        raise ModelError(f"{_shown(path)} names no folder ({reason}): check the path.") from error
+        raise ModelError(f"{_shown(path)} is not a valid path ({reason}): check it.") from error
 
 
 def _shown(text: str) -> str:

@@ -1,7 +1,8 @@
-"""How large a model is, and how much of it must still be downloaded: asked before anything is fetched.
+"""A model's size, and how much of it must be downloaded, without fetching weights.
 
-A model on this machine is known from its header. One on the hub is known from the list of its files and its
-configuration, which is a few hundred bytes; where the hub cannot be reached, the MultiBERTs are known all the same.
+A model on this machine is known from its header. One on the Hub is known from the list of its files
+and its configuration, which is a few hundred bytes; where the Hub cannot be reached, the MultiBERTs
+are known all the same.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ MULTIBERT = Size(110_106_428, 12, 768, 440_000_000, asked=False)
 
 
 def download_of(ref: str) -> int:
-    """Bytes of a model or an adapter that are not on this machine yet; 0 where the hub cannot be asked."""
+    """Count the bytes of a model that are not on this machine yet; 0 if the Hub is silent."""
     parsed = parse_ref(ref)
     if parsed.kind != "hub" or hub.is_offline() or hub.earlier_download(parsed.name, parsed.revision or "main"):
         return 0
@@ -50,12 +51,12 @@ def download_of(ref: str) -> int:
     try:
         _, listed = hub.resolve(parsed.name, parsed.revision)
     except expected:
-        return 0  # whoever opens the model says why
+        return 0  # reported when the model is opened
     return sum(listed[file] for file in _wanted(listed))
 
 
 def _wanted(listed: dict[str, int]) -> list[str]:
-    """Weights and tokenizer among the files of a repository, in the order of preference of `hub.download`."""
+    """List a repository's weights and tokenizer files, as `hub.download` prefers them."""
     if checkpoints.ADAPTER in listed and checkpoints.CONFIG not in listed:
         return [file for file in listed if file.startswith("adapter_")]
     whole = {file for file in listed if "/" not in file}
@@ -67,7 +68,7 @@ def _wanted(listed: dict[str, int]) -> list[str]:
 
 
 def size_of(ref: str) -> Size:
-    """The size of a model; its configuration is fetched and no weights.
+    """Look up the size of a model; only its configuration is fetched.
 
     Raises:
         ModelError: If it cannot be found, may not be read here, or is larger than this instance allows.
@@ -99,5 +100,7 @@ def _of(parameters: int, folder: Path, download: int) -> Size:
     try:
         layers, width, _ = checkpoints.sizes(checkpoints.read_config(folder))
     except KeyError as error:
-        raise ModelError(f"{folder} is of a kind that is not known here ({error}): choose another model.") from error
+        raise ModelError(
+            f"{folder} has a model type that is not supported ({error}): choose another model."
+        ) from error
     return Size(parameters, layers, width, download)

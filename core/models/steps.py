@@ -1,4 +1,4 @@
-"""The steps of one training run: which models they are, in which order, and how far each of them is."""
+"""Intermediate checkpoints of a training run, in order of their steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def find_steps(patterns: Iterable[str], end: str) -> tuple[str, ...]:
-    """The steps that references and patterns name, each once, in the order of training; never the end itself.
+    """List the intermediate checkpoints that references and patterns name, in order of training.
 
     Raises:
         SpecError: If a pattern matches nothing.
@@ -23,7 +23,7 @@ def find_steps(patterns: Iterable[str], end: str) -> tuple[str, ...]:
 
 
 def progress_of(ref: str) -> tuple[int | None, int | None, float | None]:
-    """How far a model's training is, as its card or its name says it: steps, tokens seen, held-out loss (nats)."""
+    """Read steps, tokens seen and held-out loss (nats) from a model's card or name."""
     entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
     if entry is not None:
         steps, tokens = entry.get("step", entry.get("steps")), entry.get("tokens")

@@ -1,4 +1,4 @@
-"""The box of trained models: its folder, its manifest, and whether every file is as it was made.
+"""The included models: their folder, their manifest, and whether every file is intact.
 
 Nothing here imports torch or transformers but `open_model`, which the check of the models needs.
 """
@@ -22,22 +22,22 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class Problem:
-    """A model that is not as the manifest says: `sentence` names the file and how to restore it."""
+    """A model that differs from the manifest: `sentence` names the file and how to restore it."""
 
     ref: str
     sentence: str
 
 
 def zoo_folder() -> Path:
-    """Folder of the box: `PALIMPSEST_ZOO`, or `zoo/` beside `core/`."""
+    """Folder of the included models: `PALIMPSEST_ZOO`, or `zoo/` beside `core/`."""
     return Path(os.environ.get("PALIMPSEST_ZOO") or Path(__file__).resolve().parents[2] / "zoo")
 
 
 def read_manifest(folder: Path | None = None) -> list[dict[str, Any]]:
-    """Entries of the manifest, one a model, in its order; [] if there is no manifest.
+    """Read the entries of the manifest, one per model, in its order; [] if there is no manifest.
 
     Raises:
-        ModelError: If the manifest is there and cannot be read.
+        ModelError: If the manifest exists and cannot be read.
     """
     path = (folder or zoo_folder()) / MANIFEST
     if not path.is_file():
@@ -54,25 +54,31 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def not_in_the_box(name: str, folder: Path) -> str:
-    """What to say of a name that the folder of models does not have: one spelt alike, or how to restore it."""
+def not_included(name: str, folder: Path) -> str:
+    """Say that no included model has this name, with the nearest name or how to restore it."""
     there = sorted(path.name for path in folder.glob("*") if path.is_dir())
     if not there:
-        return f"The box has no model {name!r}: restore it with `git checkout -- zoo`."
+        return (
+            f"The included models are missing, so there is no model {name!r}: restore them with "
+            "`git checkout -- zoo`."
+        )
     near = difflib.get_close_matches(name, there, n=1)
     hint = f"; the nearest name is {near[0]}" if near else ""
-    return f"The box has no model {name!r}{hint}. `python -m core zoo list` shows all {len(there)}."
+    return (
+        f"Among the included models there is no model {name!r}{hint}. "
+        f"`python -m core zoo list` shows all {len(there)}."
+    )
 
 
 def find_problems(
     folder: Path, entries: list[dict[str, Any]], tick: Callable[[str], None] = lambda ref: None
 ) -> list[Problem]:
-    """Check every file's sha256 and open every model; an empty list says that all is well.
+    """Check every file's sha256 and open every model; return an empty list if all are intact.
 
     Args:
-        folder: The box.
-        entries: Its manifest's entries.
-        tick: Called with each model's ref when it has been checked.
+        folder: Folder of the included models.
+        entries: Entries of its manifest.
+        tick: Called with each model's reference after its check.
     """
     problems = []
     for entry in entries:
@@ -90,16 +96,17 @@ def find_problems(
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file's content, in hex."""
+    """Calculate the sha256 of a file's content, in hex."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def open_model(folder: Path) -> int:
-    """Open a model's body with AutoModel and the model with its own head; returns its number of parameters.
+    """Open a model without and with its head; return its number of parameters.
 
     Raises:
-        ModelError: If weights are missing or the head is unknown; others as transformers raises them.
+        ModelError: If weights are missing or the head is unknown; other errors are transformers'
+            own.
     """
     from transformers import AutoModel, AutoTokenizer
     from transformers.utils import logging
@@ -108,7 +115,7 @@ def open_model(folder: Path) -> int:
     from core.models.loading.heads import load_task_model
 
     level = logging.get_verbosity()
-    logging.set_verbosity_error()  # a body opened without its head is reported weight by weight
+    logging.set_verbosity_error()  # it would report every weight of the head
     logging.disable_progress_bar()
     try:
         options = {"use_safetensors": True, "trust_remote_code": False}
@@ -130,16 +137,20 @@ def _check_file(path: Path, digest: str) -> str | None:
         actual = file_digest(path)
     except OSError as error:
         return f"{path} cannot be read ({error}). {_restore(path)}"
-    return None if actual == digest else f"{path} is damaged: its sha256 is not the manifest's. {_restore(path)}"
+    damaged = f"{path} is damaged: its sha256 is not that of the manifest. {_restore(path)}"
+    return None if actual == digest else damaged
 
 
 def _check_opens(folder: Path, parameters: int) -> str | None:
     try:
         counted = open_model(folder)
     except (ModelError, OSError, ValueError, RuntimeError) as error:
-        return f"{folder} does not open ({error}). {_restore(folder)}"
+        return f"{folder} cannot be opened ({error}). {_restore(folder)}"
     if counted != parameters:
-        return f"{folder} opens with {counted} parameters where the manifest says {parameters}. {_restore(folder)}"
+        return (
+            f"{folder} has {counted} parameters, but the manifest says {parameters}. "
+            f"{_restore(folder)}"
+        )
     return None
 
 

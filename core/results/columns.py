@@ -147,6 +147,7 @@ COLUMNS: Mapping[str, str] = {
     "null_mean": "intruders that Gaussian changes of equal norm make, on average",
     "families.null_low": "lower end of the central 95 % of intruders that Gaussian changes of equal norm make",
     "families.null_high": "upper end of the central 95 % of intruders that Gaussian changes of equal norm make",
+    "corrected_p": "p-value times the number of models tested together (Bonferroni), at most 1",
     "families.p_value": "share of Gaussian changes of equal norm that make as many intruders, itself counted",
     "intruders.p_value": "share of Gaussian changes of equal norm that make as many intruders, itself counted",
     "directions.p_value": "share of Gaussian changes after which any direction resembles the base's as little",

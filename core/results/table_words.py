@@ -80,6 +80,7 @@ LABELS: Mapping[str, str] = {
     "mse": "Squared error",
     "inverse_error": "Round-trip error",
     "p_value": "p-value",
+    "corrected_p": "p-value, corrected",
     "smallest_p": "Smallest possible p-value",
     "k": "Neighbours",
     "ari": "ARI",

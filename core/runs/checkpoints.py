@@ -1,4 +1,4 @@
-"""A long task's state, kept in the store while it runs: whoever kills the process loses seconds, not minutes.
+"""A long task's state, stored while it runs, so that a killed process loses only seconds.
 
 The state lies under a key of its own, made of the task's, so that nothing but the same task ever finds it; it goes
 when the task has its value, and what a crash leaves behind goes like everything that is no longer used. A task that
@@ -13,13 +13,13 @@ import time
 from core.runs.encoding import Value, key_of
 from core.runs.store import Store
 
-SHORTEST, LONGEST = 10.0, 30.0  # seconds between two times of keeping
-SHARE = 0.03  # of the time, at most, that keeping takes where `LONGEST` allows
-LARGEST = 1 / 8  # of the store's size limit: a larger state would drive out what it is to save
+SHORTEST, LONGEST = 10.0, 30.0  # seconds between two writes
+SHARE = 0.03  # largest share of the time spent on writing, within `LONGEST`
+LARGEST = 1 / 8  # of the store's size limit: a larger state would evict results
 
 
 class Checkpoint:
-    """What one long computation keeps of itself."""
+    """The stored state of one long computation."""
 
     def __init__(self, store: Store | None = None, key: str = "") -> None:
         """`store`: where to keep; without one nothing is kept and nothing found."""
@@ -29,21 +29,21 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to keep the state again."""
+        """Whether it is time to store the state again."""
         pause = min(max(SHORTEST, self._took / SHARE), LONGEST)
         return self._store is not None and time.monotonic() - self._last >= pause
 
     @property
     def long(self) -> bool:
-        """Whether the computation has lasted so long that its end is worth keeping, while its task goes on."""
+        """Whether the computation has lasted long enough for its final state to be stored."""
         return self._store is not None and time.monotonic() - self._began >= SHORTEST
 
     def find(self) -> Value | None:
-        """The state that an earlier run of the same task left; None where there is none."""
+        """Load the state that an earlier run of the same task left; None without one."""
         return None if self._store is None else self._store.get(self._key)
 
     def keep(self, state: Value) -> None:
-        """Keep `state` in place of the one before; where the disk is full the store says so, and the work goes on.
+        """Store `state` in place of the previous one; on a full disk, warn and go on.
 
         A state of more than `LARGEST` of the store is not kept, nor any after it.
         """
@@ -61,5 +61,5 @@ def _bytes_of(state: Value) -> int:
 
 
 def checkpoint_key(task_key: str, number: int, form: str) -> str:
-    """Key of the state of a task's computation of this number; `form` names what the state holds, and its version."""
+    """Make the key of a task's computation; `form` names the state's content and version."""
     return key_of("checkpoint", task_key, number, form)

@@ -1,4 +1,4 @@
-"""A Dask cluster as an executor: distributed's own, told which workers a group of tasks prefers."""
+"""A Dask cluster as an executor that keeps groups of tasks together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANSWER_SECONDS = 5.0  # that workers have to answer that a run was cancelled
 
 
 class ClusterExecutor(Executor):
-    """A Dask cluster: distributed's own executors, one for each group of tasks, so that a group stays together.
+    """A Dask cluster with an executor for each group of tasks.
 
     A group prefers its workers and goes elsewhere when they are gone, or when others have nothing to do. A task
     whose worker dies is run again by the scheduler, on another.
@@ -28,7 +28,7 @@ class ClusterExecutor(Executor):
         self._workers: dict[str, list[str]] = {}
 
     def place(self, tasks: Sequence[Task]) -> None:
-        """Decide which workers each group of these tasks prefers: shares in proportion, the largest group first."""
+        """Assign workers to groups of tasks in proportion, the largest group first."""
         workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
         sizes: dict[str, int] = {}
         for task in tasks:
@@ -42,14 +42,14 @@ class ClusterExecutor(Executor):
             self._workers[group] = chosen
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """See concurrent.futures.Executor. A Task as first argument goes where `place` put its group."""
+        """Submit a task; see concurrent.futures.Executor. Its group decides the workers."""
         group = args[0].group if args and isinstance(args[0], Task) else ""
         workers = self._workers.get(group)
         where = {"workers": workers, "allow_other_workers": True} if workers else {}
         return cast("Future[Any]", self._client.get_executor(pure=False, **where).submit(function, *args, **kwargs))
 
     def stop(self, identifier: str) -> None:
-        """Tell every worker that a run was cancelled; one that does not answer soon ends its task in vain."""
+        """Tell every worker that a run was cancelled."""
         call = threading.Thread(
             target=self._client.run, args=(stop_here, identifier), kwargs={"on_error": "ignore"}, daemon=True
         )
@@ -59,7 +59,7 @@ class ClusterExecutor(Executor):
 
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[ClusterExecutor]:
-    """The cluster whose scheduler is at `address` and that has at least one worker.
+    """Connect to the cluster at `address`, which needs at least one worker.
 
     Raises:
         SpecError: If dask is not installed, or nothing useful answers at the address.
@@ -69,7 +69,7 @@ def cluster(address: str) -> Iterator[ClusterExecutor]:
     except ImportError as error:
         raise SpecError(
             f"To run on the scheduler {address} install dask: pip install 'dask[distributed]'; "
-            "or leave the scheduler out to run here."
+            "or leave out --scheduler to run on this machine."
         ) from error
     # Made in two steps, so that there is something to close when connecting fails: a client that is left to the
     # garbage collector closes itself whenever that runs, and may then wait for a lock that its own thread holds.
@@ -80,7 +80,7 @@ def cluster(address: str) -> Iterator[ClusterExecutor]:
         except (OSError, ValueError, TypeError) as error:
             raise SpecError(
                 f"No Dask scheduler answers at {address!r}; an address looks like tcp://localhost:8786, "
-                "and `dask scheduler` starts one. Leave it out to run here."
+                "and `dask scheduler` starts one. Leave it out to run on this machine."
             ) from error
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)

@@ -1,4 +1,4 @@
-"""Connections to the store's database: a few, each lent to one thread for one operation.
+"""Connections to the store's database, each lent to one thread for one operation.
 
 diskcache opens a connection for every thread and has no call that closes those of other threads, so that a server
 whose threads come and go keeps the files of all of them open.
@@ -24,7 +24,7 @@ _OF_PARENTS: list[sqlite3.Connection] = []  # never closed here: SQLite forbids 
 
 
 class _Pool:
-    """Connections of one process to one file; another of either has a pool of its own."""
+    """The connections of one process to one file."""
 
     def __init__(self, owner: tuple[int, int | None]) -> None:
         self.owner = owner
@@ -39,7 +39,7 @@ class _Pool:
 
 
 class PooledConnections:
-    """Mixed into `diskcache.Cache`: it uses the connection lent to the thread at hand, and opens none for the thread.
+    """Mixin for `diskcache.Cache` that uses the connection lent to the thread.
 
     Its private `_con` is overridden because nothing public says which connection is used.
     """
@@ -57,7 +57,7 @@ class PooledConnections:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Any]:
-        """Lend this thread a connection for the block; not to be nested.
+        """Lend this thread a connection for the block; blocks do not nest.
 
         Raises:
             sqlite3.OperationalError: If none comes free in time.
@@ -87,7 +87,7 @@ class PooledConnections:
         self._pool.close()
 
     def reset(self, key: str, *arguments: Any, **named: Any) -> Any:
-        """A setting, read or written; see `diskcache.Cache.reset`."""
+        """Read or write a setting; see `diskcache.Cache.reset`."""
         with settings_read():
             return super().reset(key, *arguments, **named)  # type: ignore[misc]
 
@@ -112,7 +112,7 @@ class PooledConnections:
         return connection
 
     def _current_pool(self) -> _Pool:
-        """The pool of this process and of the file that lies in the folder now."""
+        """Find the pool of this process and the current file."""
         pool, owner = self._pool, self._owner()
         if pool.owner != owner:
             if pool.owner[0] != owner[0]:

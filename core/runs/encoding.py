@@ -1,4 +1,4 @@
-"""Values as safetensors bytes, and keys as sha256 strings: the only two forms in which the store knows anything.
+"""Values as safetensors bytes, and keys as sha256 strings.
 
 A value is a dictionary of arrays and JSON values. The arrays are safetensors' tensors, the rest is JSON in its
 metadata: bytes that anyone can read without running code. A key is the sha256 of canonical JSON, so that it says what
@@ -24,7 +24,7 @@ METADATA = "palimpsest"
 
 
 def key_of(*parts: object) -> str:
-    """sha256 (hex) of the parts as canonical JSON: equal content gives an equal key on every machine.
+    """Calculate the sha256 hex of the parts as canonical JSON, equal on every machine.
 
     Args:
         parts: str, int, float, bool, None, and tuples, lists and dicts (with str keys) of them. A tuple and a list
@@ -38,7 +38,7 @@ def key_of(*parts: object) -> str:
 
 
 def identified(identity: str) -> str:
-    """The identity itself, where a key may be made of it.
+    """Return the identity, or refuse an empty one.
 
     Raises:
         ValueError: If it is empty: all that could not be identified would share what is stored. That is a bug in the
@@ -50,7 +50,7 @@ def identified(identity: str) -> str:
 
 
 def encode(value: Value) -> bytes:
-    """A value as safetensors bytes.
+    """Encode a value as safetensors bytes.
 
     Args:
         value: Arrays (any shape, types as in DTYPES) and JSON values by name.
@@ -78,7 +78,7 @@ def encode(value: Value) -> bytes:
 
 
 def decode(payload: bytes) -> Value:
-    """The value that `encode` made the bytes from; tuples come back as lists.
+    """Decode what `encode` wrote; tuples become lists.
 
     Raises:
         OSError: If the bytes are not what `encode` writes (damaged, cut short, somebody else's).
@@ -99,7 +99,7 @@ def decode(payload: bytes) -> Value:
 
 
 def decode_sound(payloads: Mapping[str, bytes]) -> dict[str, Value]:
-    """The values by key, without those whose bytes are not what `encode` writes."""
+    """Decode values by key, leaving out damaged ones."""
     values: dict[str, Value] = {}
     for key, payload in payloads.items():
         with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ def decode_sound(payloads: Mapping[str, bytes]) -> dict[str, Value]:
 
 
 def _plain(item: Any) -> Any:
-    """`item` with tuples as lists, checked to be JSON through and through."""
+    """Turn tuples into lists, and check that the item is JSON."""
     if item is None or isinstance(item, (str, bool, int, float)):
         return item
     if isinstance(item, (tuple, list)):

@@ -1,4 +1,4 @@
-"""Entries of the store: their format, and what is asked of the database beyond what diskcache offers.
+"""Entries of the store: their format, and operations that diskcache does not offer.
 
 Where diskcache's public calls do not reach, its private `_sql` (a statement on the connection at hand) is used.
 """
@@ -19,12 +19,12 @@ from core.runs import files
 
 INLINE_BYTES = 2**11  # only a smaller value lies in the database, whose rows are rewritten at every use
 MODE_SAFETENSORS = 17  # ours; diskcache's own modes end at 4
-CLOCK_SECONDS = 60.0  # a clock that is set right by less than that has not gone back
+CLOCK_SECONDS = 60.0  # smaller corrections of the clock are ignored
 
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """Where the store lies, how many entries it has, and its size and size limit in bytes."""
+    """The store's folder, number of entries, and size and limit in bytes."""
 
     folder: Path
     entries: int
@@ -45,7 +45,7 @@ class EntryFormat:
     _directory: str
 
     def put(self, key: Any) -> tuple[str, bool]:
-        """The key as the database has it.
+        """Convert a key for the database.
 
         Raises:
             TypeError: If it is not a string.
@@ -55,7 +55,7 @@ class EntryFormat:
         return key, True
 
     def get(self, key: Any, raw: Any) -> str:
-        """The key that the database has.
+        """Convert a key from the database.
 
         Raises:
             TypeError: If it is not one that `put` gives.
@@ -65,7 +65,7 @@ class EntryFormat:
         return key
 
     def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, str | None, bytes]:
-        """Size of the file, mode, file and row of a value; the file is written.
+        """Write a value; return size, mode, file and row.
 
         Raises:
             OSError: If it cannot be written.
@@ -82,7 +82,7 @@ class EntryFormat:
         return len(value), MODE_SAFETENSORS, filename, files.checksum(value)
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
-        """The value of an entry.
+        """Read the value of an entry.
 
         Raises:
             OSError: If it is damaged or foreign; the one thing that diskcache takes for a miss.
@@ -96,13 +96,13 @@ class EntryFormat:
         return value[4:]
 
     def remove(self, file_path: str) -> None:
-        """Remove a file; diskcache would remove its folder too, which another writer may be about to use."""
+        """Remove a file but not its folder, which another writer may be about to use."""
         files.remove([f"{self._directory}/{file_path}"])
 
 
 @contextlib.contextmanager
 def settings_read() -> Iterator[None]:
-    """Settings that are missing or of another kind are damaged books, which diskcache does not look for."""
+    """Check the settings of the database, which diskcache does not."""
     try:
         yield
     except (AttributeError, ValueError, TypeError) as error:
@@ -110,7 +110,7 @@ def settings_read() -> Iterator[None]:
 
 
 def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
-    """Those of the keys that are there and sound.
+    """Read the entries of those keys that are present and sound.
 
     Two statements for all, which nothing public offers: `get` needs three for each.
     """
@@ -132,7 +132,7 @@ def read_many(cache: Any, keys: list[str]) -> list[tuple[str, bytes]]:
 
 
 def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> None:
-    """Keep all of them, or none: in one transaction, with no file left where it fails."""
+    """Write all entries in one transaction, or none."""
     written: list[str] = []
     try:
         with cache.transact():
@@ -145,7 +145,7 @@ def write_many(cache: Any, payloads: Iterable[tuple[str, bytes]]) -> None:
 
 
 def trim(cache: Any) -> None:
-    """Evict, one at a time, until the size is within the limit; the newest entry stays.
+    """Evict entries one at a time until the size is within the limit; keep the newest.
 
     diskcache's own `cull` takes ten at a time, and its eviction in `set` counts pages that the commit will free.
     """
@@ -164,7 +164,7 @@ def trim(cache: Any) -> None:
 
 
 def _follow_clock(cache: Any) -> None:
-    """After a clock went back, what was used "later" than now would stay, and all that comes would leave first."""
+    """Correct access times after the clock was set back."""
     ((latest,),) = cache._sql("SELECT MAX(access_time) FROM Cache").fetchall()
     now = time.time()
     if latest > now + CLOCK_SECONDS:
@@ -173,7 +173,7 @@ def _follow_clock(cache: Any) -> None:
 
 
 def clear(cache: Any, folder: Path) -> None:
-    """Throw every entry away, files that a crash left behind, and damaged books; on a full disk the folder itself."""
+    """Delete all entries, leftover files and damaged databases."""
     for path in folder.parent.glob(f"{folder.name}.damaged-*"):
         shutil.rmtree(path)
     try:

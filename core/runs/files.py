@@ -1,4 +1,4 @@
-"""Files under the store: folders that are nobody else's business, and bytes that are known to be sound when read."""
+"""Files of the store: private folders, and checked bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BROKEN = frozenset({"SQLITE_ERROR", "SQLITE_IOERR_SHORT_READ"})  # tables gone, 
 
 
 class NoBooks:
-    """Stands for books that could not be opened because the disk is full: every use says so."""
+    """Replaces a database that could not be opened because the disk is full."""
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Any]:
@@ -44,18 +44,18 @@ class NoBooks:
 
 
 def checksum(payload: bytes) -> bytes:
-    """CRC-32, four bytes: finds what a disk or a crash did, not what an enemy would do."""
+    """Calculate CRC-32, which detects damage but not manipulation."""
     return zlib.crc32(payload).to_bytes(4, "big")
 
 
 def new_filename() -> str:
-    """A name that nobody has, relative to the store, in one of 256 folders."""
+    """Make a new name relative to the store, in one of 256 folders."""
     name = secrets.token_hex(16)
     return f"{name[:2]}/{name[2:]}.safetensors"
 
 
 def write_whole(path: str, payload: bytes) -> None:
-    """Write a file so that nobody ever sees a part of it: beside its place, then into it.
+    """Write a file and move it to its place, so that no part of it is ever visible.
 
     Raises:
         OSError: If it cannot be written; then nothing is left of it.
@@ -76,14 +76,14 @@ def write_whole(path: str, payload: bytes) -> None:
 
 
 def remove(paths: Iterable[str]) -> None:
-    """Remove files, where they are still there."""
+    """Remove files that still exist."""
     for path in paths:
         with contextlib.suppress(OSError):
             os.unlink(path)  # noqa: PTH108
 
 
 def read_checked(directory: str, filename: str, check: bytes) -> bytes:
-    """A file that `write_whole` wrote under a name from `new_filename`.
+    """Read a file that `write_whole` wrote, and check it.
 
     Raises:
         OSError: If it is not there, its name is not of that kind, or its content does not match `check`.
@@ -98,7 +98,7 @@ def read_checked(directory: str, filename: str, check: bytes) -> bytes:
 
 
 def user_cache_folder() -> Path:
-    """Where programs of this user keep what can be made again, by the habits of the system; not made here."""
+    """Find the user's cache folder by the conventions of the system."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "palimpsest"
     if sys.platform == "win32":
@@ -107,7 +107,7 @@ def user_cache_folder() -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make the folder for its owner alone (mode 0700). One that already holds things keeps the mode it has.
+    """Make the folder readable by its owner alone (mode 0700), if it is new or empty.
 
     Raises:
         OSError: If it cannot be made, or is no folder.
@@ -118,13 +118,13 @@ def make_private_folder(folder: Path) -> None:
 
 
 def named_folder(variable: str) -> Path | None:
-    """The folder that an environment variable names; None where it is not set."""
+    """Read a folder from an environment variable; None if it is not set."""
     text = os.environ.get(variable, "").strip()
     return Path(text).expanduser().absolute() if text else None
 
 
 def named_size(variable: str, minimum: int) -> int | None:
-    """The number of bytes that an environment variable names; None where it is not set.
+    """Read a number of bytes from an environment variable; None if it is not set.
 
     Raises:
         StoreError: If it is not a whole number, or below `minimum`.
@@ -138,7 +138,7 @@ def named_size(variable: str, minimum: int) -> int | None:
 
 
 def identity(folder: Path) -> int | None:
-    """Which books lie in the folder now (their inode); None where there are none. New ones differ from old ones."""
+    """Identify the database in the folder by its inode; None without one."""
     try:
         return os.stat(f"{folder}/{BOOKS}").st_ino  # noqa: PTH116
     except OSError:
@@ -146,7 +146,7 @@ def identity(folder: Path) -> int | None:
 
 
 def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str], None]) -> Books | NoBooks:
-    """What `opener` makes of the folder; books that are damaged are set aside and new ones begun.
+    """Open the database; set a damaged one aside and begin a new one.
 
     Where they cannot be opened because the disk is full, `NoBooks`: nothing is found and nothing kept.
 
@@ -172,7 +172,7 @@ def open_books(folder: Path, opener: Callable[[Path], Books], say: Callable[[str
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether a full disk or quota is at the bottom of it: the error itself, or one that it came from."""
+    """Whether an error is due to a full disk or quota."""
     while error is not None:
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -183,14 +183,14 @@ def is_full(error: BaseException | None) -> bool:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the books themselves are at fault, and not the disk, the rights or another who is using them."""
+    """Whether an error is due to a damaged database."""
     if type(error) is sqlite3.DatabaseError or isinstance(error, UnicodeDecodeError | sqlite3.IntegrityError):
         return True
     return getattr(error, "sqlite_errorname", None) in BROKEN
 
 
 def set_aside(folder: Path, error: Exception, say: Callable[[str], None]) -> None:
-    """Move a folder with damaged books out of the way, and say so."""
+    """Move a folder with a damaged database away, and warn."""
     with contextlib.suppress(OSError):
         folder.rename(folder.with_name(f"{folder.name}.damaged-{time.time_ns()}"))
     say(f"The store in {folder} was damaged ({error}); it is set aside and a new one is begun.")

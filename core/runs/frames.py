@@ -1,4 +1,4 @@
-"""Tables as stored values and back: every column with its type, exactly.
+"""Tables as stored values and back, with the exact type of each column.
 
 A column of numbers or truth values is an array; text, and numbers of which some are missing, are JSON.
 """
@@ -18,7 +18,7 @@ COLUMNS, INDEX = "columns", "index"
 
 
 def packed(table: pd.DataFrame) -> Value:
-    """A table as a value that `core.runs.encoding.encode` takes.
+    """Turn a table into a value that `core.runs.encoding.encode` takes.
 
     Args:
         table: With names of columns, and labels of rows, that are JSON.
@@ -38,7 +38,7 @@ def packed(table: pd.DataFrame) -> Value:
 
 
 def unpacked(value: Value) -> pd.DataFrame:
-    """The table that `packed` made the value from.
+    """Restore the table from the value that `packed` made.
 
     Raises:
         ValueError, TypeError, KeyError: If the value is no table's.
@@ -54,7 +54,7 @@ def unpacked(value: Value) -> pd.DataFrame:
 
 
 def _cells(column: pd.Series, kind: str) -> list[Any]:
-    """The cells as JSON; None where one is missing, but in a column of anything, whose cells stay what they are."""
+    """Turn cells into JSON; missing ones into None, except in columns of objects."""
     if kind == "object":
         return [_plain(cell) for cell in column]
     return [None if gone else _plain(cell) for cell, gone in zip(column, column.isna(), strict=True)]

@@ -1,4 +1,4 @@
-"""The pieces of a long task's value, stored while it runs: who stops it loses seconds, and the next run goes on there.
+"""The pieces of a long task's value, stored while it runs, so that a stopped run can go on.
 
 Small pieces are written together, so that a task of a second writes none and a store has no file for each. What a
 stopped task had not written yet is written when it stops. Once the task has its value the pieces are dropped, but for
@@ -16,14 +16,14 @@ from core.runs.encoding import Value
 from core.runs.store import Store, current_store
 from core.runs.tasks import drop_with_value
 
-SECONDS = 2.0  # between two times of writing
+SECONDS = 2.0  # between two writes
 BYTES = 2**24  # of pieces that wait to be written
 
 Name = TypeVar("Name", bound=Hashable)
 
 
 class Pieces(Generic[Name]):
-    """The pieces of one value by name, those that an earlier run left among them."""
+    """The pieces of one value by name, with those of an earlier run."""
 
     def __init__(self, store: Store, keys: Mapping[Name, str], lasting: bool) -> None:
         """Find what there is.
@@ -42,7 +42,7 @@ class Pieces(Generic[Name]):
             drop_with_value(stored)
 
     def add(self, name: Name, value: Value) -> None:
-        """Take a piece; it is written now or with some of the next."""
+        """Add a piece; write it now or together with the next."""
         self.values[name] = value
         self._waiting[self._keys[name]] = value
         self._bytes += sum(getattr(part, "nbytes", 8) for part in value.values())
@@ -50,7 +50,7 @@ class Pieces(Generic[Name]):
             self.write()
 
     def write(self) -> None:
-        """Store what waits."""
+        """Write the pieces that wait."""
         if self._waiting:
             self._store.put_many(self._waiting)
             if not self._lasting:
@@ -60,7 +60,7 @@ class Pieces(Generic[Name]):
 
 @contextmanager
 def keep_pieces(keys: Mapping[Name, str], *, lasting: bool = False) -> Iterator[Pieces[Name]]:
-    """The pieces of the current task's value, for the length of the block; however it ends, what was made is kept.
+    """Keep the pieces of the current task's value, however the block ends.
 
     Args:
         keys: The key of each piece by its name.

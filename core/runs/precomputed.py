@@ -1,4 +1,4 @@
-"""Precomputed results: stored values in one file that is only read, under the keys that the store has too.
+"""Precomputed results: stored values in one read-only file, under the store's keys.
 
 The file is a zip archive of safetensors bytes, an entry for each key. Nothing of it is read before it is asked for.
 Each entry has its checksum; an entry or a file that is damaged is a miss, as in the store, and is computed again.
@@ -14,18 +14,18 @@ from functools import lru_cache
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
-FILE = "answers/answers.zip"  # among the included models
+FILE = "answers/answers.zip"  # in the folder of the included models
 VARIABLE = "PALIMPSEST_PRECOMPUTED"
 ALIAS = "PALIMPSEST_ANSWERS"  # its name before version 0.5
 NONE = "none"
 SUFFIX = ".safetensors"
-LARGEST = 2**28  # bytes read at once; what is beyond is a miss, so that a file made to unpack for ever does no harm
-BEGINNING = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are written
+LARGEST = 2**28  # bytes read at once; larger entries count as missing, as a defence
+BEGINNING = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 TROUBLE = (OSError, BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError)
 
 
 class Precomputed:
-    """The values of one file, by key."""
+    """Stored values in one file, by key."""
 
     def __init__(self, path: Path) -> None:
         """`path`: the file; one that is missing or damaged holds nothing."""
@@ -39,7 +39,7 @@ class Precomputed:
         return tuple(sorted(self._places()))
 
     def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Those of the keys that are there and sound."""
+        """Read the values of those keys that are present and sound."""
         places = self._places()
         wanted = [key for key in keys if key in places]
         payloads: dict[str, bytes] = {}
@@ -68,7 +68,7 @@ def _keys(path: Path, changed: int) -> frozenset[str]:
 
 
 def write_precomputed(path: Path, values: Mapping[str, bytes]) -> None:
-    """Write the file: the same values give the same bytes, in whatever order and whenever they come.
+    """Write the file; the same values give the same bytes.
 
     Args:
         path: Where to; nobody ever sees a part of it.
@@ -85,7 +85,7 @@ def write_precomputed(path: Path, values: Mapping[str, bytes]) -> None:
 
 
 def default_precomputed() -> Precomputed | None:
-    """Those of the box; of the file that `PALIMPSEST_PRECOMPUTED` names; none at all where it says `none`."""
+    """Open the precomputed results, or those in `PALIMPSEST_PRECOMPUTED`; none if it is `none`."""
     named = os.environ.get(VARIABLE, os.environ.get(ALIAS, "")).strip()
     if named == NONE:
         return None

@@ -1,4 +1,4 @@
-"""What a study will cost, said before it starts: seconds, gigabytes to download, to keep and in memory.
+"""The expected price of a study: seconds, download, disk space and memory.
 
 A study knows how many processor seconds each of its tasks takes on the machine where it was measured; `speed` asks
 this machine how fast it multiplies, and large studies are scaled by it. Two tasks run at once, each on a core of its
@@ -27,7 +27,7 @@ SIDE = 768  # of the matrices that are multiplied to ask
 
 @dataclass(frozen=True)
 class Price:
-    """What is expected, on two cores.
+    """The expected price on two cores.
 
     Attributes:
         seconds: Until it ends.
@@ -48,13 +48,13 @@ class Price:
 
     @property
     def asks(self) -> bool:
-        """Whether a reader should see this before it starts."""
+        """Whether a reader should see the price before the start."""
         much = self.memory > SHARE * free_memory() / 1e9
         return self.seconds > LONG or max(self.download, self.store) > LARGE or much
 
     @property
     def excess(self) -> str:
-        """What this instance does not allow, of "download", "seconds" and "memory"; "" where it allows all."""
+        """The limit that is exceeded: "download", "seconds" or "memory"; "" for none."""
         limits = current_limits()
         allowed = {
             "download": limits.max_download_bytes / 1e9,
@@ -73,11 +73,11 @@ class Price:
             parts.append(f"{gigabytes(self.store)} in the store")
         parts.append(f"{gigabytes(self.memory)} of memory")
         work = f"{self.work}: " if self.work else ""
-        doubt = "" if self.measured else " (sizes as known; the hub could not be asked)"
+        doubt = "" if self.measured else " (estimated sizes; the hub could not be asked)"
         return f"Expected: {work}{', '.join(parts)}{doubt}."
 
     def refuse_where_shared(self, advice: str = "choose fewer or smaller models") -> None:
-        """Refuse what this instance must not begin.
+        """Refuse a study that this instance does not allow.
 
         Args:
             advice: What to lower, as a command.
@@ -100,7 +100,7 @@ class Price:
 
 
 def combined(prices: Iterable[Price]) -> Price:
-    """The price of studies one after another on the same models, which are downloaded once."""
+    """Sum the prices of studies on the same models, which are downloaded once."""
     each = tuple(prices)
     return Price(
         seconds=sum(price.seconds for price in each),
@@ -113,19 +113,19 @@ def combined(prices: Iterable[Price]) -> Price:
 
 
 def wall_seconds(tasks: Iterable[float]) -> float:
-    """Seconds on two cores of tasks that take so many processor seconds each."""
+    """Convert processor seconds per task to seconds on two cores."""
     each = tuple(tasks)
     return max(sum(each) / TASKS_AT_ONCE, max(each, default=0.0))
 
 
 def on_this_machine(seconds: float) -> float:
-    """Seconds here of what takes so many where they were measured; small studies are not worth asking."""
+    """Convert seconds to this machine; small studies are not converted."""
     return seconds / speed() if seconds > WORTH_ASKING else seconds
 
 
 @cache
 def speed() -> float:
-    """How fast one core here multiplies, in units of the machine where seconds were measured."""
+    """Measure this machine's speed relative to the machine of the prices."""
     import numpy as np
 
     matrix = np.ones((SIDE, SIDE), dtype=np.float32)
@@ -138,12 +138,12 @@ def speed() -> float:
 
 
 def length(seconds: float) -> str:
-    """A length of time as people say it."""
+    """Write a length of time."""
     if seconds < 90:
         return f"{max(10, 10 * round(seconds / 10))} seconds"
     return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
 
 
 def gigabytes(amount: float) -> str:
-    """An amount in gigabytes as people say it."""
+    """Write an amount in gigabytes."""
     return f"{amount:,.0f} GB" if amount >= 10 else f"{amount:.1f} GB"

@@ -1,4 +1,4 @@
-"""Run a study's tasks on any executor: what is stored is not run again, what fails is named, the rest goes on.
+"""Run a study's tasks on any executor: skip stored ones, report failures, go on with the rest.
 
 The executor is a `concurrent.futures.Executor`: a pool of two threads, or the Dask cluster at an address, through
 distributed's own executor. There is no engine of our own.
@@ -27,14 +27,14 @@ __all__ = ["Failure", "Outputs", "Progress", "Task", "checkpoint", "open_executo
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 0.5  # how long a cancelled run waits for tasks to reach their next tick; they end there anyway
-AGAIN = "Run again: what was finished is kept."
+AGAIN = "Run it again; finished tasks are kept."
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: tasks `done` of `total` (`stored` of them were there already), seconds so far and to go.
+    """The state of a run: tasks done, stored and in total; seconds so far and remaining.
 
-    `shipped` of those that were there came with the box.
+    `shipped` of the stored ones are precomputed.
     `fraction` is between 0 and 1 and counts unfinished tasks in part. `remaining` is None until there is something
     to go by.
     """
@@ -66,7 +66,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Values by role, in the tasks' order; failures by role; how many values were stored."""
+    """Values by role, in the order of tasks; failures by role; the number of stored values."""
 
     values: dict[Any, Any]
     failures: dict[Any, Failure]
@@ -79,7 +79,7 @@ class Outputs:
         return {failure.name: failure.sentence for failure in self.failures.values()}
 
     def need(self, role: Hashable) -> Any:
-        """The value of this role.
+        """Return the value of this role.
 
         Raises:
             PalimpsestError: The one that its task failed with: the study cannot go on without it.
@@ -89,7 +89,7 @@ class Outputs:
         return self.values[role]
 
     def with_more(self, more: Outputs) -> Outputs:
-        """These outputs and those of further tasks with other roles."""
+        """Add the outputs of further tasks with other roles."""
         return Outputs(
             self.values | more.values,
             self.failures | more.failures,
@@ -100,7 +100,7 @@ class Outputs:
 
 @dataclass
 class _Work:
-    """A run in progress. Tasks with the same key are one piece of work."""
+    """A run in progress; tasks with the same key are run once."""
 
     ledger: Ledger
     by_key: dict[str, list[Task]]
@@ -113,7 +113,7 @@ class _Work:
     bugs: list[BaseException] = field(default_factory=list)
 
     def settle(self, key: str, future: Future[Outcome]) -> None:
-        """Take over what a future brought."""
+        """Take over a future's result."""
         name = self.by_key[key][0].name
         error = LostError() if future.cancelled() else future.exception()
         if isinstance(error, (BrokenExecutor, LostError)):
@@ -141,7 +141,7 @@ class _Work:
             self.stored.add(key)
 
     def progress(self) -> Progress:
-        """Where things stand."""
+        """Report the state of the run."""
         total = sum(len(tasks) for tasks in self.by_key.values())
         ended = self.values.keys() | self.failures.keys()
         done = sum(len(self.by_key[key]) for key in ended)
@@ -160,7 +160,7 @@ class _Work:
         return sum(len(self.by_key[key]) for key in self.shipped)
 
     def outputs(self) -> Outputs:
-        """The end result."""
+        """Collect the outputs."""
         tasks = [task for together in self.by_key.values() for task in together]
         return Outputs(
             {task.role: self.values[task.key] for task in tasks if task.key in self.values},
@@ -182,7 +182,7 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     signal: Signal | None = None,
 ) -> Outputs:
-    """Bring every task's value: from the store, or by running it and storing it.
+    """Run tasks, taking values from the store where they are there.
 
     Args:
         tasks: With distinct roles.
@@ -232,7 +232,7 @@ def run(
 
 
 def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
-    """Run a study's first tasks in threads of this process: what reads, parses, downloads and asks.
+    """Run a study's first stage in threads of this process: reading, downloading, asking.
 
     Args:
         tasks: With distinct roles.
@@ -250,7 +250,7 @@ def run_here(tasks: Sequence[Task], **options: Any) -> Outputs:
 def _run_missing(
     work: _Work, missing: list[Task], executor: Executor, report: Callable[[Progress], None], signal: Signal
 ) -> None:
-    """Submit the tasks and wait for them, reporting as they go."""
+    """Submit the tasks and wait for them, reporting progress."""
     futures: dict[Future[Outcome], str] = {}
     if isinstance(executor, ClusterExecutor):
         executor.place(missing)
@@ -266,17 +266,17 @@ def _run_missing(
             for future in finished:
                 work.settle(futures[future], future)
             if work.ledger.stopped():
-                raise CancelledError("The run was cancelled; what was computed until then is kept.")
+                raise CancelledError("The run was cancelled; what was computed so far is kept.")
             if signal.look_only and time.monotonic() - work.began > signal.patience:
-                raise NotStoredError("It cannot be said quickly whether everything is stored.")
+                raise NotStoredError("Looking for stored results took too long.")
             if signal.give_way.is_set():
                 begun = {future for future in pending if not future.cancel()}
                 left_out, pending = left_out or len(begun) < len(pending), begun
             report(work.progress())
         if left_out:
-            raise GaveWayError("The run gave way to another; what was computed until then is kept.")
+            raise GaveWayError("The run gave way to another; what was computed so far is kept.")
     finally:
-        # Also where `report` raised: leave nothing running that nobody waits for.
+        # Also if `report` raised: leave no task running.
         unfinished = {future for future in futures if not future.done()}
         if unfinished:
             work.ledger.stop.set()
@@ -288,7 +288,7 @@ def _run_missing(
 
 @contextlib.contextmanager
 def open_executor(scheduler: str | None = None) -> Iterator[Executor]:
-    """The place where tasks run: two threads of this process, or a Dask cluster.
+    """Open the executor: two threads of this process, or a Dask cluster.
 
     Args:
         scheduler: A Dask scheduler's address (`tcp://host:8786`); `PALIMPSEST_SCHEDULER` without it, and where

@@ -1,8 +1,8 @@
-"""Single flight: of all who want one key at once, one computes and the others wait for it.
+"""Single flight: of all that need a key at once, one computes and the others wait.
 
 Threads of one process wait on a lock of their own (they sleep; nobody spins). Processes wait on a locked file, which
 the system unlocks when its holder ends, however it ends: a crashed holder blocks nobody, and nobody but the holder can
-let go. A stopped holder holds on; who waits may give up.
+released. A stopped holder holds on; who waits may give up.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from filelock import FileLock, Timeout
 
 from core.runs.files import make_private_folder
 
-POLL_SECONDS = 0.25  # how often someone who waits looks up, to hear of a cancelled run
+POLL_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 
 @dataclass
 class Flight:
-    """One key that is being worked on, as the threads of this process see it."""
+    """One key that is being computed, with the threads that wait for it."""
 
     turn: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
@@ -34,7 +34,7 @@ class Flight:
 
 
 class SingleFlight:
-    """At most one holder of a key among all threads and processes of this machine that share a folder."""
+    """At most one holder per key among all threads and processes that share a folder."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
         """`folder`: where the locked files lie, one for each key that is held; `say`: who is told of trouble."""
@@ -45,7 +45,7 @@ class SingleFlight:
 
     @contextlib.contextmanager
     def hold(self, key: str, waiting: Callable[[], None] | None = None) -> Iterator[Flight]:
-        """Hold `key` for the length of the block; look again, inside, whether the work is still to be done.
+        """Hold `key` for the block; check again inside whether the work is still to be done.
 
         Args:
             key: What to hold. Not re-entrant.
@@ -96,7 +96,7 @@ class SingleFlight:
                 lock.release()
 
     def _take(self, lock: FileLock) -> bool:
-        """Whether nobody need be waited for: the lock is ours, or locks do not work here."""
+        """Take the lock; return whether nobody must be waited for."""
         try:
             if not self._folder.is_dir():
                 make_private_folder(self._folder)
@@ -104,6 +104,6 @@ class SingleFlight:
         except Timeout:
             return False
         except (OSError, RuntimeError) as error:  # RuntimeError: a file system that cannot lock
-            # Without locks something may be computed twice, which costs time; waiting for ever would cost more.
+            # Without locks a value may be computed twice, which is better than waiting for ever.
             self._say(f"The store's locks do not work ({error}); the same result may be computed more than once.")
         return True

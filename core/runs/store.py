@@ -1,4 +1,4 @@
-"""The store: what was computed once, on disk, under the sha256 of what it was computed from.
+"""The store: computed values on disk, under the sha256 of their inputs.
 
 diskcache keeps the books (SQLite); what it keeps is ours: safetensors bytes with a checksum, never Python objects,
 in neither direction. What is damaged, half-written or foreign is a miss and is computed again. A full disk is a
@@ -43,7 +43,7 @@ _CURRENT: ContextVar[Store | None] = ContextVar("palimpsest_store", default=None
 
 
 class StoreWarning(UserWarning):
-    """Something could not be kept; the result itself is fine."""
+    """A value could not be stored; the result itself is not affected."""
 
 
 class _Disk(EntryFormat, diskcache.Disk):
@@ -55,7 +55,7 @@ class _Cache(PooledConnections, diskcache.Cache):
 
 
 class Store:
-    """A folder of values by key, shared by threads and processes of one machine (not over a network file system)."""
+    """A folder of values by key, shared by threads and processes of one machine."""
 
     def __init__(self, folder: Path, size_limit: int = SIZE_LIMIT, precomputed: Precomputed | None = None) -> None:
         """Open the store, or make it.
@@ -88,21 +88,21 @@ class Store:
         return kept or (self.precomputed is not None and key in self.precomputed)
 
     def without_precomputed(self) -> Store:
-        """The same store without what came with the box: what is not kept in it is computed."""
+        """Return the same store without precomputed results."""
         plain = copy.copy(self)
         plain.precomputed = None
         return plain
 
     def get(self, key: str) -> Value | None:
-        """The value under `key`; None where there is none, or where it is damaged."""
+        """Return the value under `key`; None if there is none or it is damaged."""
         return self.get_many([key]).get(key)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Value]:
-        """Those of `keys` that are stored, in the order asked for. Damaged entries are left out."""
+        """Return the stored values of `keys`, in their order; damaged ones are left out."""
         return self.find(keys)[0]
 
     def find(self, keys: Iterable[str]) -> tuple[dict[str, Value], set[str]]:
-        """What `get_many` gives, and which of it came with the box."""
+        """Return what `get_many` does, and which of its keys are precomputed."""
         wanted = list(dict.fromkeys(keys))
         values: dict[str, Value] = {}
         for start in range(0, len(wanted), READ_BATCH):
@@ -114,11 +114,11 @@ class Store:
         return {key: values[key] for key in wanted if key in values}, shipped
 
     def put(self, key: str, value: Value) -> bool:
-        """Keep `value` under `key`. False, with a notice, if it is too large or the disk is full."""
+        """Store `value` under `key`; return False, with a warning, if it is not kept."""
         return self.put_many({key: value})
 
     def put_many(self, items: Mapping[str, Value]) -> bool:
-        """Keep every value under its key. False, with a notice, if not all could be kept.
+        """Store every value; return False, with a warning, if not all are kept.
 
         Raises:
             TypeError: If a value is not made of arrays and JSON.
@@ -134,7 +134,7 @@ class Store:
         return self._write(batch) and kept
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Forget what lies under these keys, if anything does."""
+        """Remove the values under these keys."""
         with contextlib.suppress(*TROUBLE), self._values.lent() as values:
             for key in keys:  # what stays goes when its room is needed
                 values.delete(key)
@@ -146,7 +146,7 @@ class Store:
     def get_or_compute(
         self, key: str, compute: Callable[[], Value], waiting: Callable[[], None] | None = None
     ) -> tuple[Value, bool]:
-        """The value under `key`, computed if need be; of several who ask at once, one computes.
+        """Return the value under `key`; compute it once if it is missing.
 
         Args:
             key: What `key_of` makes of everything that the value depends on.
@@ -171,7 +171,7 @@ class Store:
         return decode(payload), False
 
     def info(self) -> StoreInfo:
-        """Folder, number of entries, and bytes on disk."""
+        """Report folder, number of entries, and bytes on disk."""
         try:
             with self._values.lent() as values:
                 return StoreInfo(self.folder, len(values), values.volume(), self.size_limit)
@@ -179,7 +179,7 @@ class Store:
             raise StoreError(f"The store in {self.folder} cannot be read ({error}); empty that folder.") from error
 
     def clear(self) -> None:
-        """Throw everything away, what was set aside as damaged included."""
+        """Remove everything, with damaged databases that were set aside."""
         try:
             with self._values.lent() as values:
                 entries.clear(values, self._values_folder)
@@ -219,7 +219,7 @@ class Store:
         warnings.warn(text, StoreWarning, stacklevel=4)
 
     def _recover(self, error: Exception) -> None:
-        """After trouble: say what it was; where the books are damaged or gone, begin new ones."""
+        """Warn about a failure; begin a new database if it is damaged or missing."""
         if files.is_full(error):
             if isinstance(self._values, files.NoBooks):  # there may be room by now
                 self._open_values()
@@ -247,9 +247,9 @@ class Store:
 
 
 def default_store() -> Store:
-    """The store of this process: in `PALIMPSEST_STORE`, or in the user's cache folder.
+    """Open this process's store: `PALIMPSEST_STORE`, or in the user's cache folder.
 
-    `PALIMPSEST_STORE_BYTES` sets its size limit; under it lie the precomputed results, see
+    `PALIMPSEST_STORE_BYTES` sets its size limit; below it are the precomputed results, see
     `precomputed.default_precomputed`. Asked again, it is the same object.
 
     Raises:
@@ -266,7 +266,7 @@ def default_store() -> Store:
 
 
 def current_store() -> Store:
-    """The store of the run at hand; outside of `using`, the default store.
+    """Return the store of the current run; the default store outside `using`.
 
     Raises:
         StoreError: As `default_store`.
@@ -276,7 +276,7 @@ def current_store() -> Store:
 
 @contextlib.contextmanager
 def using(store: Store) -> Iterator[Store]:
-    """Inside the block, in this thread, `current_store` is `store`: whatever is kept there is kept in it.
+    """Make `store` the current store of this thread inside the block.
 
     Threads that the block starts have contexts of their own; a run enters the block round each of its tasks.
     """

@@ -1,4 +1,4 @@
-"""Tasks: pure functions with plain arguments, and how one is carried out wherever it lands.
+"""Tasks: pure functions with plain arguments, and their execution.
 
 A task's key is made of the identity that is written down at its function (`@pure("rsa.compare", version=3)`), with the
 version that its author raises when the mathematics changes, and its arguments; what is stored under that key is not
@@ -24,14 +24,14 @@ from core.runs.store import Store, current_store, default_store, encode, identif
 
 _IDENTITIES: dict[str, str] = {}  # written identity -> the function that has it
 _MARK, _GUARD = "__palimpsest_identity__", "__palimpsest_guard__"
-IDENTITY = "identity"  # how the names of arguments end that say what a model or a parser is known by
+IDENTITY = "identity"  # ending of arguments that identify a model or a parser
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Guard = Callable[[Mapping[str, Any]], contextlib.AbstractContextManager[None]]
 
 
 def pure(identity: str, *, version: int = 1, guard: Guard | None = None) -> Callable[[Function], Function]:
-    """Declare a module-level function as a task's: its output depends on its arguments and `version` alone.
+    """Declare a module-level function as a task's; its output depends on arguments and version.
 
     Args:
         identity: Such as "rsa.compare"; part of the key, the same for good, wherever the function lives.
@@ -45,7 +45,9 @@ def pure(identity: str, *, version: int = 1, guard: Guard | None = None) -> Call
     def declare(function: Function) -> Function:
         place = f"{function.__module__}.{function.__qualname__}"
         if "<" in function.__qualname__:
-            raise TypeError(f"{function.__qualname__} is not a module-level function; a task's must be")
+            raise TypeError(
+                f"{function.__qualname__} is not a module-level function, and a task needs one"
+            )
         if _IDENTITIES.setdefault(identity, place) != place:
             raise TypeError(f"{place} and {_IDENTITIES[identity]} have one identity, {identity!r}")
         setattr(function, _MARK, (identity, version))
@@ -79,7 +81,9 @@ class Task:
 
     def __post_init__(self) -> None:
         if not hasattr(self.function, _MARK):
-            raise TypeError(f"{self.function.__qualname__} is not declared with @pure; a task's function must be")
+            raise TypeError(
+                f"{self.function.__qualname__} is not declared with @pure, and a task needs that"
+            )
         if self.role is None:
             object.__setattr__(self, "role", self.name)
 
@@ -94,7 +98,7 @@ class Task:
         fleeting: bool = False,
         **arguments: Any,
     ) -> Task:
-        """A task with arguments given by name; their order does not matter, and lists become tuples."""
+        """Make a task from arguments by name; their order does not matter, lists become tuples."""
         return cls(name, function, _plain(arguments), role, group, fleeting)
 
     @cached_property
@@ -104,7 +108,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """sha256 of the function's identity and version and of the values; what a task is called changes nothing.
+        """The sha256 of the function's identity and version and of the values.
 
         A fleeting task is known by its role alone: its arguments may be any object.
 
@@ -120,7 +124,7 @@ class Task:
         return key_of("task", *getattr(self.function, _MARK), _plain(self.values))
 
     def compute(self) -> Any:
-        """Call the function, under its guard."""
+        """Call the function under its guard."""
         guard: Guard | None = getattr(self.function, _GUARD)
         with guard(self.values) if guard else contextlib.nullcontext():
             return self.function(**dict(self.arguments))
@@ -132,18 +136,18 @@ def _hand_on(value: Any) -> Any:
 
 
 def given_task(role: Hashable, value: Any) -> Task:
-    """A task of a first stage that hands on what is there already, so that plan and collect see what prepare saw."""
+    """Make a task of the first stage that returns what is given."""
     return Task.of(str(role), _hand_on, role=role, fleeting=True, value=value)
 
 
 def key_for(function: Callable[..., Any], **arguments: Any) -> str:
-    """The key of a function's output for arguments given by name, whether or not a task asks for it."""
+    """Make the key of a function's output for these arguments."""
     return key_of("task", *getattr(function, _MARK), _plain(_unfolded(arguments)))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one task: a value (its bytes, from another process), a failure, or neither if cancelled.
+    """A task's outcome: a value (bytes, from another process), a failure, or neither if cancelled.
 
     `error` is the failure as it was raised, in the process that started the run.
     """
@@ -155,7 +159,7 @@ class Outcome:
 
 
 class Signal(threading.Event):
-    """What a run is told from outside. `set()` cancels it at the next tick of its tasks.
+    """Requests to a run from outside; `set()` cancels it at the next tick of its tasks.
 
     Attributes:
         give_way: Set it to stop the run at the next border of a task: what has begun is finished and kept.
@@ -172,7 +176,7 @@ class Signal(threading.Event):
 
 @dataclass
 class Ledger:
-    """One run as its tasks in this process see it: where to store, how far they are, whether to stop."""
+    """The state of one run for its tasks in this process: store, progress, cancellation."""
 
     identifier: str
     store: Store
@@ -189,7 +193,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in which run the current code is: `tick` finds it without being handed anything."""
+    """The position of the current code in its run, which `tick` uses."""
 
     identifier: str
     ledger: Ledger | None
@@ -202,7 +206,7 @@ class _Place:
     def check(self) -> None:
         """Raise if the run was cancelled."""
         if self.ledger.stopped() if self.ledger else self.identifier in _STOPPED:
-            raise CancelledError("The run was cancelled; what was computed until then is kept.")
+            raise CancelledError("The run was cancelled; what was computed so far is kept.")
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("palimpsest_place", default=None)
@@ -212,7 +216,7 @@ _STOPPED: deque[str] = deque(maxlen=1000)  # runs of other processes that were c
 
 
 def tick(fraction: float, note: str = "") -> None:
-    """Say how far the current task is; call it between steps of at most a second or so.
+    """Report the current task's progress; call it every second or so.
 
     Args:
         fraction: Between 0 and 1, of the task or of the innermost `span`.
@@ -236,7 +240,7 @@ def tick(fraction: float, note: str = "") -> None:
 
 @contextlib.contextmanager
 def span(low: float, high: float) -> Iterator[None]:
-    """Inside the block, `tick(0)` to `tick(1)` mean `low` to `high` of what they meant outside."""
+    """Map `tick(0)` to `tick(1)` inside the block to `low` to `high` outside."""
     place = _PLACE.get()
     if place is None:
         yield
@@ -250,7 +254,7 @@ def span(low: float, high: float) -> Iterator[None]:
 
 
 def checkpoint(form: str) -> Checkpoint:
-    """Where the current task keeps the state of a computation that takes longer than some seconds, and finds it again.
+    """Return the place where the current task stores a long computation's state.
 
     A task asks for its checkpoints in the same order whenever it runs. Outside a run nothing is kept.
 
@@ -265,14 +269,14 @@ def checkpoint(form: str) -> Checkpoint:
 
 
 def drop_with_value(keys: Iterable[str]) -> None:
-    """Have these keys forgotten when the current task has its value; outside a run they stay."""
+    """Remove these keys when the current task has its value; keep them outside a run."""
     place = _PLACE.get()
     if place is not None:
         place.pieces.extend(keys)
 
 
 def perform(task: Task, identifier: str) -> Outcome:
-    """Carry out one task of the run `identifier`, in whatever thread or process this is.
+    """Run one task of the run `identifier` in this thread or process.
 
     In the process that started the run the caller's store is used; in any other one that process's own, and the
     value returns as safetensors bytes. A PalimpsestError becomes a failure; any other error is a bug and is raised.
@@ -302,7 +306,7 @@ def perform(task: Task, identifier: str) -> Outcome:
 
 @contextlib.contextmanager
 def opened_ledger(ledger: Ledger) -> Iterator[Ledger]:
-    """Make a run known to its tasks for the length of the block, and stop what still runs at the end."""
+    """Make a run known to its tasks inside the block, and stop them at its end."""
     _LEDGERS[ledger.identifier] = ledger
     try:
         yield ledger
@@ -312,7 +316,7 @@ def opened_ledger(ledger: Ledger) -> Iterator[Ledger]:
 
 
 def stop_here(identifier: str) -> None:
-    """In a worker process: let every task of that run end at its next tick."""
+    """End all tasks of a run in this worker process at their next tick."""
     _STOPPED.append(identifier)
 
 

@@ -1,4 +1,4 @@
-"""What the studies of this room cost: matrices factored, and Gaussian changes of them."""
+"""Prices of the weight studies: singular value decompositions of updates and random updates."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ if TYPE_CHECKING:
 
 STARTING, MAPS = 1.0, {"umap": 25.0, "tsne": 3.0}  # processor seconds
 WIDER = 4  # sides of a layer's two feed-forward matrices; its four others are square
-FEED_FORWARD = "ff"  # how the names of these two families begin
-FACTORED, PERMUTED = 3.6e-10, 6e-8  # processor seconds of a cubed side, and of a permutation and pair of models
-DRAWN = 2e-8  # of a number of a Gaussian change
-LED = {True: 6e-10, False: 6e-11}  # of a cubed side whose leading directions are found: small matrices, large ones
-BASE = 1e-9  # of a cubed side of the base's own decomposition
-HELD = 10  # copies of the largest matrix
-KEPT = 2**14 + 4_000  # numbers that are kept of a matrix
+FEED_FORWARD = "ff"  # prefix of these two families' names
+# processor seconds per cubed side of a matrix, and per permutation and pair of models
+FACTORED, PERMUTED = 3.6e-10, 6e-8
+DRAWN = 2e-8  # per number of a random update
+# per cubed side for leading directions: of small matrices, of large ones
+LED = {True: 6e-10, False: 6e-11}
+BASE = 1e-9  # per cubed side for the decomposition of the base
+HELD = 10  # copies of the largest matrix in memory
+KEPT = 2**14 + 4_000  # numbers stored per matrix
 
 
 def weights_price(spec: WeightsSpec) -> Price:
-    """The price of the main study: every matrix of every fine-tune is factored once."""
+    """Price the main study: every matrix of every fine-tune is decomposed once."""
     named = [pattern for pattern in spec.models if not (spec.tree and pattern == EVERY)]
     refs = members_of(spec.base, named, spec.own_bases)
     sizes = costs.sizes_of((spec.base, *refs))
@@ -52,7 +54,7 @@ def weights_price(spec: WeightsSpec) -> Price:
 
 
 def intruders_price(spec: IntruderSpec) -> Price:
-    """The price of the intruder experiment: every Gaussian change of every matrix is factored."""
+    """Price the intruder experiment: every random update of every matrix is decomposed."""
     refs = members_of(spec.base, spec.models)
     sizes = costs.sizes_of((spec.base, *refs))
     here = [sizes[ref] for ref in refs if ref in sizes]
@@ -65,7 +67,7 @@ def intruders_price(spec: IntruderSpec) -> Price:
 
 
 def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> tuple[str, ...]:
-    """References of the fine-tunes that are named; what cannot be found is left to the study, which says why.
+    """List the fine-tunes that are named; the study itself reports those that cannot be found.
 
     Raises:
         SpecError: If a pattern matches nothing.
@@ -80,7 +82,7 @@ def members_of(base: str, patterns: Sequence[str], own_bases: bool = False) -> t
 
 
 def _matrices(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int], float]]:
-    """Shapes of a model's matrices, and how many there are of each: those of a BERT of this width and depth."""
+    """Shapes and numbers of a model's matrices, as in a BERT of this width and depth."""
     wide = sum(FEED_FORWARD in family for family in families) if families else 2
     square = len(families) - wide if families else 4
     width = size.d_model
@@ -88,7 +90,7 @@ def _matrices(size: Size, families: Sequence[str]) -> list[tuple[tuple[int, int]
 
 
 def _changed(shape: tuple[int, int], draws: int) -> float:
-    """Processor seconds of one matrix and its Gaussian changes."""
+    """Processor seconds for one matrix and its random updates."""
     once = DRAWN * shape[0] * shape[1] + LED[min(shape) <= SMALL] * _cube(shape)
     return draws * once + BASE * _cube(shape)
 
@@ -98,6 +100,6 @@ def _cube(shape: tuple[int, int]) -> float:
 
 
 def _largest(sizes: Sequence[Size]) -> float:
-    """Bytes of the matrices that two tasks hold."""
+    """Bytes of the matrices that tasks hold at the same time."""
     widest = max((size.d_model for size in sizes), default=0)
     return HELD * min(TASKS_AT_ONCE, len(sizes)) / TASKS_AT_ONCE * WIDER * widest**2 * costs.DOUBLE

@@ -31,7 +31,7 @@ def test_a_click_on_the_map_opens_spectra_and_leads_to_the_other_pages(page: Pag
     point.click(force=True)
     expect(page.get_by_text("parse-0", exact=True).first).to_be_visible()
     expect(chosen).to_have_value(re.compile("parse-0|"))
-    link = page.get_by_role("link", name="Its layers: RSA")
+    link = page.get_by_role("link", name="Compare its layers (RSA)")
     expect(link).to_have_attribute("href", re.compile("compare=zoo%3Aparse-0"))
     link.click()
     expect(page.get_by_role("heading", name="Which layers does fine-tuning change?")).to_be_visible()

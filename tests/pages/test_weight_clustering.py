@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -29,8 +30,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def small_box(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def small_zoo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_ZOO", str(folder))
+
+
+def shares_a_task(text: str) -> bool:
+    """Whether a page says that neighbours of the small zoo share their task, by chance in 25 %."""
+    return re.search(r"neighbours share (its|a) task.*25 %", text) is not None
 
 
 def figures(app: AppTest) -> int:
@@ -40,8 +46,8 @@ def figures(app: AppTest) -> int:
 def test_the_map_and_the_spectra_of_a_model() -> None:
     app = open_page(PAGE, **LINK)
     assert not app.exception
-    assert "Neighbours share a task" in sentences(app)
-    assert "started from another base" in sentences(app)
+    assert shares_a_task(headline(app))
+    assert "another base than" in sentences(app)
     assert figures(app) == 1 + 1 + 6  # the map, the legend of the spectra, the spectra
     assert app.selectbox(key="weights/shown_model").value == "zoo:nli-0"
     app.selectbox(key="weights/shown_model").set_value("zoo:parse-2").run()
@@ -80,7 +86,7 @@ def test_weights_themselves_have_ranks_too() -> None:
     app = open_page(PAGE, **LINK, view="Rank by depth", of="both")
     app.segmented_control(key="weights/of_shown").set_value("weights").run()
     app.segmented_control(key="weights/measure").set_value("relative_norm").run()
-    assert "relative to the base" in sentences(app)
+    assert "norm relative to the base" in sentences(app)
 
 
 def test_spectra_of_the_weights_stand_beside_those_of_the_delta() -> None:
@@ -96,7 +102,7 @@ def test_what_a_link_cannot_ask_for_is_left_out() -> None:
     said = sentences(app)
     assert "The link asks for `colour`" in said
     assert "The link asks for `nonsense`" in said
-    assert "Neighbours share a task" in said
+    assert shares_a_task(said)
 
 
 def test_a_model_that_fails_is_named_and_the_rest_shown(folder: Path) -> None:
@@ -104,7 +110,7 @@ def test_a_model_that_fails_is_named_and_the_rest_shown(folder: Path) -> None:
     app = open_page(PAGE, **LINK, models=[EVERY, f"path:{other}"])
     assert not app.exception
     assert "does not look like a fine\\-tune" in sentences(app)
-    assert "Neighbours share a task" in sentences(app)
+    assert shares_a_task(sentences(app))
 
 
 def test_no_model_at_all_is_a_sentence() -> None:
@@ -116,7 +122,7 @@ def test_no_model_at_all_is_a_sentence() -> None:
 
 
 def test_one_model_has_no_neighbours_and_no_distances() -> None:
-    for view, text in (("Neighbours", "Neighbours need labels"), ("Distances", "two models or more")):
+    for view, text in (("Neighbours", "3 models and 2 labels"), ("Distances", "at least 2 models")):
         app = open_page(PAGE, **LINK, models="zoo:nli-1", view=view)
         assert not app.exception
         assert text in sentences(app)
@@ -126,13 +132,13 @@ def test_a_pattern_of_hub_models_is_a_sentence() -> None:
     app = open_page(PAGE, **LINK, models=[EVERY, "hub:someone/*"])
     assert not app.exception
     assert "names none of the public models that are known here" in sentences(app)
-    assert "Neighbours share a task" in sentences(app)
+    assert shares_a_task(sentences(app))
 
 
 def test_more_neighbours_than_there_are_is_a_sentence() -> None:
     app = open_page(PAGE, **LINK, neighbours="50")
     assert not app.exception
-    assert "50 neighbours were asked for, but 9 models have a label" in sentences(app)
+    assert "50 neighbours are too many: 9 models have a label" in sentences(app)
 
 
 def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +155,7 @@ def test_another_map_runs_as_a_study_does(monkeypatch: pytest.MonkeyPatch) -> No
     app.query_params.update({**LINK, "map": "tsne", "seed": "3"})
     app.switch_page(PAGE).run()
     until = time.monotonic() + 60
-    while "Neighbours share a task" not in headline(app):
+    while not shares_a_task(headline(app)):
         assert time.monotonic() < until
         app.run()
     assert any(button.label == "Cancel" for button in app.button)
@@ -163,7 +169,7 @@ def test_labels_of_ones_own_are_taken_from_the_upload() -> None:
     """AppTest cannot upload; the control is drawn and the link that names a table says what is missing."""
     app = open_page(PAGE, **LINK, labels="upload:mine.csv")
     assert not app.exception
-    assert "is no longer there; upload it again" in sentences(app)
+    assert "is no longer available; upload it again" in sentences(app)
 
 
 @pytest.fixture
@@ -257,5 +263,6 @@ def test_intruders_start_with_their_button() -> None:
     next(button for button in app.button if button.label.startswith("Run, about")).click().run()
     settle(app)
     assert not app.exception
-    assert "Gaussian change of its size" in sentences(app)
+    assert "nli-0" in headline(app)
+    assert "of 72" in headline(app)
     assert figures(app) > before

@@ -1,4 +1,4 @@
-"""What a model was trained on, from its weights."""
+"""Lesson: what a model was fine-tuned on, from its weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _shared_labels(result: Result) -> float | None:
-    """Share of nearest neighbours with the same label, by the study's own vector and number of neighbours."""
+    """Share of nearest neighbours with the same label, by the study's vector and k."""
     table = result.tables["vectors"]
     if table.empty:
         return None
@@ -24,12 +24,14 @@ def _shared_labels(result: Result) -> float | None:
 WEIGHTS = Lesson(
     page="weights",
     path="pages/weight_clustering.py",
-    title="Can you tell what a model was trained on, from its weights alone?",
+    title="Can you tell what a model was fine-tuned on from its weights alone?",
     minutes=15,
     background=(
-        "Eighteen models come from one base: six tasks, three runs each, trained alike. No text is read here. We take "
-        "what training added to each weight matrix, keep its few strongest directions, and ask of every model which "
-        "two others lie nearest. By chance two of seventeen others share its task: 12 %."
+        "Eighteen models were fine-tuned from one base: six tasks, three runs each, with the "
+        "same settings. No text is read here. For each weight matrix we take the update, "
+        "fine-tuned minus base, and keep its few strongest directions. For every model we then "
+        "ask which two others have the most similar updates. By chance, two of its seventeen "
+        "possible neighbours share its task: 12 %."
     ),
     guess=Guess(
         question="What **share of the nearest neighbours** was trained on the same task?",
@@ -45,50 +47,59 @@ WEIGHTS = Lesson(
     ),
     options={"view": "Neighbours"},
     explain=(
-        "The change points somewhere, and where it points tells the task. Before you are impressed, look at the line "
-        "of the norms: how far each matrix moved, with no direction at all. If that comes nearly as far, the weights "
-        "gave away how much there was to learn. The models that were trained faster or slower on purpose tell the two "
-        "apart: by direction they lie with their task, by norms with others that moved as far."
+        "The directions of the update reveal the task. Now look at the line of the norms: it "
+        "uses only the size of each matrix's update, without any direction. If it comes close, "
+        "the size of the update already reveals the task, because some tasks change the weights "
+        "more than others. Models that were trained with a higher or lower learning rate "
+        "separate the two explanations: their directions are most similar to those of their own "
+        "task, but their norms are most similar to those of other tasks with updates of the same "
+        "size."
     ),
     tries=(
         Try(
-            "Norms alone",
-            "Which tasks are told apart without any direction?",
+            "Size alone",
+            "Which tasks can be distinguished without any direction?",
             {"vector": "norms", "view": "Neighbours"},
         ),
         Try(
             "The vector first proposed",
-            "It averages singular vectors over layers, whose signs are arbitrary. What is left?",
+            "It averages singular vectors over layers, although their signs are arbitrary. How "
+            "much does it still reveal?",
             {"vector": "original", "view": "Neighbours"},
         ),
         Try(
             "Rank by depth",
-            "Is the change of low rank, compared with noise of the same shape? In which layers?",
+            "Does the update have lower rank than noise of the same shape? In which layers?",
             {"view": "Rank by depth"},
         ),
     ),
     questions=(
         Question(
             "Why is chance 12 % and not one in six?",
-            "A model is not its own neighbour: of the seventeen others two share its task, and 2/17 is 12 %.",
+            "A model is not its own neighbour: two of the seventeen other models share its task, "
+            "and 2/17 is 12 %.",
         ),
         Question(
-            "With two tasks of two runs all neighbours are right. Is that evidence?",
-            "Hardly. Four models can be labelled in three ways only, so a perfect score comes by chance one time in "
-            "three. The page then says that there are too few to tell.",
+            "With two tasks of two runs each, all neighbours share a task. Is that evidence?",
+            "Hardly. Four models can be divided into two pairs in only three ways, so a perfect "
+            "score occurs by chance one time in three. The page then says that there are too few "
+            "models.",
         ),
         Question(
             "What do runs of one task share besides the task?",
-            "Data size, number of steps, learning rate, and how hard the task is; all of them show in the norms.",
+            "The amount of data, the number of steps, the learning rate, and the difficulty of "
+            "the task; all of them affect the norms.",
         ),
         Question(
-            "A picture shows six islands. What may you conclude from the gaps between them?",
-            "Nothing. t-SNE and UMAP make islands of anything; the shares and the p-value come from the distances.",
+            "A map shows six islands. What can you conclude from the gaps between them?",
+            "Nothing. t-SNE and UMAP make islands of any data; the shares and the p-value are "
+            "computed from the distances.",
         ),
         Question(
             "Why does the sign of a singular vector matter when vectors are averaged over layers?",
-            "It is arbitrary: u and -u describe the same matrix. An average over layers adds some and cancels others "
-            "by accident, so the same change can give two vectors that share nothing.",
+            "It is arbitrary: u and -u describe the same matrix. In an average over layers some "
+            "vectors add up and others cancel, depending on these signs, so the same update can "
+            "give two vectors that share nothing.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Parts of the weight clustering page that have controls of their own: labels, map, neighbours, distances, depth."""
+"""Views of the weight clustering page: label table, map, neighbours, distances, rank by depth."""
 
 from __future__ import annotations
 
@@ -35,25 +35,36 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 SHOWN = "weights/shown_model"
-COLUMNS = {"label": "Label", "task": "Task", "data": "Data", "base": "Base", "cluster": "Cluster"}
-MEASURES = {"rank": "Rank", "stable_rank": "Stable rank", "entropy_rank": "Entropy rank", "relative_norm": "Norm"}
+COLUMNS = {
+    "label": "Label",
+    "task": "Task",
+    "data": "Data set",
+    "base": "Base",
+    "cluster": "Cluster",
+}
+MEASURES = {
+    "rank": "Rank",
+    "stable_rank": "Stable rank",
+    "entropy_rank": "Entropy rank",
+    "relative_norm": "Relative size",
+}
 MEASURES_HELP = "  \n".join(
     (
-        "**Rank**: directions that hold a share of the energy.",
-        "**Stable rank**: squared singular values over the largest one.",
-        "**Entropy rank**: directions, each counted by its weight.",
-        "**Norm**: how far the matrix moved, relative to the base.",
+        "**Rank**: number of directions that hold a share of the energy.",
+        "**Stable rank**: sum of the squared singular values over the largest squared.",
+        "**Entropy rank**: exponential of the entropy of the normalised singular values.",
+        "**Relative size**: norm of the update over the norm of the base's matrix.",
     )
 )
-OF_HELP = "**delta**: fine-tuned minus base. **weights**: the weights themselves."
+OF_HELP = "**delta**: the update, fine-tuned minus base. **weights**: the weights themselves."
 VECTORS_HELP = "  \n".join(f"*{vector.title}*: {vector.meaning}" for vector in VECTORS.values())
 
 
 def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
-    """The control of a label table; its content by the name that the study knows it by, empty where there is none."""
+    """Draw the control of the label table; return its content by name, empty if there is none."""
     address, seen = form.address, form.address.key("label table seen")
     upload = st.file_uploader(
-        "Your own labels: a CSV with a column `model`",
+        "Upload labels: a CSV file with a column `model`",
         type=["csv", "tsv"],
         max_upload_size=1,
         key=address.key("label table"),
@@ -74,35 +85,36 @@ def label_table(form: Form[WeightsSpec]) -> dict[str, bytes]:
         return {}
     if address["column"] not in columns:
         address.set("column", columns[0])
-    address.tell("column")  # it stands in a popover
+    address.tell("column")  # its control is in a popover
     st.selectbox("Label column", columns, key=address.key("column"))
     return {f"{UPLOAD}{upload.name}": content}
 
 
 def identity_of(texts: dict[str, bytes]) -> str:
-    """Tells studies with two label tables of one name apart."""
+    """Identify uploaded tables by content, because two may have the same name."""
     return hashlib.sha256(b"".join(texts.values())).hexdigest() if texts else ""
 
 
 def view_headline(result: Result, view: str) -> str:
-    """What the view shows, in a sentence; "" where the study's own headline says it."""
+    """The sentence of a view; "" if the study's headline is shown instead."""
     said = {"Neighbours": neighbours_sentence, "Distances": distances_sentence, "Rank by depth": depth_sentence}
     return said.get(view, map_sentence)(result)
 
 
 def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], Result | None]) -> None:
-    """The map, and below it the spectra of the model that was clicked and where to look at it next.
+    """Show the map, and below it the spectra of the clicked model and links to other pages.
 
     Args:
         form: The page's.
-        result: What the study returned.
-        redrawn: The result on another map, through the run panel; None while there is none.
+        result: Result of the study.
+        redrawn: Returns the result on another map, through the run panel; None until it is there.
     """
     address = form.address
     possible = [name for name in METHODS if len(result.table) >= FEWEST[name]]
     if address["map"] not in possible:
         address.set("map", possible[0])
-    with form.bar, st.popover("Map", icon=":material/palette:", help="What colours the map, and how it is drawn."):
+    about = "Choose the colours of the map and how models are placed."
+    with form.bar, st.popover("Map", icon=":material/palette:", help=about):
         for name in ("colour", "map"):
             address.tell(name)
         by = st.segmented_control(
@@ -111,7 +123,7 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
             required=True,
             key=address.key("colour"),
             format_func=COLUMNS.__getitem__,
-            help="What the colours stand for; positions do not change.",
+            help="Column that the colours show; positions stay the same.",
         )
         drawing = st.segmented_control(
             "Map",
@@ -119,7 +131,7 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
             required=True,
             key=address.key("map"),
             format_func=METHODS.__getitem__,
-            help="PCA keeps distances as well as two axes can; the gaps of t-SNE and UMAP mean nothing.",
+            help="PCA preserves distances as well as two axes can, t-SNE and UMAP neighbourhoods.",
         )
     shown = result if drawing == result.spec["map"] else redrawn(str(drawing))
     if shown is None:
@@ -136,7 +148,7 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
         on_select=_take_click,
         selection_mode=charts.CHOSEN,
     )
-    st.caption("Click a model for its spectra.")
+    st.caption("Click a model to see its spectra below.")
     show_downloads(shown, drawn, lambda: charts.figures(shown), view=by, name=f"{drawing} by {by}")
     _one_model(address, result, models)
     with st.expander("Table: models", icon=":material/table:"):
@@ -146,9 +158,13 @@ def map_view(form: Form[WeightsSpec], result: Result, redrawn: Callable[[str], R
 
 
 def neighbours_view(result: Result) -> None:
-    """Shares against chance for every vector, and what the neighbours would call each model."""
+    """Show the shares of every vector compared with chance, and each model's predicted label."""
     if result.tables["vectors"].empty:
-        st.info("Neighbours need labels: three models or more, two labels or more.", icon=":material/info:")
+        st.info(
+            "Neighbours cannot be scored: at least 3 models and 2 labels are needed. Add models "
+            "or labels.",
+            icon=":material/info:",
+        )
         return
     drawing = partial(charts.neighbours_chart, result)
     mark = lessons.mark("weights")
@@ -157,17 +173,17 @@ def neighbours_view(result: Result) -> None:
     vectors = result.tables["vectors"]
     used = int(result.arrays["k"])
     at_k = vectors[vectors["k"] == used].drop(columns="k")
-    show_table(at_k, "vectors", digits=4, title=f"Vectors compared, k = {used}")
+    show_table(at_k, "vectors", digits=4, title=f"Comparison of vectors, k = {used}")
     show_table(result.tables["predictions"], "predictions")
 
 
 def distances_view(result: Result) -> None:
-    """The sorted heatmap with its tree."""
+    """Show the heatmap of distances with its tree."""
     if len(result.table) < 2:
-        st.info("Distances need two models or more.", icon=":material/info:")
+        st.info("Distances need at least 2 models; choose another model.", icon=":material/info:")
         return
     drawing = partial(distances_chart, result)
-    shown = "Distances between models, sorted by tree"
+    shown = "Distances between models, ordered by a tree"
     show_charts(drawing, key="distances", alt_text=shown, result=result)
     show_downloads(result, drawing, lambda: charts.figures(result), table="distances", view="distances")
     with st.expander("Table: distances", icon=":material/table:"):
@@ -175,7 +191,7 @@ def distances_view(result: Result) -> None:
 
 
 def depth_view(form: Form[WeightsSpec], result: Result) -> None:
-    """Ranks by layer, family by family; the slider reads them off spectra that are there already."""
+    """Show ranks by layer and family; the threshold is applied to stored spectra."""
     kinds = [kind for kind in ("delta", "weights") if rank_charts.families_of(result, kind)]
     with form.bar, st.popover("Measure", icon=":material/tune:", help=MEASURES_HELP):
         measure = st.segmented_control(
@@ -194,11 +210,15 @@ def depth_view(form: Form[WeightsSpec], result: Result) -> None:
             100 * float(result.spec["threshold"]),
             0.1,
             key="weights/percent",
-            help="Rank is the number of directions that hold this share of the squared singular values.",
+            help="Share of the energy that a rank must hold; a higher share gives higher ranks.",
         )
         of = st.segmented_control("Of", kinds, default=kinds[0], required=True, key="weights/of_shown", help=OF_HELP)
     if measure == "relative_norm" and of == "weights":
-        st.info("Norms are those of deltas, relative to the base.", icon=":material/info:")
+        st.info(
+            "Relative size is defined for updates only, as the norm relative to the base; choose "
+            "delta.",
+            icon=":material/info:",
+        )
         return
     threshold = round(percent / 100, 6)
 
@@ -207,17 +227,17 @@ def depth_view(form: Form[WeightsSpec], result: Result) -> None:
 
     view = (of, threshold, measure)
     show_charts(drawn, key="depth", result=result, view=view, pick=Picking(form.address, POINT, _spectra_at).made)
-    st.caption("Click a point: the spectra of its model open at its layer.")
+    st.caption("Click a point to see the spectra of its model, with its layer highlighted.")
     show_downloads(result, drawn, lambda: charts.figures(result), table="ranks", view=view)
     with st.expander("Table: trends", icon=":material/table:"):
         show_table(result.tables["trends"].drop(columns="coefficients"), "trends")
 
 
-POINT = ("model", "layer")  # what a point of ranks by depth stands for
+POINT = ("model", "layer")  # fields of a point in the panels by depth
 
 
 def _spectra_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The map, with the spectra of the model and the layer that were clicked."""
+    """Link to the map, with the spectra of the clicked model and layer."""
     if not all(name in point for name in POINT):
         return {}
     st.session_state[SHOWN] = str(point["model"])
@@ -237,7 +257,13 @@ def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
     names = short_names(models)
     left, middle, right = st.columns([4, 2, 5], vertical_alignment="bottom")
     model = str(
-        left.selectbox("Spectra of", models, key=SHOWN, format_func=names.__getitem__, help="Or click it on the map.")
+        left.selectbox(
+            "Spectra of",
+            models,
+            key=SHOWN,
+            format_func=names.__getitem__,
+            help="Model whose singular values are drawn; clicking it on the map does the same.",
+        )
     )
     layers = [0, *rank_charts.layers_of(result)]
     address.among("layer", layers, 0)
@@ -247,13 +273,13 @@ def _one_model(address: Address, result: Result, models: Sequence[str]) -> None:
         layers,
         key=address.key("layer"),
         format_func=lambda layer: f"layer {layer}" if layer else "all layers",
-        help="The one that is brought out; 1 is the first above the embeddings.",
+        help="Layer to highlight; 1 is the first above the embeddings.",
     )
     base = str(result.table.set_index("model").loc[model, "base"])
     with right.container(horizontal=True):
         for path, label, link in (
-            ("pages/rsa.py", "Its layers: RSA", {"base": base, "compare": model}),
-            ("pages/probe_trees.py", "Its trees: probes", {"models": [base, model]}),
+            ("pages/rsa.py", "Compare its layers (RSA)", {"base": base, "compare": model}),
+            ("pages/probe_trees.py", "Draw its trees (probes)", {"models": [base, model]}),
         ):
             if any(entry.path == path for entry in shell.PAGES):
                 st.page_link(path, label=label, icon=":material/arrow_forward:", query_params=link)

@@ -17,7 +17,7 @@ INTRUDERS = "Intruders"
 
 
 def intruders_shown(address: Address, result: Result) -> Shown:
-    """A panel for each family, side by side on one scale."""
+    """Show a panel for each family, all on one scale."""
     return Shown(partial(intruder_panels, result), result.tables)
 
 

@@ -1,4 +1,4 @@
-"""Fine-tunes of a base on the hub, and adapters to it: listed, filtered, put into the weight clustering form."""
+"""Find fine-tunes and adapters of a base on the Hub and put them into the form."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ from ui.frame.text import plain
 
 FINE_TUNES, ADAPTERS = "Fine-tunes", "Adapters"
 LEFT_OUT = {
-    FINE_TUNES: "What is gated or has pickled weights only is listed and never chosen.",
-    ADAPTERS: "What is gated, or has no `adapter_model.safetensors`, is listed and never chosen. Adapters are "
-    "compared by their factors, unmerged; kinds other than plain LoRA are refused by name when they are read.",
+    FINE_TUNES: "Gated models and models with pickled weights only are listed but never chosen.",
+    ADAPTERS: "Gated adapters and those without `adapter_model.safetensors` are listed but never "
+    "chosen. Adapters are compared by their factors, without merging; kinds other than plain "
+    "LoRA are refused when they are read.",
 }
-LISTED = 200  # fine-tunes that the hub is asked for, unless the reader says otherwise
+LISTED = 200  # fine-tunes that are requested from the Hub by default
 
 
 def hub_panel(address: Address) -> None:
-    """Fine-tunes of the base on the hub: listed, filtered, chosen, put into the form."""
+    """Draw the panel that lists, filters and chooses fine-tunes of the base on the Hub."""
     base = str(address["base"])
-    with st.popover("Fine-tunes on the hub", icon=":material/travel_explore:"):
+    with st.popover("Find fine-tunes on the Hub", icon=":material/travel_explore:"):
         if not base.startswith("hub:"):
-            st.caption("Choose a base from the hub, such as `hub:bert-base-uncased`, to list what was made of it.")
+            st.caption(
+                "The base is not a Hub model. Choose one, such as `hub:bert-base-uncased`, to "
+                "list its fine-tunes."
+            )
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            most = int(st.number_input("At most", 1, MOST_LISTED, LISTED, 100, key="weights/hub_most"))
+            field = "weights/hub_most"
+            most = int(st.number_input("Models to list", 1, MOST_LISTED, LISTED, 100, key=field))
             kind = str(
                 st.segmented_control(
                     "What", list(LEFT_OUT), default=FINE_TUNES, required=True, key="weights/hub_kind",
@@ -40,7 +45,7 @@ def hub_panel(address: Address) -> None:
             pressed = st.button("List", icon=":material/list:")
         if pressed:
             try:
-                with st.spinner("Asking the hub …"):
+                with st.spinner("Asking the Hub …"):
                     lacks: list[str] = []
                     listed = list_fine_tunes(parse_ref(base).name, most, adapters=kind == ADAPTERS, say=lacks.append)
                     st.session_state["weights/listed"] = ((base, kind), listed, lacks)
@@ -57,16 +62,21 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
     import pandas as pd
 
     if not listed:
-        st.info(f"The hub lists no {kind.lower()} of this base.", icon=":material/info:")
+        st.info(
+            f"The Hub lists no {kind.lower()} of this base; choose another base.",
+            icon=":material/info:",
+        )
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Name or data set contains", key="weights/hub_text")
-        first = int(st.number_input("The first", 1, MOST_MODELS, 12, key="weights/hub_first"))
+        text = st.text_input("Filter by name or data set", key="weights/hub_text")
+        first = int(
+            st.number_input("Models to compare", 1, MOST_MODELS, 12, key="weights/hub_first")
+        )
         a_label = int(st.number_input("At most per data set", 1, 50, 4, key="weights/hub_a_label"))
         licence = st.selectbox(
             "Licence", ["", *sorted({model.licence for model in listed} - {""})], key="weights/hub_licence"
         )
-        labelled = st.toggle("With a data set", True, key="weights/hub_labelled")
+        labelled = st.toggle("Only with a data set", True, key="weights/hub_labelled")
     chosen = choose_listed(listed, first=first, text=text, licence=str(licence), labelled=labelled, a_label=a_label)
     refs = {model.ref for model in chosen}
     table = pd.DataFrame(
@@ -84,10 +94,13 @@ def _choose(address: Address, listed: Sequence[Listed], kind: str) -> None:
         ],
         columns=["chosen", "model", "data", "data from", "downloads", "MB", "licence"],
     )
-    if table["MB"].isna().all():  # the hub does not count an adapter's bytes
+    if table["MB"].isna().all():  # the Hub does not give the size of adapters
         table = table.drop(columns="MB")
     st.dataframe(table.sort_values("chosen", ascending=False, kind="stable"), hide_index=True, height=320)
-    st.caption(f"{LEFT_OUT[kind]} Where a card names no data set, it is read from the name: the table says which.")
+    st.caption(
+        f"{LEFT_OUT[kind]} If a card names no data set, it is read from the model's name: see "
+        "*data from*."
+    )
     st.button(
         f"Compare these {len(chosen)}",
         icon=":material/add:",

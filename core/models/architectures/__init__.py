@@ -1,4 +1,4 @@
-"""Every architecture that can be read, one description each: names declared once, everything else derived."""
+"""All supported architectures, one description each."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 def describe_type(model_type: object, source: object) -> Architecture:
-    """The description of a model type.
+    """Find the description of a model type.
 
     Args:
         source: Names the model in the message.
 
     Raises:
-        ModelError: If it is not described: with the types that are.
+        ModelError: If the type is not supported; the message lists those that are.
     """
     if isinstance(model_type, str) and model_type in ARCHITECTURES:
         return ARCHITECTURES[model_type]

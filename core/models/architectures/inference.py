@@ -1,4 +1,4 @@
-"""The model type of a configuration that does not say it, as those of 2019 do not: from what else is said.
+"""Infer the model type of old configurations, which do not say it.
 
 Reference: none. Deviations: none.
 """
@@ -13,11 +13,11 @@ from core.errors import ModelError
 from core.models.architectures import ARCHITECTURES
 
 CLASS = re.compile(r"(\w+?)(?:For\w+|LMHeadModel|Model)")
-MOST_NAMED = 4  # types that the sentence of a refusal names
+MOST_NAMED = 4  # types named in an error
 
 
 def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) -> str:
-    """The model type by the class that the configuration names, else by how the tensors are named.
+    """Infer the model type from the class in the configuration, else from the tensors' names.
 
     Args:
         config: Content of config.json, without a model type.
@@ -25,7 +25,7 @@ def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) 
         source: Names the model in a message.
 
     Raises:
-        ModelError: If neither says it, or the tensors' names are those of several types: with what to write.
+        ModelError: If neither decides it; the message says what to add to the configuration.
     """
     classes = config.get("architectures")
     named = CLASS.fullmatch(str(classes[0])) if isinstance(classes, list) and classes else None
@@ -49,7 +49,7 @@ def infer_type(config: Mapping[str, Any], names: Iterable[str], source: object) 
 
 
 def _explained(model_type: str, names: tuple[str, ...]) -> int:
-    """How many tensors are named as the type's matrices are."""
+    """Count the tensors that are named as the type's matrices are."""
     patterns = [tensor.pattern for tensor in ARCHITECTURES[model_type].matrices]
     return sum(any(pattern.search(name) for pattern in patterns) for name in names)
 

@@ -1,1 +1,1 @@
-"""What a model's folder holds, read and checked without running any of it."""
+"""A model's files, read and checked without running any of them."""

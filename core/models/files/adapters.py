@@ -1,4 +1,4 @@
-"""LoRA adapters: what adapter_config.json says of the factors beside it, or why they give no weight change here.
+"""LoRA adapters: their configuration, or why their factors give no weight change.
 
 An adapter is read as every model is: plain JSON, safetensors, no code. What PEFT can do beside plain LoRA changes the
 weights in other ways than by the product of two factors, or changes the base as well; each is refused by its name.
@@ -30,7 +30,7 @@ PLAIN_PATTERN = re.compile(r"\^?(?:[A-Za-z0-9_-]|\\?\.|\\d\+)+")
 ANY_NUMBER = r"\d+"
 PLAIN_STARTS = (None, True, False, "true", "false", "gaussian", "eva", "orthogonal")  # the base's weights stay
 QUANTISED = re.compile(r"(?i)(?:[48]-?bit|int[48]|nf4|fp8|gptq|awq|gguf|bnb|hqq|aqlm|eetq|quanti[sz]ed)")
-REFUSED = {  # field -> what it is called
+REFUSED = {  # field -> its name in messages
     "use_dora": "DoRA, which rescales every weight",
     "use_qalora": "QALoRA, which pools the inputs",
     "lora_bias": "LoRA with biases of its own",
@@ -43,7 +43,7 @@ REFUSED = {  # field -> what it is called
 
 @dataclass(frozen=True)
 class AdapterConfig:
-    """What a LoRA adapter's configuration says.
+    """The configuration of a LoRA adapter.
 
     Attributes:
         base: Name of the model that it was trained on, as it says itself; "" where it does not.
@@ -67,7 +67,7 @@ class AdapterConfig:
         return self.ranks.get(_first_match(self.ranks, module), self.rank)
 
     def scaling(self, module: str) -> float:
-        """What a module's product of factors is multiplied by."""
+        """The factor that a module's product is multiplied by."""
         rank = self.rank_of(module)
         alpha = self.alphas.get(_first_match(self.alphas, module), self.alpha)
         return alpha / math.sqrt(rank) if self.root else alpha / rank
@@ -80,7 +80,7 @@ def is_adapter(folder: Path) -> bool:
 
 
 def read_adapter(folder: Path) -> AdapterConfig:
-    """The configuration of the adapter in a folder.
+    """Read the configuration of the adapter in a folder.
 
     Raises:
         ModelError: As `check_adapter`; also if its factors are not there in safetensors.
@@ -90,7 +90,7 @@ def read_adapter(folder: Path) -> AdapterConfig:
 
 
 def parse_adapter(raw: bytes, source: object) -> AdapterConfig:
-    """The configuration in these bytes; `source` names it in a message.
+    """Parse an adapter's configuration; `source` names it in messages.
 
     Raises:
         ModelError: As `check_adapter`; also if it is no JSON object.
@@ -99,7 +99,7 @@ def parse_adapter(raw: bytes, source: object) -> AdapterConfig:
 
 
 def adapter_fingerprint(folder: Path) -> str:
-    """sha256 hex of an adapter's configuration and factors.
+    """Calculate the sha256 hex of an adapter's configuration and factors.
 
     Raises:
         ModelError: If one of them is missing.
@@ -124,7 +124,7 @@ def check_files(names: list[str], source: object) -> None:
 
 
 def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
-    """A configuration as plain LoRA.
+    """Check that a configuration is plain LoRA.
 
     Raises:
         ModelError: If it is another kind of adapter or of LoRA, was trained on a quantised base, or is damaged.
@@ -161,12 +161,13 @@ def check_adapter(config: Mapping[str, Any], source: object) -> AdapterConfig:
 
 def _refuse(source: object, what: str) -> ModelError:
     return ModelError(
-        f"{source} is {what}, whose factors alone are not the change: merge it into its base and use that."
+        f"{source} is {what}, whose update is not the product of its factors: merge it into its "
+        "base and use the result."
     )
 
 
 def _first_match(patterns: Mapping[str, object], module: str) -> str:
-    """The first pattern that a module's name ends with, part by part, as PEFT looks it up; the name where none is."""
+    """Find the first pattern that a module's name ends with, as PEFT does; else the name."""
     parts = module.split(".")
     return next((key for key in patterns if _ends_with(parts, key)), module)
 
@@ -191,11 +192,17 @@ def _patterns(config: Mapping[str, Any], field: str, source: object) -> list[tup
 
 def _rank(value: object, source: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_RANK:
-        raise ModelError(f"{source} names no rank that factors can have ({str(value)[:40]}): is it damaged?")
+        raise ModelError(
+            f"{source} names an impossible rank ({str(value)[:40]}): get the adapter again, or "
+            "choose another."
+        )
     return value
 
 
 def _alpha(value: object, source: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= MOST_ALPHA:
-        raise ModelError(f"{source} names no lora_alpha that can be used ({str(value)[:40]}): is it damaged?")
+        raise ModelError(
+            f"{source} names an unusable lora_alpha ({str(value)[:40]}): get the adapter again, "
+            "or choose another."
+        )
     return float(value)

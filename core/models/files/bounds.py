@@ -1,4 +1,4 @@
-"""Sizes that a configuration may claim, and keys that would make transformers load other files than were checked.
+"""Bounds for the sizes in a configuration, and keys that would load other files.
 
 A config.json of a hundred bytes can ask for any amount of memory: every number in it has a bound, so that what
 `making.implied_numbers` builds (on torch's meta device, without memory) is small enough to be built at all.
@@ -13,9 +13,9 @@ from core.errors import ModelError
 MOST_LAYERS = 512
 MOST_WIDTH = 65_536
 MOST_LABELS = 10_000
-MOST_NUMBER = 2**31  # of anything whose name says nothing
+MOST_NUMBER = 2**31  # for keys with other names
 MOST_ITEMS = 100_000  # keys and list items of a whole configuration; a vocabulary of labels is the longest there is
-_BOUNDS = {  # by a part of the key's name; the first that fits holds
+_BOUNDS = {  # by a part of the key's name; the first match counts
     "layers": MOST_LAYERS,
     "n_layer": MOST_LAYERS,
     "vocab": 4_000_000,
@@ -39,12 +39,12 @@ _BOUNDS = {  # by a part of the key's name; the first that fits holds
 MOST_SINES = 4_000_000  # entries of a table that transformers computes one at a time, in Python
 _NAMED = frozenset({"type_vocab_size"})  # a small table, not a vocabulary
 _UNSET = frozenset({"max_relative_positions"})  # -1 stands for "as many as there are positions"
-_POSITIVE = ("rope_theta", "rotary_emb_base")  # the base of a power, and below a fraction line
+_POSITIVE = ("rope_theta", "rotary_emb_base")  # used as a base and as a divisor
 _REDIRECTING = ("transformers_weights", "fast_tokenizer_files", "gguf_file")
 
 
 def check_bounds(config: dict[str, Any], source: object) -> None:
-    """Refuse numbers that no model has, and fields of another kind than their readers take for granted.
+    """Refuse numbers that no model has, and fields of a wrong type.
 
     Raises:
         ModelError: If a number is too large, negative where it is a size, not finite, or no base of rotations; if
@@ -72,7 +72,7 @@ def check_bounds(config: dict[str, Any], source: object) -> None:
 
 
 def refuse_redirection(settings: dict[str, Any], source: object) -> None:
-    """Refuse keys that name other files to load than those whose content a model is known by.
+    """Refuse keys that name other files to load than those that are checked.
 
     Raises:
         ModelError: With the key.
@@ -89,7 +89,7 @@ NESTED = "nested"
 
 
 def walk(config: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Every key and value, nested configurations included; a list's items come under the list's key."""
+    """List all keys and values, nested ones included; a list's items have the list's key."""
     pairs: list[tuple[str, Any]] = []
     waiting: list[tuple[str, Any]] = [(str(key), value) for key, value in config.items()]
     while waiting:
@@ -106,7 +106,7 @@ def walk(config: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _bound(key: str) -> int:
-    """The largest number that a key of this name may have."""
+    """Find the largest number that a key of this name may have."""
     if key in _NAMED:
         return MOST_WIDTH
     return next((bound for part, bound in _BOUNDS.items() if part in key), MOST_NUMBER)

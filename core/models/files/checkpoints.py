@@ -1,4 +1,4 @@
-"""What a model's folder holds, read without running any of it: configuration, weights' headers, content hashes.
+"""A model's folder, read without running any of it: configuration, headers, content hashes.
 
 The loading policy lives here. config.json is read as plain JSON before anything else looks at it: the model type
 must be on our list, and whatever could bring in foreign code (auto_map, a named attention kernel, an adapter that
@@ -39,12 +39,12 @@ TOKENIZER_FILES = (
     "sentencepiece.bpe.model",
     "tokenizer.model",
 )
-BESIDE_TOKENIZER = 4  # the first so many are read even where tokenizer.json is there
+BESIDE_TOKENIZER = 4  # of these files, read even with tokenizer.json
 SHARD_NAME = re.compile(r"[A-Za-z0-9._-]+\.(safetensors|bin)")
-MOST_JSON = 8 * 2**20  # bytes of a file of settings, which takes twenty times as much memory to read
+MOST_JSON = 8 * 2**20  # bytes of a JSON file; reading takes twenty times as much memory
 MAX_SUBWORDS = 1024  # a sentence is never longer; keeps long-context decoders within memory
 
-# Keys that say nothing about what the model computes, and change when the same weights are saved again.
+# Keys that do not affect the model and change when the same weights are saved again.
 _INCIDENTAL = frozenset(
     {
         "_name_or_path",
@@ -59,7 +59,7 @@ _BUILT_IN_ATTENTION = frozenset({None, "eager", "sdpa"})
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """config.json of a model's folder, checked against the loading policy.
+    """Read config.json of a folder and check it against the loading policy.
 
     Raises:
         ModelError: If it is missing or damaged, is of a model type that is not described and cannot be inferred, or
@@ -85,7 +85,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[str, Any]:
-    """A configuration with its model type, inferred where it does not say it.
+    """Add the inferred model type to a configuration that has none.
 
     Args:
         names: Of the tensors, as far as they are known.
@@ -100,7 +100,7 @@ def with_type(config: dict[str, Any], names: list[str], source: object) -> dict[
 
 
 def check_config(config: dict[str, Any], source: object) -> None:
-    """Refuse a configuration that the policy does not allow; `source` names it in the message.
+    """Refuse a configuration that the policy forbids; `source` names it in messages.
 
     Raises:
         ModelError: With the reason and what would be accepted.
@@ -130,13 +130,13 @@ def check_config(config: dict[str, Any], source: object) -> None:
 
 
 def sizes(config: dict[str, Any]) -> tuple[int, int, int]:
-    """(layers, d_model, heads) of a checked configuration."""
+    """Read (layers, d_model, heads) from a checked configuration."""
     layers, width, heads = (_size(config, name, CONFIG) for name in _size_names(ARCHITECTURES[config["model_type"]]))
     return layers, width, heads
 
 
 def depth(config: dict[str, Any], side: str) -> int:
-    """Blocks on one side of a checked configuration: the decoder of an encoder-decoder may differ from its encoder."""
+    """Read the number of layers on one side: encoder and decoder may differ."""
     name = ARCHITECTURES[config["model_type"]].decoder_layers
     return int(config.get(name) or sizes(config)[0]) if name and side == "decoder" else sizes(config)[0]
 
@@ -147,14 +147,14 @@ def adds_positions(model_type: str) -> bool:
 
 
 def longest_input(config: dict[str, Any]) -> int:
-    """Subwords that one input may have, special tokens included."""
+    """Read how many subwords an input may have, special tokens included."""
     kind = ARCHITECTURES[config["model_type"]]
     positions = config.get(kind.positions) if kind.positions else None
     return min(MAX_SUBWORDS, positions - kind.offset) if isinstance(positions, int) else MAX_SUBWORDS
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files of weights in loading order: safetensors where there are any, else PyTorch's own format.
+    """List the files of weights in loading order: safetensors, else PyTorch's format.
 
     Raises:
         ModelError: If there are none, or a listed one is missing or lies outside the folder.
@@ -171,7 +171,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def shard_names(index: dict[str, Any], source: object) -> list[str]:
-    """File names in a sharded model's index, sorted; plain names only, so that none leads out of the folder."""
+    """List the file names in a sharded model's index, sorted; plain names only."""
     listed = index.get("weight_map")
     names = list(listed.values()) if isinstance(listed, dict) else []
     if not names or not all(isinstance(name, str) and SHARD_NAME.fullmatch(name) for name in names):
@@ -182,12 +182,12 @@ def shard_names(index: dict[str, Any], source: object) -> list[str]:
 
 
 def is_pickled(files: list[Path]) -> bool:
-    """Whether these weights are in PyTorch's pickled format, which is only read with weights_only."""
+    """Whether weights are in PyTorch's pickled format, read with weights_only alone."""
     return files[0].suffix == ".bin"
 
 
 def count_parameters(files: list[Path]) -> int:
-    """Numbers in the weights (whole-number tables left out); for pickled files, their size over four bytes."""
+    """Count the parameters, without tables of whole numbers; pickled: size over four bytes."""
     if is_pickled(files):
         return sum(path.stat().st_size for path in files) // 4
     return sum(map(_count_in_file, files))
@@ -199,7 +199,7 @@ def _count_in_file(path: Path) -> int:
 
 
 def content_hash(path: Path) -> str:
-    """sha256 hex of a file's content; remembered while its size and time of change stay the same."""
+    """Calculate the sha256 hex of a file's content; cached by size and modification time."""
     return _content_hash(_present(path))
 
 
@@ -210,13 +210,13 @@ def _content_hash(path: Path) -> str:
 
 
 def config_hash(config: dict[str, Any]) -> str:
-    """sha256 hex of what a configuration says, without the keys that only say where it came from."""
+    """Calculate the sha256 hex of a configuration, without keys about its origin."""
     kept = {key: value for key, value in config.items() if key not in _INCIDENTAL}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
 def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
-    """sha256 hex of a tokenizer's files: tokenizer.json and what is read beside it, or else the vocabulary files.
+    """Calculate the sha256 hex of a tokenizer's files: tokenizer.json, or the vocabulary files.
 
     Raises:
         ModelError: If the folder has no tokenizer.
@@ -234,7 +234,7 @@ def tokenizer_hash(folder: Path, config: dict[str, Any]) -> str:
 
 
 def _tensor_names(folder: Path) -> list[str]:
-    """Names of the tensors in a folder, as far as headers say them without anything else being opened."""
+    """List the names of tensors in a folder, from headers."""
     if (folder / SAFETENSORS_INDEX).is_file():
         shards = read_json(folder / SAFETENSORS_INDEX).get("weight_map")
         return [str(name) for name in shards] if isinstance(shards, dict) else []
@@ -270,7 +270,7 @@ def _present(path: Path) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a model's folder.
+    """Read a JSON object from a model's folder.
 
     Raises:
         ModelError: If it is missing, too large, cannot be read, or is no JSON object.
@@ -285,7 +285,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def parse_json(raw: bytes, source: object) -> dict[str, Any]:
-    """A JSON object; `source` names it in the message.
+    """Parse a JSON object; `source` names it in messages.
 
     Raises:
         ModelError: If it is none.

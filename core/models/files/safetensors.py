@@ -1,4 +1,4 @@
-"""Safetensors files, read as what a stranger wrote: the header, checked, then only the bytes of the tensors asked for.
+"""Safetensors files from untrusted sources: a checked header, then single tensors.
 
 A file is anything that reads a range of bytes: a local file or a file on a hub. Neither torch nor the safetensors
 library is imported, which would take longer than the reading.
@@ -22,22 +22,22 @@ from numpy import ndarray
 from core.errors import ModelError
 
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
-MOST_BYTES = 2**48  # of one file: beyond it a number is nonsense, and arithmetic with it no longer cheap
+MOST_BYTES = 2**48  # of one file; larger numbers are certainly wrong
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 """Types that are read, and how numpy calls their bytes."""
 
 
 class ByteFile(Protocol):
-    """A file of which a range of bytes can be read."""
+    """A file of which ranges of bytes can be read."""
 
     @property
     def name(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         ...
 
     def read(self, start: int, stop: int) -> bytes:
-        """Bytes from `start` up to `stop`; fewer where the file ends."""
+        """Read the bytes from `start` up to `stop`; fewer at the end of the file."""
         ...
 
 
@@ -53,7 +53,7 @@ class LocalFile:
         return f"{self.path.parent.name}/{self.path.name}"
 
     def read(self, start: int, stop: int) -> bytes:
-        """Bytes from `start` up to `stop`; fewer where the file ends.
+        """Read the bytes from `start` up to `stop`; fewer at the end of the file.
 
         Raises:
             ModelError: If the file cannot be read.
@@ -79,7 +79,7 @@ class Tensor:
 
 
 def parse_header(raw: bytes) -> dict[str, Tensor]:
-    """The tensors that a header describes.
+    """Parse the tensors that a header describes.
 
     Args:
         raw: The JSON after the eight bytes that say how long it is.
@@ -98,7 +98,7 @@ def parse_header(raw: bytes) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a tensor lies: its file, type, shape and byte range in the file."""
+    """A tensor's place: its file, type, shape and byte range."""
 
     file: ByteFile
     dtype: str
@@ -107,7 +107,7 @@ class Entry:
     stop: int
 
     def read(self) -> Float[ndarray, "*shape"]:
-        """The tensor, in float32 (float64 where stored so).
+        """Read the tensor in float32 (float64 if stored so).
 
         Raises:
             ModelError: If its bytes cannot be read or end before they should.
@@ -123,7 +123,7 @@ class Entry:
 
 
 def read_header(file: ByteFile) -> dict[str, Entry]:
-    """Tensors of a safetensors file by name, without reading them.
+    """Read the places of the tensors of a safetensors file, by name.
 
     Raises:
         ModelError: If the file cannot be read, ends within its header, or is not safetensors.
@@ -149,7 +149,7 @@ def read_header(file: ByteFile) -> dict[str, Entry]:
 
 
 def read_whole_header(path: Path) -> dict[str, Entry]:
-    """As `read_header`, of a file on this machine whose length must be what its header says.
+    """Read the header of a local file whose length must match it.
 
     Raises:
         ModelError: As `read_header`; also if the file is shorter or longer, or a tensor does not fill its bytes.
@@ -163,7 +163,7 @@ def read_whole_header(path: Path) -> dict[str, Entry]:
 
 
 def count_numbers(tensors: dict[str, Entry]) -> int:
-    """Numbers in the tensors; whole-number tables are left out."""
+    """Count the numbers in the tensors, without tables of whole numbers."""
     return sum(math.prod(tensor.shape) for tensor in tensors.values() if tensor.dtype in BYTES_PER_NUMBER)
 
 
@@ -177,7 +177,7 @@ def _tensor(name: str, entry: object) -> Tensor:
 
 
 def fills_its_place(entry: Entry) -> bool:
-    """Whether a tensor has as many bytes as its type and shape say; true of types that are not read."""
+    """Whether a tensor has as many bytes as its type and shape need."""
     width = BYTES_PER_NUMBER.get(entry.dtype)
     return width is None or math.prod(entry.shape) * width == entry.stop - entry.start
 

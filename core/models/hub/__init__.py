@@ -1,1 +1,1 @@
-"""The model hub: its client, its lists, ranges of its files, what its errors mean."""
+"""The model Hub: client, lists of fine-tunes, ranges of files, errors."""

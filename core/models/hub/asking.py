@@ -1,7 +1,8 @@
-"""How the hub is asked: again, after longer and longer pauses, where it stumbles; and never for longer than a bound.
+"""Requests to the Hub: repeated with growing pauses if it fails, within a time limit.
 
-A hub that limits, fails or is silent for a moment is asked a few times before a model is left out. One that was asked
-in vain is asked once for a while, so that a study of many models does not wait for each of them.
+A Hub that limits, fails or is silent for a moment is asked a few times before a model is left out.
+One that was asked in vain is asked once for a while, so that a study of many models does not wait
+for each of them.
 
 Reference: none. Deviations: none.
 """
@@ -20,19 +21,19 @@ from core.models.hub.errors import BUSY, causes, failures, is_silence, status_of
 from core.runs.tasks import tick
 
 ATTEMPTS = 4
-SILENT_ATTEMPTS = 2  # of a hub that does not answer at all: each attempt is a time-out long
-FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the hub says how long
-LONGEST_WAIT = 30.0  # seconds; a hub that asks for more is asked again another day
-PATIENCE = 60.0  # seconds for one question, its pauses included, after which it is not asked again
-GAVE_UP_FOR = 60.0  # seconds after a question in vain in which each question is asked once
-ANSWER_SECONDS = 20.0  # for the whole of an answer, however slowly it comes
+SILENT_ATTEMPTS = 2  # if the Hub does not answer: each attempt takes a time-out
+FIRST_WAIT = 1.0  # seconds; doubled after each attempt, unless the Hub says how long
+LONGEST_WAIT = 30.0  # seconds; if the Hub asks for more, give up
+PATIENCE = 60.0  # seconds for one question with its pauses
+GAVE_UP_FOR = 60.0  # seconds after a failure in which questions are not repeated
+ANSWER_SECONDS = 20.0  # for a whole answer
 ANSWER_BYTES = 2**26
 
 Answer = TypeVar("Answer")
 
 
 def ask(question: Callable[[], Answer]) -> Answer:
-    """The answer to a question, which is asked again where the hub limits, fails or is silent.
+    """Ask a question, and repeat it if the Hub limits, fails or is silent.
 
     Raises:
         Exception: What the last attempt raised, see `hub_errors.failures`.
@@ -62,10 +63,10 @@ def ask(question: Callable[[], Answer]) -> Answer:
 
 
 def ask_json(url: str, question: dict[str, Any] | None, token: bool | None) -> tuple[Any, str]:
-    """What the hub answers, as JSON, and the address of the next page that it names, or "".
+    """Request JSON from the Hub; return it with the address of the next page, or "".
 
     Args:
-        url: Of the hub's API.
+        url: Of the Hub's API.
         question: Its parameters.
         token: As huggingface_hub takes it: None for the user's own, False for none.
 
@@ -91,12 +92,12 @@ def _checked(response: Any, check: Callable[[Any], None]) -> Any:
 
 
 def _whole(response: Any) -> Any:
-    """The response with its body, which may take `ANSWER_SECONDS` in all, though each piece may come in time."""
+    """Read the whole response within `ANSWER_SECONDS`."""
     import httpx2
 
     until, parts, size = time.monotonic() + ANSWER_SECONDS, [], 0
     for part in response.iter_bytes():
-        tick(0.0, "the hub answers")
+        tick(0.0, "the Hub answers")
         parts.append(part)
         size += len(part)
         if time.monotonic() > until:
@@ -109,7 +110,7 @@ def _whole(response: Any) -> Any:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Seconds that a busy hub asks to wait; None where it does not say."""
+    """Read how many seconds a busy Hub asks to wait; None if it does not say."""
     named = (getattr(getattr(cause, "response", None), "headers", {}).get("Retry-After") for cause in causes(error))
     text = next((value.strip() for value in named if value), "")
     if text.isdecimal():
@@ -121,11 +122,11 @@ def _retry_after(error: BaseException) -> float | None:
 
 
 def _pause(seconds: float) -> None:
-    """Wait, but not past a cancellation."""
+    """Wait, unless the run is cancelled."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        tick(0.0, "the hub asks us to wait")
+        tick(0.0, "waiting for the Hub (rate limit)")
         time.sleep(min(left, 0.2))
 
 
-_gave_up: dict[str, float] = {}  # address of a hub -> when it was last asked in vain
+_gave_up: dict[str, float] = {}  # address of a hub -> time of its last failure

@@ -1,4 +1,4 @@
-"""How much of the disk downloads may take: the models used longest ago leave first.
+"""A limit for downloads on disk: models used longest ago are removed first.
 
 On a user's own computer the folder belongs to other programs too, and nothing is removed unless a limit is named. A
 shared instance fills with what strangers ask for, and has one by default.
@@ -21,7 +21,7 @@ _TRIMMING = threading.Lock()
 
 
 def trim_downloads(cache: Path, used: Path) -> None:
-    """Note that a model was used now, and remove those used longest ago until all fit the limit.
+    """Note the use of a model, and remove those used longest ago until all fit the limit.
 
     Args:
         cache: The hub's folder, which holds one folder per model.
@@ -46,7 +46,7 @@ def trim_downloads(cache: Path, used: Path) -> None:
 
 
 def _bytes(folder: Path) -> int:
-    """Bytes of the files under a folder; links to them are not counted again."""
+    """Sum the bytes of the files in a folder, without links."""
     total = 0
     for where, _, names in os.walk(folder):
         for name in names:

@@ -1,8 +1,9 @@
-"""Models from the Hugging Face hub: one commit, the model's own files and no others, every failure in a sentence.
+"""Models from the Hugging Face Hub: one commit, the model's own files, clear errors.
 
-The order is the policy: ask the hub for the commit and the list of files (one request, a few seconds at most),
-refuse what is too large, read and check config.json, and only then fetch weights and tokenizer, at that commit.
-The commit that a name led to is written beside the files, so that the same name works offline later.
+The order is the policy: ask the Hub for the commit and the list of files (one request, a few
+seconds at most), refuse what is too large, read and check config.json, and only then fetch weights
+and tokenizer, at that commit. The commit that a name led to is written beside the files, so that
+the same name works offline later.
 
 Deviations: files are asked for one by one, not through snapshot_download, whose listing of the tree has no time-out
 in huggingface_hub 2: a silent server would hang the app. What is fetched is the same: named files at one commit.
@@ -30,13 +31,13 @@ from core.models.hub.cache import trim_downloads
 from core.models.hub.errors import BOX, TIMEOUT, explain, failures, is_unreachable
 
 MOST_TOKENIZER = 128 * 2**20  # bytes of all its files; a large vocabulary takes 35 MB
-RESOLVED_FOR = 600.0  # seconds that a name's commit is believed before the hub is asked again
+RESOLVED_FOR = 600.0  # seconds before a name's commit is asked for again
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A public model that the forms offer even offline: reference, what it is, and its base and data set if tuned."""
+    """A public model that forms offer offline too: reference, label, base and data set."""
 
     ref: str
     label: str
@@ -61,7 +62,7 @@ PRESETS: tuple[Preset, ...] = (
 
 
 def download(name: str, revision: str | None = None) -> Path:
-    """Folder of a hub model at one commit, downloaded unless it is there already; see `hub_cache` on what is kept.
+    """Find or download the folder of a Hub model at one commit.
 
     Args:
         name: "model" or "organisation/model".
@@ -109,7 +110,7 @@ def _download(name: str, revision: str | None) -> Path:
 
 @dataclass(frozen=True)
 class Repository:
-    """What the hub says of a model at one commit.
+    """A model's description by the Hub at one commit.
 
     Attributes:
         commit: Forty hex digits.
@@ -125,11 +126,11 @@ class Repository:
 
 
 def ask_about(name: str, revision: str | None) -> Repository:
-    """What the hub says of a model; asked once in ten minutes.
+    """Ask the Hub about a model, at most once in ten minutes.
 
     Raises:
         Exception: See `hub_errors.failures`.
-        ModelError: If the hub names no commit.
+        ModelError: If the Hub names no commit.
     """
     from huggingface_hub.utils import validate_repo_id
 
@@ -153,7 +154,7 @@ def ask_about(name: str, revision: str | None) -> Repository:
 
 @contextmanager
 def pinned() -> Iterator[None]:
-    """Inside the block, in this thread, a name leads to one commit: the first that it led to."""
+    """Let names lead to one commit inside the block, in this thread."""
     token = _pinned.set({})
     try:
         yield
@@ -162,7 +163,7 @@ def pinned() -> Iterator[None]:
 
 
 def changes(name: str, revision: str | None) -> int:
-    """How often this process has seen a name's commit change. Never waits for the hub.
+    """Count how often a name's commit has changed in this process, without asking the Hub.
 
     An answer that is too old to be believed is asked for again in a thread: who looks later sees the change.
     """
@@ -180,7 +181,7 @@ def changes(name: str, revision: str | None) -> int:
 
 
 def _renew(name: str, revision: str | None) -> None:
-    with suppress(ModelError, *failures()):  # whoever needs the model is told
+    with suppress(ModelError, *failures()):  # reported when the model is needed
         ask_about(name, revision)
 
 
@@ -189,14 +190,17 @@ def _read_answer(answer: object, name: str) -> Repository:
         raise ValueError("it does not describe a model")
     commit, card, tags = answer.get("sha"), answer.get("cardData"), answer.get("tags")
     if not isinstance(commit, str) or not COMMIT.fullmatch(commit):
-        raise ModelError(f"The hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or {BOX}.")
+        raise ModelError(
+            f"The Hub at {endpoint()} did not name a commit for {name}: check HF_ENDPOINT, or "
+            f"{BOX}."
+        )
     siblings = [file for file in answer.get("siblings") or () if isinstance(file, dict)]
     files = {str(file.get("rfilename")): int(file.get("size") or 0) for file in siblings}
     return Repository(commit, files, tuple(map(str, tags or ())), card if isinstance(card, dict) else {})
 
 
 def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
-    """(commit, sizes of the files in bytes) of a model.
+    """Resolve a model to (commit, bytes by file).
 
     Raises:
         Exception: As `ask_about`.
@@ -206,7 +210,7 @@ def resolve(name: str, revision: str | None) -> tuple[str, dict[str, int]]:
 
 
 def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
-    """The weights and tokenizer files to fetch, after the checks of format and size.
+    """List the weights and tokenizer files to fetch, after checks of format and size.
 
     Raises:
         ModelError: If there are no weights that may be read here, or more than this instance allows.
@@ -225,7 +229,10 @@ def wanted_files(name: str, commit: str, files: dict[str, int]) -> list[str]:
         whole = checkpoints.PICKLED in files
         weights = [checkpoints.PICKLED] if whole else _shards(name, commit, checkpoints.PICKLED_INDEX)
     else:
-        raise ModelError(f"{name} has no PyTorch weights on the hub (safetensors or .bin): choose another model.")
+        raise ModelError(
+            f"{name} has no PyTorch weights on the Hub (safetensors or .bin): choose another "
+            "model."
+        )
     numbers = sum(files.get(file, 0) for file in weights) // 4  # float32, or a lower bound for shorter formats
     if numbers > limits.max_parameters:
         raise ModelError(
@@ -245,7 +252,7 @@ def _shards(name: str, commit: str, index: str) -> list[str]:
 
 
 def fetch(name: str, commit: str, file: str) -> Path:
-    """One file at one commit, from the cache where it is there already."""
+    """Fetch one file at one commit, from the cache if it is there."""
     from huggingface_hub import hf_hub_download
 
     where, cache = endpoint(), cache_folder()
@@ -258,12 +265,12 @@ def fetch(name: str, commit: str, file: str) -> Path:
 
 
 def endpoint() -> str:
-    """Where the hub is: read at each call, because huggingface_hub reads the variable only when it is imported."""
+    """Read the address of the Hub at each call; huggingface_hub reads it at import only."""
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
 
 
 def cache_folder() -> Path:
-    """Where huggingface_hub keeps what it downloads."""
+    """The folder of huggingface_hub's downloads."""
     from huggingface_hub import constants
 
     home = os.environ.get("HF_HOME")
@@ -272,17 +279,17 @@ def cache_folder() -> Path:
 
 
 def login() -> bool | None:
-    """None: the user's own, if they logged in. Strangers on a shared instance never borrow its owner's."""
+    """The user's login (None), or none (False) on a shared instance."""
     return False if current_limits().shared else None
 
 
 def is_offline() -> bool:
-    """Whether the user wants the hub left alone."""
+    """Whether offline mode is on."""
     return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
 
 
 def model_folder(name: str) -> Path:
-    """Where huggingface_hub keeps a model: refs/ hold commits, snapshots/ a folder a commit."""
+    """The folder of a model in the cache: refs/ has commits, snapshots/ a folder per commit."""
     return cache_folder() / f"models--{name.replace('/', '--')}"
 
 
@@ -297,7 +304,7 @@ def _remember(name: str, revision: str, commit: str) -> None:
 
 
 def earlier_download(name: str, revision: str) -> Path | None:
-    """Folder of an earlier download of this revision, if it is there and complete."""
+    """Find an earlier, complete download of this revision."""
     note = model_folder(name) / "refs" / revision
     if COMMIT.fullmatch(revision):
         commit = revision
@@ -311,18 +318,18 @@ def earlier_download(name: str, revision: str) -> Path | None:
         checkpoints.count_parameters(checkpoints.weight_files(folder))
         checkpoints.tokenizer_hash(folder, config)
     except ModelError:
-        return None  # cut short by whatever ended it: the hub is asked again
+        return None  # incomplete: the Hub is asked again
     return folder
 
 
 def refusal(error: Exception | None, name: str, revision: str | None) -> ModelError:
-    """What a reader is told of the hub's failure; `error` is None where the hub was not asked."""
+    """Make the error for a failure of the Hub; `error` is None if it was not asked."""
     return ModelError(explain(error, name, revision, endpoint(), cache_folder()))
 
 
 Asked = tuple[str, str, str | None]  # endpoint, name, revision
 _resolved: dict[Asked, tuple[float, Repository]] = {}
-_renewed: dict[Asked, float] = {}  # when `changes` had the hub asked
+_renewed: dict[Asked, float] = {}  # when `changes` had the Hub asked
 _changes: dict[Asked, int] = {}
 _pinned: ContextVar[dict[Asked, Repository] | None] = ContextVar("palimpsest_pinned", default=None)
 _resolved_lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""The states that a model hub can be in, each in one sentence that says what to do.
+"""Failures of the Hub, each in one sentence that says what to do.
 
 The client library raises its own errors for some and the network's for others, and wraps either in "not in the
 cache": the whole chain of causes is looked at, the most telling kind first.
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import core.models.files.checkpoints as checkpoints
 
-TIMEOUT = 5.0  # seconds that the hub has to answer a question
-BUSY = (429, 500, 502, 503, 504)  # answers of a hub that may give another one soon
-BOX = "use a model from the box such as zoo:seed-0"
+TIMEOUT = 5.0  # seconds to wait for an answer of the Hub
+BUSY = (429, 500, 502, 503, 504)  # states of a Hub that may recover soon
+BOX = "use an included model such as zoo:seed-0"
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """What the client library raises for a hub that refuses, is silent or is not there; and a full disk."""
+    """The exceptions of the client library for a Hub that refuses or is silent, or a full disk."""
     from huggingface_hub.errors import HFValidationError
 
     return (OSError, ValueError, HFValidationError, *_network_errors())
@@ -29,7 +29,7 @@ def _network_errors() -> tuple[type[Exception], ...]:
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
-    """The error and what led to it: the client library wraps the reason in "not in the cache"."""
+    """List an error and its causes."""
     chain: list[BaseException] = []
     while error is not None and error not in chain:
         chain.append(error)
@@ -38,12 +38,12 @@ def causes(error: BaseException | None) -> list[BaseException]:
 
 
 def is_unreachable(error: Exception) -> bool:
-    """No answer at all, or the hub's own failure: what was downloaded earlier may be used instead."""
+    """Whether the Hub did not answer or failed, so that an earlier download may be used."""
     return status_of(error) in BUSY or any(isinstance(cause, _network_errors()) for cause in causes(error))
 
 
 def is_silence(error: Exception) -> bool:
-    """Whether the hub was there and said nothing, or not all of it."""
+    """Whether the Hub accepted a request and did not answer it completely."""
     import httpx2
 
     silence = (httpx2.TimeoutException, httpx2.ReadError, httpx2.RemoteProtocolError)
@@ -51,44 +51,78 @@ def is_silence(error: Exception) -> bool:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The status of the answer that led to an error; None where there was no answer."""
+    """Find the HTTP status behind an error; None if there was no answer."""
     statuses = (getattr(getattr(cause, "response", None), "status_code", None) for cause in causes(error))
     return next((status for status in statuses if status), None)
 
 
 def explain(error: Exception | None, name: str, revision: str | None, endpoint: str, cache: Path) -> str:
-    """What went wrong and what to do, for each state that a hub can be in."""
+    """Say what went wrong and what to do, for each failure of the Hub."""
     import httpx2
     from huggingface_hub import errors
 
     if error is None:
-        return f"{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): turn it off, or {BOX}."
+        return (
+            f"{name} was not downloaded earlier and offline mode is on (HF_HUB_OFFLINE): "
+            f"turn it off, or {BOX}."
+        )
     chain, status = causes(error), status_of(error)
 
     def among(*kinds: type[BaseException]) -> bool:
         return any(isinstance(cause, kinds) for cause in chain)
 
     if among(errors.HFValidationError):
-        return f"{name!r} cannot be a name on the hub: write hub:model or hub:organisation/model."
+        return (
+            f"{name!r} is not a valid name on the Hub: "
+            "write hub:model or hub:organisation/model."
+        )
     if among(errors.GatedRepoError):
-        return f"{name} is gated: accept its terms at {endpoint}/{name}, log in with `hf auth login`, and try again."
+        return (
+            f"{name} is gated: "
+            f"accept its terms at {endpoint}/{name}, log in with `hf auth login`, and try again."
+        )
     if among(errors.RevisionNotFoundError):
-        return f"{name} has no revision {revision!r} on the hub: leave it out for the newest, or check its spelling."
+        return (
+            f"{name} has no revision {revision!r} on the Hub: "
+            "leave it out for the newest, or check its spelling."
+        )
     if among(errors.RemoteEntryNotFoundError):
-        return f"{name} has no {checkpoints.CONFIG} or lacks a file that it lists: it is not a Transformers model."
+        return (
+            f"{name} has no {checkpoints.CONFIG} or lacks a file that it lists: "
+            "it is not a Transformers model."
+        )
     if among(errors.RepositoryNotFoundError) or status == 401:
         return (
-            f"The hub has no model {name} that you may see: check its spelling; if private, log in (`hf auth login`)."
+            f"The Hub has no model {name} that you may see: check its spelling; if private, log "
+            "in (`hf auth login`)."
         )
     if status == 429:
-        return f"The hub is limiting how often this address may ask (rate limit): wait a few minutes, or {BOX}."
+        return (
+            "The Hub limits the requests of this address (rate limit): "
+            f"wait a few minutes, or {BOX}."
+        )
     if among(httpx2.TimeoutException):
         when = f"within {TIMEOUT:g} seconds"
-        return f"The hub did not answer {when} and {name} was not downloaded earlier: try again, or {BOX}."
+        return (
+            f"The Hub did not answer {when} and {name} was not downloaded earlier: "
+            f"try again, or {BOX}."
+        )
     if status is not None:
-        return f"The hub answered with an error of its own ({status}) when asked for {name}: try again later, or {BOX}."
+        return (
+            f"The Hub answered with a server error ({status}) when asked for {name}: "
+            f"try again later, or {BOX}."
+        )
     if among(httpx2.TransportError):
-        return f"The hub cannot be reached and {name} was not downloaded earlier: check the connection, or {BOX}."
+        return (
+            f"The Hub cannot be reached and {name} was not downloaded earlier: "
+            f"check the connection, or {BOX}."
+        )
     if among(ValueError):
-        return f"What answers at {endpoint} is not a model hub ({error}): check HF_ENDPOINT, or {BOX}."
-    return f"{name} could not be saved in {cache} ({error}): free some space or set HF_HOME, and try again."
+        return (
+            f"The server at {endpoint} is not a model hub ({error}): "
+            f"check HF_ENDPOINT, or {BOX}."
+        )
+    return (
+        f"{name} could not be saved in {cache} ({error}): "
+        "free some space or set HF_HOME, and try again."
+    )

@@ -1,4 +1,4 @@
-"""Fine-tunes and adapters of a base, as the hub's model tree lists them: data sets, size, licence, from their cards.
+"""Fine-tunes and adapters of a base in the Hub's model tree, with the facts of their cards.
 
 Cards are written by people: relation and data set are claims. Whether a model really is a fine-tune of the base is
 seen from its weights, later. One `look_up` names the commit and the files of a model; nothing is downloaded here.
@@ -23,16 +23,16 @@ from core.models.hub.names import data_in_name
 from core.models.references import parse_ref
 
 MOST_LISTED = 2_500
-PAGE = 100  # models the hub is asked for at once
-LISTING_SECONDS = 60.0  # for all pages; what came until then is kept
+PAGE = 100  # models per request
+LISTING_SECONDS = 60.0  # for all pages; those received are kept
 FIELDS = ("downloads", "safetensors", "tags", "cardData", "gated")
-FILES = "siblings"  # asked for where safetensors of an adapter, which the hub does not count, must be seen by name
+FILES = "siblings"  # asked for where safetensors of an adapter, which the Hub does not count, must be seen by name
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1}
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A model that says on its card that it was fine-tuned from another, or an adapter to that.
+    """A model whose card names its base, or an adapter to it.
 
     Attributes:
         ref: Model reference ("hub:owner/name").
@@ -63,18 +63,18 @@ class Listed:
 
     @property
     def label(self) -> str:
-        """Its data sets as one label; the one in its name where the card names none; "" where neither does."""
+        """Its data sets as one label, from the card or else the name; "" if unknown."""
         return label_of(self.ref.removeprefix("hub:"), self.data)[0]
 
     @property
     def label_from(self) -> str:
-        """Where the label was read: "card", "name", or "" where there is none."""
+        """The source of the label: "card", "name", or "" without one."""
         return label_of(self.ref.removeprefix("hub:"), self.data)[1]
 
 
 @dataclass(frozen=True)
 class HubModel:
-    """A model on the hub at one commit.
+    """A model on the Hub at one commit.
 
     Attributes:
         name: Repository.
@@ -90,7 +90,7 @@ class HubModel:
 
 
 def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
-    """A label for a model, and where it was read: "card", "name", or "" with no label.
+    """Find a label for a model and its source: "card", "name", or "".
 
     Args:
         name: Of the repository.
@@ -105,19 +105,19 @@ def label_of(name: str, data: Sequence[str]) -> tuple[str, str]:
 def list_fine_tunes(
     base: str, most: int = 100, *, adapters: bool = False, say: Callable[[str], None] = lambda text: None
 ) -> list[Listed]:
-    """Models whose card says that they are fine-tunes of `base`, the most downloaded first.
+    """List the models whose card names `base` as their base, most downloaded first.
 
     Args:
-        base: Name on the hub ("bert-base-uncased", "owner/name").
+        base: Name on the Hub ("bert-base-uncased", "owner/name").
         most: How many to list; further pages are not asked for.
         adapters: List adapters to the base instead.
         say: Told in a sentence what the list lacks: pages that could not be had, entries that name no model.
 
     Raises:
-        ModelError: If the hub cannot be asked for its first page, or `most` is out of range.
+        ModelError: If the Hub cannot be asked for its first page, or `most` is out of range.
     """
     if not 1 <= most <= MOST_LISTED:
-        raise ModelError(f"The hub is asked for 1 to {MOST_LISTED:,} models at once, got {most:,}.")
+        raise ModelError(f"The Hub lists 1 to {MOST_LISTED:,} models at once, got {most:,}.")
     if hub.is_offline():
         raise hub.refusal(None, base, None)
     url = f"{hub.endpoint()}/api/models"
@@ -133,22 +133,27 @@ def list_fine_tunes(
         asked.add(url)
         try:
             if time.monotonic() > until:
-                raise ModelError(f"The hub took more than {LISTING_SECONDS:g} seconds.")
+                raise ModelError(f"The Hub took more than {LISTING_SECONDS:g} seconds.")
             page, url = _ask_page(url, question, base)
         except ModelError as error:
             if not listed:
                 raise
-            say(f"The hub's list of what was made of {base} ends after {len(listed):,} models. {error}")
+            say(
+                f"The Hub's list of fine-tunes of {base} ends after {len(listed):,} models. {error}"
+            )
             break
         question = None  # the next page's address holds it
         models = [model for model in (_read(entry, adapters) for entry in page) if model is not None]
         unread += len(page) - len(models)
         if not {model.ref for model in models} - listed.keys():
-            break  # pages that bring nothing new may go on for ever
+            break  # pages without new models may never end
         for model in models:
             listed.setdefault(model.ref, model)
     if unread:
-        say(f"{unread:,} entries of the hub's list of what was made of {base} name no model and are left out.")
+        say(
+            f"{unread:,} entries of the Hub's list of fine-tunes of {base} name no model and are "
+            "left out."
+        )
     return list(listed.values())[:most]
 
 
@@ -162,7 +167,7 @@ def choose_listed(
     labelled: bool = False,
     a_label: int | None = None,
 ) -> list[Listed]:
-    """The first of those that pass: with safetensors, not gated, and as asked.
+    """Choose the first models with safetensors that are not gated and pass the filters.
 
     Args:
         first: How many at most.
@@ -188,10 +193,11 @@ def choose_listed(
 
 
 def look_up(name: str, revision: str | None = None) -> HubModel:
-    """Commit, files and data sets of a model on the hub; asked about once in ten minutes.
+    """Look up commit, files and data sets of a model; asked once in ten minutes.
 
     Raises:
-        ModelError: If the hub cannot be asked or refuses, or the model is too large for this instance.
+        ModelError: If the Hub cannot be asked or refuses, or the model is too large for this
+            instance.
     """
     repository = _ask(name, revision)
     limits = current_limits()
@@ -205,17 +211,17 @@ def look_up(name: str, revision: str | None = None) -> HubModel:
 
 
 def is_adapter(files: Collection[str]) -> bool:
-    """Whether a repository with these files holds an adapter and no model."""
+    """Whether these files are those of an adapter without a model."""
     return checkpoints.ADAPTER in files and not any(
         name in files for name in (checkpoints.SAFETENSORS, checkpoints.SAFETENSORS_INDEX, checkpoints.PICKLED)
     )
 
 
 def read_small(name: str, commit: str, path: str) -> bytes:
-    """A small file of a model (configuration, index of shards), kept in the hub's own cache.
+    """Read a small file of a model through the Hub's own cache.
 
     Raises:
-        ModelError: If it is not there or the hub refuses.
+        ModelError: If it is not there or the Hub refuses.
     """
     try:
         return hub.fetch(name, commit, path).read_bytes()
@@ -236,22 +242,24 @@ def _ask(name: str, revision: str | None) -> HubModel:
 
 
 def _ask_page(url: str, question: dict[str, Any] | None, base: str) -> tuple[list[Any], str]:
-    """One page of a listing, and the address of the next one, or ""."""
+    """Request one page of a list; return it with the address of the next, or ""."""
     try:
         page, following = ask_json(url, question, hub.login())
     except json.JSONDecodeError as error:
-        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.") from error
+        raise ModelError(
+            f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT."
+        ) from error
     except failures() as error:
         raise hub.refusal(error, base, None) from error
     if not isinstance(page, list):
-        raise ModelError(f"The hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
+        raise ModelError(f"The Hub at {hub.endpoint()} did not send a list: check HF_ENDPOINT.")
     if following and not following.startswith(hub.endpoint()):
-        return page, ""  # a hub does not send its reader, and the reader's token, elsewhere
+        return page, ""  # never send the token to another server
     return page, following
 
 
 def _read(entry: Any, adapter: bool) -> Listed | None:
-    """A model of a page; None where the entry does not name or describe one."""
+    """Parse an entry of a page; None if it describes no model."""
     try:
         tags = [str(tag) for tag in entry.get("tags") or ()]
         given = entry.get("cardData")
@@ -276,7 +284,7 @@ def _read(entry: Any, adapter: bool) -> Listed | None:
 
 
 def _data(tags: Sequence[str], card: Mapping[str, Any]) -> tuple[str, ...]:
-    """Data sets: from the tags, which the hub makes from the card, else from the card itself."""
+    """Read data sets from the Hub's tags, else from the card."""
     tagged = tuple(tag.removeprefix("dataset:") for tag in tags if tag.startswith("dataset:"))
     named = card.get("datasets")
     if tagged or not named:

@@ -1,4 +1,4 @@
-"""The data set that a model's name tells of, for models whose card names none.
+"""The data set in a model's name, for models whose card names none.
 
 Names are habits, not facts: whoever uses what is read here says that it was read from the name. Only data sets whose
 names are no ordinary words are known, and a name that tells of two different ones tells of none.
@@ -55,11 +55,11 @@ KNOWN: dict[str, str] = {
     "banking77": r"banking[-_]?77",
 }
 _PATTERNS = {name: re.compile(rf"(?<![a-z0-9])(?:{spelt})(?![a-z0-9])") for name, spelt in KNOWN.items()}
-LONGEST = 200  # characters of a name that are read
+LONGEST = 200  # characters of a name that are searched
 
 
 def data_in_name(name: str) -> str:
-    """The data set that a repository's name tells of; "" where it tells of none, or of several.
+    """Find the data set that a repository's name contains; "" for none or several.
 
     Args:
         name: "model" or "owner/model"; the owner says nothing.

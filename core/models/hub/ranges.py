@@ -1,4 +1,4 @@
-"""Parts of a hub file, by range requests: one tensor of a large file without the rest of it.
+"""Range requests for files on the Hub: one tensor without the rest of the file.
 
 The file is named by its commit, so that what was read in two sittings is of one piece. A server that ignores
 ranges would send the whole file each time: it is then fetched once, as a download, and read from there.
@@ -22,7 +22,7 @@ READ_TIMEOUT = 60.0  # seconds without a byte
 
 @dataclass(frozen=True)
 class RangeFile:
-    """A file on the hub at one commit, of which ranges of bytes can be read."""
+    """A file on the Hub at one commit, readable in ranges of bytes."""
 
     repository: str
     commit: str
@@ -30,14 +30,14 @@ class RangeFile:
 
     @property
     def name(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"{self.repository}/{self.path}"
 
     def read(self, start: int, stop: int) -> bytes:
-        """Bytes from `start` up to `stop`; fewer where the file ends.
+        """Read the bytes from `start` up to `stop`; fewer at the end of the file.
 
         Raises:
-            ModelError: If the hub refuses, is silent, or is busy for longer than a few attempts.
+            ModelError: If the Hub refuses, is silent, or is busy for longer than a few attempts.
         """
         whole = _fetched.get((self.repository, self.commit, self.path))
         if whole is None or not whole.is_file():
@@ -50,14 +50,14 @@ class RangeFile:
             return handle.read(stop - start)
 
     def _ask(self, start: int, stop: int) -> bytes | None:
-        """The range, or None if the server ignores ranges."""
+        """Request a range; None if the server ignores ranges."""
         try:
             return ask(lambda: self._request(start, stop))
         except failures() as error:
             raise hub.refusal(error, self.repository, self.commit) from error
 
     def _request(self, start: int, stop: int) -> bytes | None:
-        """One request: bytes, or None where ranges are ignored."""
+        """Send one request for a range; None if ranges are ignored."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
@@ -76,7 +76,10 @@ class RangeFile:
                 return None
             response.read()
             hf_raise_for_status(response)
-        raise ModelError(f"The hub answered {response.status_code} when asked for a part of {self.name}: try again.")
+        raise ModelError(
+            f"The Hub answered {response.status_code} when asked for a part of {self.name}: try "
+            "again."
+        )
 
     def _fetch(self) -> Path:
         try:

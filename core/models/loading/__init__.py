@@ -1,1 +1,1 @@
-"""The loaded model: made, held in memory, run whole or layer by layer."""
+"""The loaded model: construction, memory, and forward passes, whole or layer by layer."""

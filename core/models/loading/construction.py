@@ -1,4 +1,4 @@
-"""What two threads must not do with transformers at once: import it, make a model, draw its first weights."""
+"""Locks for what threads must not do with transformers at once: import, construct, initialise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ has tied weights or fresh ones. The draw of a random control also needs torch's 
 
 
 def import_transformers() -> Any:
-    """The transformers module. Its lazy import breaks when two threads need it first at once, so one goes in.
+    """Import transformers under a lock, because its lazy import breaks with two threads.
 
     No bars and no advice on the terminal: what the user must know is an error or a notice of ours.
     """
@@ -38,7 +38,7 @@ def import_transformers() -> Any:
 
 
 def open_config(folder: Path) -> Any:
-    """The configuration of a model's folder as transformers has it; of the inferred type where it says none.
+    """Open a folder's configuration with transformers, of the inferred type if it has none.
 
     Raises:
         ModelError: As `checkpoints.read_config`.
@@ -51,7 +51,7 @@ def open_config(folder: Path) -> Any:
 
 
 def says_type(folder: Path) -> bool:
-    """Whether a model's folder says its model type, without which transformers does not open it.
+    """Whether a model's configuration has a model type, which transformers needs.
 
     Raises:
         ModelError: As `checkpoints.read_json`.
@@ -62,7 +62,7 @@ def says_type(folder: Path) -> bool:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """A block whose draws on the CPU depend on the seed alone, whatever other threads make meanwhile.
+    """Make draws on the CPU inside the block depend on the seed alone.
 
     Initial weights are drawn from the global generator; it is left as it was found. Use it for the making of a
     module, not for its training: no other thread makes a model while the block lasts.
@@ -75,12 +75,12 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def maker(factory: Any) -> Any:
-    """What makes a model of a configuration alone, for an auto class or a model's own."""
+    """Find the function that makes a model from a configuration."""
     return factory.from_config if hasattr(factory, "from_config") else factory._from_config
 
 
 def implied_numbers(factory: Any, config: Any) -> int:
-    """Numbers of four bytes that a model of this configuration would hold, counted without memory for them."""
+    """Count the four-byte numbers of a model of this configuration, without memory for them."""
     import torch
 
     with MAKING_A_MODEL, torch.device("meta"):

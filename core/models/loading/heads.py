@@ -1,4 +1,4 @@
-"""Task models with their heads: the parser's arc head, and one function that opens any of them.
+"""Task models with their heads: the arc head of our parser, and a loader for any head.
 
 The arc head scores, for every word, every other word and the root as its head, with a biaffine form over two
 small projections of the word vectors. A word is its first subword; the root is the first token ([CLS]).
@@ -46,7 +46,7 @@ class ArcHead(nn.Module):
         nn.init.xavier_uniform_(self.pair)
 
     def forward(self, vectors: Float[Tensor, "sentence node d_model"]) -> Float[Tensor, "sentence word node"]:
-        """Logits that node h is the head of word w; nodes are the root, then the words, so word w is node w + 1.
+        """Calculate logits that node h is the head of word w; word w is node w + 1, the root 0.
 
         A word's own node gets the lowest finite number: no word heads itself.
         """
@@ -61,7 +61,7 @@ class ArcHead(nn.Module):
 
 
 class ArcParser(nn.Module):
-    """A Transformer body with an arc head; the body keeps its own parameter names (`roformer.encoder...`)."""
+    """A Transformer body with an arc head; the body keeps its parameter names."""
 
     def __init__(self, body: nn.Module, size: int = 64) -> None:
         super().__init__()
@@ -82,14 +82,14 @@ class ArcParser(nn.Module):
         attention_mask: Int[Tensor, "sentence subword"],
         word_starts: Int[Tensor, "sentence word"],
     ) -> Float[Tensor, "sentence word node"]:
-        """Arc logits; `word_starts` is the place of each word's first subword, -1 where padded."""
+        """Calculate arc logits; `word_starts` has each first subword's place, -1 for padding."""
         hidden = self.body(input_ids=input_ids, attention_mask=attention_mask)[0]
         return self.arc_scores(hidden, word_starts)
 
     def arc_scores(
         self, hidden: Float[Tensor, "sentence subword d_model"], word_starts: Int[Tensor, "sentence word"]
     ) -> Float[Tensor, "sentence word node"]:
-        """The head alone, on top-layer vectors (as stitching needs it); padded nodes score the lowest number."""
+        """Apply the head to top-layer vectors; padded nodes get the lowest number."""
         padded = word_starts < 0
         root = torch.zeros_like(word_starts[:, :1])  # the first token
         places = torch.cat([root, word_starts.clamp(min=0)], dim=1)
@@ -100,7 +100,7 @@ class ArcParser(nn.Module):
 
 
 def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
-    """The model in `folder` with the head it was saved with: eval mode, float32, no gradients.
+    """Load the model in `folder` with its head: eval mode, float32, no gradients.
 
     Args:
         folder: Holds config.json and model.safetensors.
@@ -120,7 +120,10 @@ def load_task_model(folder: Path, *, attentions: bool = False) -> nn.Module:
     ending = next((ending for ending in AUTO_CLASSES if architecture.endswith(ending)), None)
     if ending is None:
         supported = ", ".join(AUTO_CLASSES)
-        raise ModelError(f"{folder.name} was saved as {architecture}, without a head that is known here ({supported}).")
+        raise ModelError(
+            f"{folder.name} was saved as {architecture}, without a head that is known here "
+            f"({supported}); choose another model."
+        )
     with MAKING_A_MODEL:
         model, loading_info = getattr(transformers, AUTO_CLASSES[ending]).from_pretrained(
             folder, output_loading_info=True, **options
@@ -133,7 +136,10 @@ def _load_arc_parser(folder: Path, head: Any, options: dict[str, Any]) -> ArcPar
     from safetensors import safe_open
 
     if not isinstance(head, dict) or head.get("kind") != "arc" or not 1 <= head.get("size", 0) <= 65_536:
-        raise ModelError(f"{folder.name} has a head of another kind or size than is known here: arc, up to 65,536.")
+        raise ModelError(
+            f"{folder.name} has a head whose kind or size is not known here: arc, up to 65,536; "
+            "choose another model."
+        )
     with MAKING_A_MODEL:
         body, loading_info = import_transformers().AutoModel.from_pretrained(
             folder, output_loading_info=True, **options

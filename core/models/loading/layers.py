@@ -1,4 +1,4 @@
-"""Running models by hand: all layers' states of the same subwords, a model entered at any layer, layers exchanged.
+"""Running models layer by layer: states of all layers, entry at any layer, layer swap.
 
 Stitching and swapping need what the store does not keep: states of every subword, special tokens included, and the
 upper layers of a model fed with states that it did not make. Both are done by hooks on the model's own layers and by
@@ -22,7 +22,7 @@ from core.models.architectures import describe_type
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids and mask (sentence, subword), and which sentences these are.
+    """Padded ids and mask (sentence, subword), and the sentences that they are.
 
     `starts` (sentence, word) is the place of each word's first subword, -1 where padded; None where words do not
     matter.
@@ -35,7 +35,7 @@ class Batch:
 
 
 class Passing(nn.Module):
-    """Stands in a list of layers and hands on the state that it gets; what else it is asked, the layer answers."""
+    """Replaces a layer and passes its input on; other attributes are the layer's."""
 
     def __init__(self, layer: nn.Module, in_tuple: bool) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Passing(nn.Module):
         self.in_tuple = in_tuple
 
     def forward(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """The state, in the form that the model expects of a layer."""
+        """Return the input in the form that the model expects of a layer."""
         return (hidden_states,) if self.in_tuple else hidden_states
 
     def __getattr__(self, name: str) -> Any:
@@ -54,7 +54,7 @@ class Passing(nn.Module):
 
 
 def layer_list(model: nn.Module) -> nn.ModuleList:
-    """The model's stack of layers, each of which can be run by itself and replaced.
+    """Find the model's stack of layers, each of which can be run and replaced alone.
 
     Raises:
         ModelError: If the architecture's layers cannot be told apart, with the reason.
@@ -70,13 +70,13 @@ def layer_list(model: nn.Module) -> nn.ModuleList:
 
 
 def body_of(model: nn.Module) -> Any:
-    """The Transformer under a model's head, or the model itself where it has none."""
+    """Find the Transformer under a model's head; the model itself if it has none."""
     body = getattr(model, "body", None)  # of an arc parser
     return body if isinstance(body, nn.Module) else getattr(model, str(getattr(model, "base_model_prefix", "")), model)
 
 
 def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:
-    """The list of layers where the architecture's description says.
+    """Find the list of layers at the place that the description names.
 
     Raises:
         ModelError: If it is not there.
@@ -91,7 +91,7 @@ def stack_of(body: nn.Module, architecture: Architecture) -> nn.ModuleList:
 
 
 def module_at(body: nn.Module, path: str) -> nn.Module | None:
-    """The module at a path under another, or None."""
+    """Find the module at a path under another; None if there is none."""
     place: Any = body
     for part in path.split("."):
         place = getattr(place, part, None)
@@ -99,7 +99,7 @@ def module_at(body: nn.Module, path: str) -> nn.Module | None:
 
 
 def run_model(model: nn.Module, batch: Batch) -> Any:
-    """The model's output on a batch; an arc parser is told where words start."""
+    """Run the model on a batch; an arc parser is given the starts of words."""
     given: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
     if batch.starts is not None:
         given["word_starts"] = batch.starts
@@ -108,7 +108,7 @@ def run_model(model: nn.Module, batch: Batch) -> Any:
 
 
 def run_seen(model: nn.Module, batch: Batch) -> tuple[list[Tensor], Any]:
-    """Hidden states of all layers, each (sentence, subword, d_model), and the output; the first enters layer 1."""
+    """Run the model; return the states of all layers and the output."""
     captured: list[Tensor] = []
     layers = layer_list(model)
     handles = [layer.register_forward_pre_hook(_capture(captured), with_kwargs=True) for layer in layers]
@@ -122,17 +122,17 @@ def run_seen(model: nn.Module, batch: Batch) -> tuple[list[Tensor], Any]:
 
 
 def state_list(model: nn.Module, batch: Batch) -> list[Tensor]:
-    """Hidden states of all layers, each (sentence, subword, d_model); the first one enters the lowest layer."""
+    """Collect the states of all layers, each (sentence, subword, d_model), embeddings first."""
     return run_seen(model, batch)[0]
 
 
 def states(model: nn.Module, batch: Batch) -> Tensor:
-    """`state_list` as one tensor, (layer, sentence, subword, d_model)."""
+    """Stack `state_list` to one tensor, (layer, sentence, subword, d_model)."""
     return torch.stack(state_list(model, batch))
 
 
 def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
-    """Whether this architecture's layers return their state in a tuple, or by itself."""
+    """Whether this architecture's layers return their state in a tuple."""
     in_tuples: list[bool] = []
     layer = layer_list(model)[0]
     handle = layer.register_forward_hook(lambda module, inputs, output: in_tuples.append(isinstance(output, tuple)))
@@ -146,7 +146,7 @@ def answers_in_tuples(model: nn.Module, batch: Batch) -> bool:
 def run_rebuilt(
     model: nn.Module, batch: Batch, hidden: Tensor, layers: Sequence[nn.Module | None], *, in_tuple: bool
 ) -> Any:
-    """The model's output when `hidden` enters its lowest layer and `layers` stand in the places of its own.
+    """Run the model with `hidden` as input of the lowest layer and `layers` as its layers.
 
     Args:
         model: Its embeddings run and are not used; what stands above its layers, the head with it, is its own.
@@ -161,7 +161,10 @@ def run_rebuilt(
     places = layer_list(model)
     blocks = list(places)
     if len(layers) != len(blocks):
-        raise ModelError(f"The model has {len(blocks)} layers, and {len(layers)} were given to stand in their places.")
+        raise ModelError(
+            f"The model has {len(blocks)} layers, and {len(layers)} were given to replace them; "
+            "give one per layer."
+        )
     try:
         for number, layer in enumerate(layers):
             places[number] = Passing(blocks[number], in_tuple) if layer is None else layer
@@ -173,7 +176,7 @@ def run_rebuilt(
 
 
 def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tuple: bool) -> Any:
-    """The model's output when `hidden` (sentence, subword, d_model) stands in for its own state at `layer`.
+    """Run the model with `hidden` (sentence, subword, d_model) in place of its state at `layer`.
 
     Layers below are not run.
 
@@ -191,7 +194,7 @@ def enter(model: nn.Module, batch: Batch, layer: int, hidden: Tensor, *, in_tupl
 
 @contextmanager
 def _entered(lowest: nn.Module, hidden: Tensor) -> Iterator[None]:
-    """Within, `hidden` is what the lowest layer gets."""
+    """Make `hidden` the input of the lowest layer inside the block."""
 
     def before(
         module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -215,5 +218,5 @@ def _capture(captured: list[Tensor]) -> Callable[..., None]:
 
 
 def first_of(output: Any) -> Tensor:
-    """A layer's state, whether it came in a tuple or by itself."""
+    """Take a layer's state out of its tuple, if there is one."""
     return output if isinstance(output, Tensor) else output[0]

@@ -1,4 +1,4 @@
-"""One model in memory at a time: who needs one waits for it, uses it, and lets it go.
+"""One model in memory at a time: tasks wait for it, use it and release it.
 
 Two BERT-base forward passes at once do not fit a host of 1 GB, and share its cores anyway. A small model stays for
 half a minute after its last use, because a page often asks again; a large one goes at once.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEEP_SECONDS = 30.0
 KEEP_PARAMETERS = 50_000_000  # 200 MB in float32
 SMALL_PARAMETERS = 10_000_000  # collected in its own time: a search through all objects takes longer than the model
-LOOK_UP_SECONDS = 0.25  # how often someone who waits hears of a cancelled run
+LOOK_UP_SECONDS = 0.25  # how often waiting tasks check for cancellation
 
 _turn = threading.RLock()
 _resident: dict[tuple[str, str, str | None, str, bool], LoadedModel] = {}  # at most one
@@ -32,7 +32,7 @@ _farewell: list[threading.Timer] = []  # at most one
 def borrow_model(
     ref: str | ModelRef, *, device: str | None = None, dtype: str = "float32", attentions: bool = False
 ) -> Iterator[LoadedModel]:
-    """The loaded model, for the length of the block; everybody else's models wait meanwhile.
+    """Load a model for the length of the block; other models wait meanwhile.
 
     Args:
         ref, device, dtype, attentions: As in `models.load_model`.
@@ -65,7 +65,7 @@ def borrow_model(
 
 
 def release_model() -> None:
-    """Let the resident model go now, if there is one and nobody is using it."""
+    """Remove the resident model from memory if nobody is using it."""
     if not _turn.acquire(blocking=False):
         return
     try:

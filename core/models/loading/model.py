@@ -1,4 +1,4 @@
-"""From a reference to the loaded model and its tokenizer.
+"""Loading a model and its tokenizer from a reference.
 
 A model is read under the policy of `checkpoints`:
 safetensors first, `.bin` only as plain tensors, no code from a model ever, and weights that are missing are an error,
@@ -50,7 +50,7 @@ class LoadedModel:
 
 
 def choose_device() -> str:
-    """ "cuda" where there is one, else "mps", else "cpu"."""
+    """Choose "cuda" if available, else "mps", else "cpu"."""
     import torch
 
     if torch.cuda.is_available():
@@ -61,7 +61,7 @@ def choose_device() -> str:
 def load_model(
     ref: str | ModelRef, *, device: str | None = None, attentions: bool = False, dtype: str = "float32"
 ) -> LoadedModel:
-    """The model without its head, and its tokenizer.
+    """Load a model without its head, and its tokenizer.
 
     Args:
         device: "cpu", "cuda", "mps"; None chooses.
@@ -75,7 +75,7 @@ def load_model(
 
 
 def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedModel:
-    """The whole task model that the configuration names, head included: for filling masks and for stitching.
+    """Load the task model that the configuration names, with its head.
 
     Raises:
         ModelError: As `load_model`; also if the configuration names no task model or weights of its head are missing.
@@ -90,7 +90,7 @@ def load_with_head(ref: str | ModelRef, *, device: str | None = None) -> LoadedM
 
 
 def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
-    """The model's tokenizer; an included model's runs here, every other in a process of its own.
+    """Load a tokenizer; one that is not included runs in a separate process.
 
     Args:
         beside: Models that read the same subwords; its longest text is what all of them read.
@@ -107,7 +107,7 @@ def load_tokenizer(ref: str | ModelRef, *beside: str) -> Tokenizer:
 
 
 def _rows(config: dict[str, Any]) -> int:
-    """Tokens that a model has vectors of: as many as its configuration says, or its library where that is silent."""
+    """Count the tokens that a model has embeddings for."""
     said = config.get("vocab_size")
     return int(said or import_transformers().AutoConfig.for_model(config["model_type"]).vocab_size)
 
@@ -151,7 +151,7 @@ def _load(
 
 
 def _check_implied(ref: ModelRef, implied: int, held: int) -> None:
-    """Refuse a configuration that asks for more memory than this instance allows or its weights can explain."""
+    """Refuse a configuration that needs more memory than allowed, or than its weights explain."""
     most = current_limits().max_parameters
     if implied > most:
         raise too_large(ref, implied, most)
@@ -163,7 +163,7 @@ def _check_implied(ref: ModelRef, implied: int, held: int) -> None:
 
 
 def _draw(factory: Any, config: Any, options: dict[str, Any]) -> PreTrainedModel:
-    """Fresh weights, the same for a configuration each time; drawn in float32 whatever they are used in."""
+    """Draw random weights in float32, the same for a configuration each time."""
     import torch
 
     with seeded(RANDOM_SEED):

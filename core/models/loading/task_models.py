@@ -1,4 +1,4 @@
-"""Models with a head that labels something: what the head labels, from the configuration alone, and the model itself.
+"""Models with a head that labels: its description from the configuration, and the model.
 
 Three kinds of heads are known: one label per sentence, one label per word, and one dependency head per word.
 """
@@ -25,7 +25,7 @@ ENDINGS: dict[str, Kind] = {"ForSequenceClassification": "sentence", "ForTokenCl
 
 @dataclass(frozen=True)
 class Head:
-    """What a model's head labels.
+    """The labels that a model's head predicts.
 
     Attributes:
         kind: "sentence" (one label each), "words" (one label per word) or "arcs" (one dependency head per word).
@@ -38,7 +38,7 @@ class Head:
 
 @dataclass(frozen=True)
 class TaskModel:
-    """A model with its head, on the processor, in evaluation mode and without gradients."""
+    """A model with its head, on the CPU, in evaluation mode without gradients."""
 
     ref: str
     head: Head
@@ -47,7 +47,7 @@ class TaskModel:
 
 
 def describe_head(ref: str) -> Head:
-    """What the model's head labels; reads the configuration alone.
+    """Describe the model's head from its configuration.
 
     Raises:
         ModelError: If the model cannot be found, or has no head of the known kinds.
@@ -70,7 +70,7 @@ def describe_head(ref: str) -> Head:
 
 
 def load_task(ref: str) -> TaskModel:
-    """The model with its head and its tokenizer.
+    """Load a model with its head and its tokenizer.
 
     Raises:
         ModelError: As `describe_head`, or if weights are missing.

@@ -1,4 +1,4 @@
-"""The one door to tokenizers: an included model's runs here, every other in a process of its own.
+"""Tokenizers: those of included models run here, all others in a separate process.
 
 The library that runs a `tokenizer.json` allocates what the file asks for and aborts the process that cannot give it:
 four normalizers that replace a letter by a hundred are enough. So the files of a stranger are read and run in a process
@@ -22,8 +22,8 @@ from core.models.references import ModelRef
 from core.models.zoo import read_manifest
 from core.runs.process.isolation import Apart, ApartError, ApartTimeoutError, Patience, RefusedError
 
-MEMORY, MEMORY_SHARED = 2**31, 2**29  # bytes that a stranger's tokenizer may take
-SECONDS = 15.0  # of processor time, to read a tokenizer and cut the first text
+MEMORY, MEMORY_SHARED = 2**31, 2**29  # bytes for an untrusted tokenizer
+SECONDS = 15.0  # of processor time to read a tokenizer and the first text
 SECONDS_A_TEXT = 0.005
 SILENCE = 120.0  # seconds without a reply, where the machine is busy or keeps no limit of processor time
 Words = Sequence[str]
@@ -31,7 +31,7 @@ Ask = Callable[[dict[str, Any]], Iterator[Any]]
 
 
 class Encoding(NamedTuple):
-    """A text as a tokenizer cuts it; of a text longer than any model reads, as much as says so.
+    """A tokenized text, cut where no model reads further.
 
     Attributes:
         ids: Token ids, special tokens included.
@@ -111,7 +111,7 @@ class Tokenizer:
         return encodings
 
     def forms(self, sentences: Sequence[Words]) -> list[tuple[str, ...]]:
-        """Words as the model tells them apart: an uncased one reads The and the as one type."""
+        """Normalise words as the model does: an uncased one reads The and the as one type."""
         words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
         replies = self._ask({"what": "forms", "words": words})
         forms = dict(zip(words, (form for reply in replies for form in reply), strict=True))
@@ -119,7 +119,7 @@ class Tokenizer:
 
 
 class OutsideTokenizer:
-    """Asks a stranger's tokenizer, in a process that ends with this object.
+    """An untrusted tokenizer, in a process that ends with this object.
 
     Args:
         folder: Of the model.
@@ -176,7 +176,7 @@ def open_tokenizer(ref: ModelRef, folder: Path, longest: int, rows: int | None =
 
 
 def is_included(ref: ModelRef, folder: Path) -> bool:
-    """Whether every file that says how the model cuts text is the one that the manifest of the box describes."""
+    """Whether every file that decides the tokenization is that of the manifest."""
     if ref.kind != "zoo":
         return False
     entries = [entry for entry in read_manifest() if entry.get("name") == ref.name]

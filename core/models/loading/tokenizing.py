@@ -1,4 +1,4 @@
-"""What is asked of a tokenizer, answered by the transformers library: in this process or in one of its own.
+"""Requests to a tokenizer, answered by transformers in this or a separate process.
 
 `core.models.loading.tokenizers` asks. A reply is what JSON can say, and its size is bounded whatever the tokenizer
 makes of a text: a stranger's tokenizer may turn a letter into a million subwords.
@@ -28,7 +28,7 @@ _open: dict[str, PreTrainedTokenizerFast] = {}  # the tokenizer of a process of 
 
 
 def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
-    """The fast tokenizer of a model's folder.
+    """Read the fast tokenizer of a folder.
 
     Raises:
         ModelError: If it cannot be read, is not a fast one, or leaves no room for text.
@@ -44,7 +44,10 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
             f"The tokenizer of {ref} cannot be read ({first_line(error)}): save it again beside the model."
         ) from error
     if not tokenizer.is_fast:  # words are found through the fast tokenizers' word ids
-        raise ModelError(f"The tokenizer of {ref} is not a fast one, so words cannot be found: save a tokenizer.json.")
+        raise ModelError(
+            f"The tokenizer of {ref} is not a fast one, so words cannot be aligned with subwords: "
+            "save a tokenizer.json."
+        )
     added = tokenizer.num_special_tokens_to_add(pair=False)
     if added >= MAX_SUBWORDS:
         raise ModelError(
@@ -55,7 +58,7 @@ def read_tokenizer(folder: str, ref: str) -> PreTrainedTokenizerFast:
 
 
 def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iterator[Reply]:
-    """Replies to one request, in batches of texts where it has texts."""
+    """Answer one request, in batches if it has texts."""
     if request["what"] == "settings":
         yield _settings(tokenizer)
     elif request["what"] == "vocabulary":
@@ -70,7 +73,7 @@ def replies(tokenizer: PreTrainedTokenizerFast, request: dict[str, Any]) -> Iter
 
 
 def answer(request: dict[str, Any]) -> Iterator[Reply]:
-    """Replies of a process of its own, which reads the tokenizer at its first request.
+    """Answer requests in a separate process, which reads the tokenizer first.
 
     Raises:
         ModelError: If the tokenizer cannot be read or used.
@@ -85,12 +88,13 @@ def answer(request: dict[str, Any]) -> Iterator[Reply]:
         raise
     except Exception as error:
         raise ModelError(
-            f"The tokenizer of {ref} cannot cut text ({first_line(error)}): save it again beside the model."
+            f"The tokenizer of {ref} cannot tokenize text ({first_line(error)}): save it again "
+            "beside the model."
         ) from error
 
 
 def first_line(error: Exception) -> str:
-    """What an exception of a library says, short enough for a sentence."""
+    """Shorten a library's error message to its first line."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
@@ -133,7 +137,7 @@ def _batches(texts: list[Any]) -> Iterator[list[Any]]:
 
 
 def _spaced(texts: list[Any], space: str) -> list[Any]:
-    """Words with the space before each that the tokenizer knows a word's beginning by."""
+    """Put a space before words whose beginning the tokenizer recognises by it."""
     return [[space + word if word else "" for word in words] for words in texts] if space else texts
 
 

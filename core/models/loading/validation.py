@@ -1,4 +1,4 @@
-"""A loaded model against its description: what would otherwise be wrong numbers is a sentence before the first one.
+"""Checks of a loaded model against its description, before any number is computed.
 
 Three things are asked. Shapes: every layer has every matrix, and they fit the width that the configuration says. The
 states of the last layer, through the norm, are what the model gives and what its head reads. Changing the lowest layer
@@ -31,7 +31,7 @@ TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}  # of the largest number
 
 @dataclass
 class _Pass:
-    """What one forward pass showed, each state (subword, d_model).
+    """The states of one forward pass, each (subword, d_model).
 
     Attributes:
         entering: What entered each layer.
@@ -47,7 +47,7 @@ class _Pass:
 
 
 def check_model(model: nn.Module, model_type: str, identity: str) -> None:
-    """Check a model in memory against the description of its type, unless one of this identity has passed.
+    """Check a model against the description of its type, once per identity.
 
     Args:
         model: With or without its head, in evaluation mode.
@@ -71,7 +71,7 @@ def check_model(model: nn.Module, model_type: str, identity: str) -> None:
 
 
 def check_shapes(body: nn.Module, model_type: str, architecture: Architecture) -> None:
-    """Check that every layer has its matrices, and that they read and write vectors of the model's width.
+    """Check that every layer has its matrices, and that these fit the model's width.
 
     Raises:
         ModelError: With the first that does not fit.
@@ -100,7 +100,7 @@ def _check_states(model: nn.Module, body: nn.Module, architecture: Architecture)
     stack = stack_of(body, architecture)
     seen = _run(model, body, stack, architecture)
     if not all(bool(state.isfinite().all()) for state in seen.given):
-        return  # whoever reads these says so, and where
+        return  # reported where they are read
     depth = _size(config.to_dict(), architecture.layers)
     if len(seen.entering) != depth or len(seen.given) != depth + 1:
         what = f"runs {len(seen.entering)} layers and gives {len(seen.given)} states, for {depth} layers"
@@ -150,7 +150,7 @@ def _run(model: nn.Module, body: nn.Module, stack: nn.ModuleList, architecture: 
 
 
 def _give(model: nn.Module, architecture: Architecture) -> list[Tensor]:
-    """The model's states of a few random tokens: those of the upper half of its vocabulary, where no special one is."""
+    """Run the model on a few random tokens that are not special."""
     config: Any = model.config
     device = next(model.parameters()).device
     drawn = torch.Generator().manual_seed(SEED)
@@ -163,13 +163,13 @@ def _give(model: nn.Module, architecture: Architecture) -> list[Tensor]:
 
 
 def _disturb(module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
-    """The layer's output, turned around and one off."""
+    """Reverse a layer's output and shift it."""
     state = 1 - first_of(output).flip(-1)
     return state if isinstance(output, Tensor) else (state, *output[1:])
 
 
 def _flat(state: Tensor) -> Tensor:
-    """(subword, d_model) of one sentence's state, in whichever order; what pads it to a window is left out."""
+    """Flatten one sentence's state to (subword, d_model), without padding."""
     return state.reshape(-1, state.shape[-1])[:TOKENS]
 
 
@@ -181,7 +181,7 @@ def _alike(first: Tensor, second: Tensor) -> bool:
 
 
 def _proportional(first: Tensor, second: Tensor) -> bool:
-    """Whether two states are the same up to a factor, which some models put before their head."""
+    """Whether two states are equal up to a factor, which some models apply before the head."""
     if first.shape != second.shape:
         return False
     factor = float((first.float() * second.float()).sum()) / float((second.float() ** 2).sum())
@@ -194,7 +194,8 @@ def _size(settings: dict[str, Any], name: str) -> int:
 
 def _differs(model_type: str, what: str) -> ModelError:
     return ModelError(
-        f"This {model_type} {what}: its layers cannot be trusted to be what they are called here; choose another model."
+        f"This {model_type} {what}, so its layers cannot be identified reliably; choose another "
+        "model."
     )
 
 

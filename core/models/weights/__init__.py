@@ -1,1 +1,1 @@
-"""Weight matrices: read one at a time from checkpoints and adapters, and their deltas."""
+"""Weight matrices of checkpoints and adapters, read one at a time, and their deltas."""

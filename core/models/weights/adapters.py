@@ -1,4 +1,4 @@
-"""Deltas of LoRA adapters from their factors: scaling * B A, cut to the base's matrices, nothing merged.
+"""Deltas of LoRA adapters from their factors, scaling * B A, without merging them into the base.
 
 A product of factors of rank r has rank r at most, known exactly: its singular values come from the factors, not from
 a matrix with rounding in it. Where the base stores a matrix (input, output), as GPT-2 does, PEFT transposes the
@@ -33,7 +33,7 @@ LONGEST_NAME = 300  # characters of a tensor's name
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter whose factors are not read yet.
+    """An adapter whose factors have not been read.
 
     Attributes:
         config: What its configuration says.
@@ -46,7 +46,7 @@ class Adapter:
 
 @dataclass(frozen=True)
 class Target:
-    """One matrix that an adapter changes: its place, the names of its factors, what their product is scaled by."""
+    """A matrix that an adapter changes: its module, names of factors, scaling and rank."""
 
     module: str
     lower: str
@@ -83,14 +83,20 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
     whole = match_names(base.model_type, whole_names, base.config)
     if whole:
         name = next(iter(whole.values())).tensor
-        raise ModelError(f"{ref} holds {name} whole (modules_to_save), not as factors: merge it into its base.")
+        raise ModelError(
+            f"{ref} stores {name} in full (modules_to_save), not as factors: merge it into its "
+            "base."
+        )
     if not placed:
         raise ModelError(f"{ref} has no factors for the matrices of {base.ref}, a {base.model_type}: choose its base.")
     targets: dict[str, Target] = {}
     for key, place in placed.items():
         slot = next((slot for slot in ours if (slot.family, slot.layer) == key), None)
         if slot is None:
-            raise ModelError(f"{ref} is no adapter of {base.ref}, which has no {key[0]} matrix in layer {key[1] + 1}.")
+            raise ModelError(
+                f"{ref} is not an adapter of {base.ref}, which has no {key[0]} matrix in layer "
+                f"{key[1] + 1}; choose its base."
+            )
         target = _target(adapter, place.tensor.removesuffix(".weight"), modules)
         rows, columns = slot.whole(base.entries[slot.tensor].shape)
         shapes = entries[target.upper].shape, entries[target.lower].shape
@@ -111,7 +117,7 @@ def match_adapter(base: Checkpoint, adapter: Adapter, families: Sequence[str] = 
 
 
 def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """The delta's matrices, one at a time, each with its factors; a fused tensor is read once for all it holds.
+    """Read the delta's matrices one at a time with their factors; a fused tensor is read once.
 
     Args:
         skip: Indices of matrices that are known already.
@@ -123,7 +129,7 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
     for index, (slot, _) in enumerate(pair.slots):
         if index not in skip:
             by_tensor.setdefault(slot.tensor, []).append((index, slot))
-    first = not skip  # what is known already has passed the check
+    first = not skip  # stored matrices have passed the check
     for tensor, slots in by_tensor.items():
         base = pair.base.read(tensor).astype(np.float64)
         factors = _read(pair, tensor)
@@ -140,7 +146,7 @@ def read_factors(pair: AdapterPair, skip: Collection[int] = ()) -> Iterator[Delt
 
 
 def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"], Float[ndarray, "input rank"]] | None:
-    """The factors of one tensor of the base, the scaling in the first; None where the adapter leaves it alone."""
+    """Read the factors of one tensor, the first one scaled; None if the adapter skips it."""
     target = pair.targets.get(tensor)
     if target is None:
         return None
@@ -149,7 +155,7 @@ def _read(pair: AdapterPair, tensor: str) -> tuple[Float[ndarray, "output rank"]
 
 
 def _modules(adapter: Adapter) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Names of factors by module and side, and the tensors that are no factors."""
+    """Sort names into factors by module and side, and other tensors."""
     modules: dict[str, dict[str, str]] = {}
     unfactored = []
     for name in adapter.factors.entries:
@@ -186,20 +192,20 @@ def _notices(
     scales = sorted({target.scaling for target in targets.values()})
     families = ", ".join(dict.fromkeys(family for family, _ in placed))
     notices = [
-        f"{ref} is a LoRA adapter of rank {_span(ranks)}, scaled by {_span(scales)}, of {families}: its change is the "
-        "product of its factors, and its other matrices are the base's."
+        f"{ref} is a LoRA adapter of rank {_span(ranks)}, scaled by {_span(scales)}, of "
+        f"{families}. Its update is the product of its factors; its other matrices are the base's."
     ]
     named = Path(config.base).name.lower()
     if named and named != Path(base.ref.partition(":")[2].partition("@")[0]).name.lower():
         notices.append(
-            f"{ref} says that it was trained on {config.base}, not on {base.ref}: factors alone cannot tell, so its "
-            "relative sizes hold only if these are the same weights."
+            f"{ref} was trained on {config.base} according to its configuration, not on "
+            f"{base.ref}; its relative sizes hold only if both have the same weights."
         )
     if left_out or unfactored:
         whole = {name.removeprefix(WRAPPER).rpartition(".")[0] or name for name in unfactored}
         names = sorted({*left_out, *whole})
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        notices.append(f"{ref} also changes what is not compared here ({shown}).")
+        notices.append(f"{ref} also changes parts that are not compared here ({shown}).")
     return tuple(notices)
 
 

@@ -1,8 +1,9 @@
 """Weight deltas: fine-tuned minus base, matched by role and layer, one matrix at a time.
 
-What does not fit is said before anything is computed: another architecture, depth, width or vocabulary, or
-weights that are no fine-tune of this base. Two unrelated matrices of the same size differ by sqrt(2) times
-their norm; fine-tuning moves a matrix by a few hundredths of it, a small model trained hard by a few tenths.
+Models that do not fit are refused before anything is computed: another architecture, depth, width
+or vocabulary, or weights that are not a fine-tune of this base. Two unrelated matrices of the same
+norm differ by sqrt(2) times the norm; fine-tuning changes a matrix by a few hundredths of it, in
+small models by a few tenths.
 
 Reference: Ilharco et al. 2023, ICLR (task vectors). Deviations: matrices of attention and feed-forward only.
 """
@@ -22,7 +23,7 @@ from core.models.weights.families import Slot, find_slots
 from core.models.weights.tensors import ROUNDING, Checkpoint
 from core.statistics import relative_change
 
-ADDED_WORDS = 1024  # a fine-tune may add tokens or pad its vocabulary; another tokenizer differs by more
+ADDED_WORDS = 1024  # tokens that a fine-tune may add; another tokenizer differs by more
 ROUNDED = 2.0  # a delta below this many times the rounding error of its file is mostly rounding
 
 
@@ -33,7 +34,7 @@ class Pair:
     Attributes:
         base, tuned: The checkpoints.
         slots: For each matrix, its place in the base and in the fine-tune.
-        notices: What a reader of the numbers must know.
+        notices: Sentences that a reader of the numbers must know.
     """
 
     base: Checkpoint
@@ -104,7 +105,7 @@ def match(base: Checkpoint, tuned: Checkpoint, families: Sequence[str] = ()) -> 
 
 
 def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """The delta's matrices, one at a time; a fused tensor is read once for all it holds.
+    """Read the delta's matrices one at a time; a fused tensor is read once.
 
     Args:
         skip: Indices of matrices that are known already: what holds only these is not read.
@@ -118,7 +119,7 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
         if place[ours] in skip:
             continue
         by_tensor.setdefault(ours.tensor, []).append((ours, theirs))
-    first = not skip  # what is known already has passed the check
+    first = not skip  # stored matrices have passed the check
     for tensor, slots in by_tensor.items():
         base = pair.base.read(tensor).astype(np.float64)
         tuned = pair.tuned.read(slots[0][1].tensor)
@@ -132,10 +133,10 @@ def read_deltas(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
 
 
 def check_related(pair: Pair, base: Float[ndarray, "*shape"], tuned: Float[ndarray, "*shape"]) -> None:
-    """Refuse what was not made of the base, a model or an adapter, by one matrix of both.
+    """Refuse a model or adapter that does not come from the base, by one matrix.
 
     Raises:
-        ModelError: If they lie about as far apart as unrelated weights.
+        ModelError: If the matrices are about as far apart as unrelated ones.
     """
     squares = [float((values**2).sum()) for values in (tuned - base, base, tuned)]
     if shares_no_start(apartness(*squares)):
@@ -149,8 +150,11 @@ def _check_vocabulary(base: Checkpoint, tuned: Checkpoint, name: str) -> tuple[s
     if not isinstance(ours, int) or not isinstance(theirs, int) or ours == theirs:
         return ()
     if abs(theirs - ours) > ADDED_WORDS:
-        raise ModelError(f"{name}: it has a vocabulary of {theirs:,}, the base of {ours:,}.")
-    return (f"{tuned.ref} has a vocabulary of {theirs:,}, its base of {ours:,}; embeddings are not compared.",)
+        raise ModelError(f"{name}: its vocabulary has {theirs:,} tokens, the base's {ours:,}.")
+    return (
+        f"The vocabulary of {tuned.ref} has {theirs:,} tokens, that of its base {ours:,}; "
+        "embeddings are not compared.",
+    )
 
 
 def _rounding(pair: Pair, ours: Slot, theirs: Slot) -> float:

@@ -1,4 +1,4 @@
-"""Which tensor of a checkpoint plays which role: query, key, value, output, feed-forward, by layer.
+"""The roles of a checkpoint's tensors: query, key, value, output, feed-forward, by layer.
 
 The architecture's description says which names mean what. Whatever stands before a name ("bert.", "model.",
 "transformer.") is ignored, so a model with and without a head match.
@@ -26,7 +26,7 @@ EXPERT = re.compile(r"expert (\d+)")
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a fused tensor: one of several matrices that lie one under another.
+    """Rows of a fused tensor: one of the matrices that it stacks.
 
     Attributes:
         place: Which of them, from 0.
@@ -39,7 +39,7 @@ class Part:
     groups: int = 1
 
     def cut(self, matrix: Float[ndarray, "row column"]) -> Float[ndarray, "part column"]:
-        """Its rows out of the whole tensor's.
+        """Cut its rows out of the whole tensor.
 
         Raises:
             ModelError: If the rows cannot be so divided.
@@ -50,7 +50,7 @@ class Part:
         return blocks[:, start : start + unit * self.sizes[self.place]].reshape(-1, matrix.shape[1])
 
     def count(self, rows: int) -> int:
-        """How many of so many rows are its own.
+        """Count its rows among those of the tensor.
 
         Raises:
             ModelError: As `cut`.
@@ -66,7 +66,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Slot:
-    """One matrix of one layer, and where in the checkpoint it lies.
+    """One matrix of one layer, and its place in the checkpoint.
 
     Attributes:
         family: Role, after its part in an encoder-decoder ("query", "decoder query", "cross query").
@@ -85,31 +85,31 @@ class Slot:
     row_axes: int = 1
 
     def cut(self, tensor: Float[ndarray, "*shape"]) -> Float[ndarray, "output input"]:
-        """The slot's matrix out of its tensor: output dimensions in rows, input dimensions in columns."""
+        """Cut the matrix out of its tensor: outputs in rows, inputs in columns."""
         matrix = tensor if tensor.ndim == 2 else tensor.reshape(self._flat(tensor.shape))
         return self.cut_rows(matrix.T if self.transposed else matrix)
 
     def cut_rows(self, matrix: Float[ndarray, "all column"]) -> Float[ndarray, "output column"]:
-        """The slot's rows of something that has a row for each output dimension of the tensor."""
+        """Cut the matrix's rows out of a matrix with a row per output dimension of the tensor."""
         return matrix if self.part is None else self.part.cut(matrix)
 
     def shape(self, stored: tuple[int, ...]) -> tuple[int, int]:
-        """Rows and columns of the slot's matrix, from the shape of its tensor."""
+        """Rows and columns of the matrix, from the shape of its tensor."""
         rows, columns = self.whole(stored)
         return (rows if self.part is None else self.part.count(rows)), columns
 
     def whole(self, stored: tuple[int, ...]) -> tuple[int, int]:
-        """Rows and columns of all that is in the tensor, output dimensions in rows."""
+        """Rows and columns of the whole tensor, outputs in rows."""
         flat = self._flat(stored)
         return flat[::-1] if self.transposed else flat
 
     def _flat(self, stored: tuple[int, ...]) -> tuple[int, int]:
-        """The stored shape with the axes of its rows taken together, and those of its columns."""
+        """Merge the axes of rows and those of columns."""
         return math.prod(stored[: self.row_axes]), math.prod(stored[self.row_axes :])
 
 
 def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None) -> tuple[Slot, ...]:
-    """The matrices of a checkpoint, ordered by family and layer.
+    """Find the matrices of a checkpoint, ordered by family and layer.
 
     Args:
         model_type: From the checkpoint's config.
@@ -121,7 +121,10 @@ def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] 
     """
     slots = match_names(model_type, names, config)
     if not slots:
-        raise ModelError(f"No tensor is named as in a {model_type}; the file does not hold the weights of one.")
+        raise ModelError(
+            f"No tensor is named as in a {model_type}: the file does not hold its weights; choose "
+            "another."
+        )
     _check_complete(slots)
     return tuple(sorted(slots.values(), key=lambda slot: (family_order(slot.family), slot.layer)))
 
@@ -129,7 +132,7 @@ def find_slots(model_type: str, names: Iterable[str], config: Mapping[str, Any] 
 def match_names(
     model_type: str, names: Iterable[str], config: Mapping[str, Any] | None = None
 ) -> dict[tuple[str, int], Slot]:
-    """The matrices among some tensors, by family and layer; there may be none, and layers may lack some.
+    """Find the matrices among tensors, by family and layer; layers may be incomplete.
 
     Raises:
         ModelError: If the type is not known, or two tensors play one role.
@@ -147,19 +150,22 @@ def match_names(
                 earlier = slots.setdefault((role, slot.layer), slot)
                 if earlier is not slot:
                     text = f"{earlier.tensor} and {name} both look like the {role} matrix of layer {slot.layer}"
-                    raise ModelError(f"{text}; a model with two towers cannot be compared as one.")
+                    raise ModelError(
+                        f"{text}; a model with two towers cannot be compared as one; choose "
+                        "another."
+                    )
     return slots
 
 
 def family_order(family: str) -> tuple[int, int]:
-    """A sorting key: part by part (encoder, decoder, cross, experts), roles in the order in which a layer uses them."""
+    """Sort families by part (encoder, decoder, cross, experts) and by role in a layer."""
     part, _, role = family.rpartition(" ")
     expert = EXPERT.fullmatch(part)
     return len(PARTS) + int(expert[1]) if expert else PARTS.index(part), ROLES.index(role)
 
 
 def _parts(tensor: Tensor, config: Mapping[str, Any]) -> list[tuple[str, Part | None]]:
-    """The families in a tensor, and which of its rows are whose."""
+    """List the families in a tensor, and the rows of each."""
     if tensor.experts:
         experts = count(config, tensor.experts)
         sizes = (1,) * (experts * len(tensor.families))

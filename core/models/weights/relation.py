@@ -1,7 +1,8 @@
-"""Whether two models plausibly share a base: how far apart a few of their matrices lie, and how far unrelated ones do.
+"""Whether two models plausibly share a base, by the distance of a few of their matrices.
 
-Two matrices that have nothing to do with each other lie as far apart as their norms say, by Pythagoras; what one was
-made of lies much nearer. One matrix of each family, in the middle layer, is read.
+Unrelated matrices are nearly orthogonal, so their distance follows from their norms by Pythagoras;
+that of a base and its fine-tune is much smaller. One matrix of each family, in the middle layer, is
+read.
 
 Reference: none. Deviations: none.
 """
@@ -22,11 +23,11 @@ from core.statistics import relative_change
 
 @pure("weights.relation")
 def measure_relation(base: str, other: str, base_identity: str, other_identity: str) -> Value:
-    """How far apart two models lie, and how far apart unrelated weights of their norms would.
+    """Measure the distance of two models, and that of unrelated weights with their norms.
 
     Args:
         base, other: References; `other` may be a LoRA adapter.
-        base_identity, other_identity: See `opening.identify`; part of the key.
+        base_identity, other_identity: See `core.models.weights.sources.identify`; part of the key.
 
     Returns:
         "distance" and "unrelated", both relative to the base's norm, NaN where nothing can be compared; "reason", ""
@@ -55,7 +56,7 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
     if ours.model_type != theirs.model_type:
         return {**value, "reason": f"one is a {ours.model_type}, the other a {theirs.model_type}"}
     if shapes[0] != shapes[1]:
-        return {**value, "reason": "their matrices are not of the same shapes"}
+        return {**value, "reason": "their matrices have different shapes"}
     squares = np.zeros(3)
     for key in [key for key in slots[0] if key[1] == depths[0] // 2]:
         first, second = (
@@ -64,7 +65,9 @@ def measure_relation(base: str, other: str, base_identity: str, other_identity: 
         )
         squares += [float((part**2).sum()) for part in (second - first, first, second)]
     if not squares[1]:
-        raise ModelError(f"The matrices of {base} are zero: nothing can be compared with it.")
+        raise ModelError(
+            f"The matrices of {base} are zero, so nothing can be compared; choose another."
+        )
     value["distance"] = float(relative_change(squares[0], squares[1]))
     value["unrelated"] = float(relative_change(squares[1] + squares[2], squares[1]))
     return value
@@ -85,7 +88,7 @@ def _change_of(pair: AdapterPair, layer: int) -> Value:
 
 
 def is_related(value: Value) -> bool:
-    """Whether one may have been made of the other, as far as these distances tell."""
+    """Whether one may be a fine-tune of the other, by these distances."""
     if value["adapter"] and np.isnan(value["distance"]):
         return True  # stored before an adapter's change was measured
     apart = float(value["distance"]) / float(value["unrelated"])

@@ -1,4 +1,4 @@
-"""From a model reference to a checkpoint whose tensors are read when asked for: box, folder, or hub.
+"""Open an included model, a folder or a Hub model as a checkpoint whose tensors are read on demand.
 
 A hub model that was downloaded earlier is read from the disk; any other through range requests, so that only the
 matrices that are needed travel. What a model is known by is asked once, before anything is read; a hub model is then
@@ -26,7 +26,7 @@ from core.runs.store import identified
 
 
 def identify(ref: str) -> str:
-    """What a model's weights are known by, for a task's key: a content hash, or the hub's commit.
+    """Identify a model's weights for a task's key: a content hash, or the Hub's commit.
 
     Raises:
         ModelError: If the model cannot be found: nothing is stored of it or looked up.
@@ -41,12 +41,12 @@ def identify(ref: str) -> str:
         earlier = hub.earlier_download(parsed.name, parsed.revision or "main")
         if earlier is None:
             raise
-        commit = earlier.name  # offline: what was downloaded is what there is
+        commit = earlier.name  # offline: use the earlier download
     return f"{parsed.name} {commit}"
 
 
 def identify_all(refs: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Identity by reference, of those that could be found; and of the others the reason."""
+    """Identify models by reference; return the reason for those that are not found."""
     identities: dict[str, str] = {}
     reasons: dict[str, str] = {}
     distinct = list(dict.fromkeys(refs))
@@ -60,7 +60,7 @@ def identify_all(refs: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def is_remote(ref: str, identity: str) -> bool:
-    """Whether its tensors come over the network.
+    """Whether a model's tensors are read over the network.
 
     Args:
         ref: The reference.
@@ -71,7 +71,7 @@ def is_remote(ref: str, identity: str) -> bool:
 
 
 def open_model(ref: str, identity: str) -> Checkpoint:
-    """A model's configuration and the places of its tensors.
+    """Open a model: its configuration and the places of its tensors.
 
     Args:
         ref: The reference.
@@ -82,9 +82,13 @@ def open_model(ref: str, identity: str) -> Checkpoint:
     """
     parsed = parse_ref(ref)
     if parsed.random:
-        raise ModelError(f"{ref} is drawn afresh: it has no weights of its own to compare. Name a trained model.")
+        raise ModelError(
+            f"{ref} has random weights, so there is no update to compare; choose a trained model."
+        )
     if _adapter_folder(ref) is not None:
-        raise ModelError(f"{ref} is an adapter: it has a change and no weights of its own; ask for those of its base.")
+        raise ModelError(
+            f"{ref} is an adapter, which has an update but no weights of its own; choose its base."
+        )
     if parsed.kind != "hub":
         folder = locate(parsed)
         return open_folder(ref, folder, checkpoints.read_config(folder))
@@ -95,7 +99,7 @@ def open_model(ref: str, identity: str) -> Checkpoint:
 
 
 def open_adapter(ref: str, identity: str) -> Adapter | None:
-    """A LoRA adapter's configuration and the places of its factors; None where the reference is no adapter.
+    """Open a LoRA adapter: its configuration and the places of its factors; None for a model.
 
     Args:
         ref, identity: As for `open_model`.
@@ -120,12 +124,12 @@ def open_adapter(ref: str, identity: str) -> Adapter | None:
 
 
 def _commit(identity: str) -> str:
-    """The commit in the identity of a hub model."""
+    """Read the commit in a Hub model's identity."""
     return identified(identity).rpartition(" ")[2]
 
 
 def _adapter_folder(ref: str) -> Path | None:
-    """The folder that a reference names, if it holds an adapter."""
+    """Find the folder of a reference, if it holds an adapter."""
     parsed = parse_ref(ref)
     if parsed.kind != "path" or parsed.random:
         return None

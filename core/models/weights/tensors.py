@@ -1,4 +1,4 @@
-"""Tensors of a safetensors checkpoint, one at a time: sharded checkpoints are one dictionary of tensors.
+"""Tensors of a safetensors checkpoint, read one at a time; shards count as one file.
 
 No model is instantiated and nothing but the tensor asked for is in memory.
 """
@@ -25,7 +25,7 @@ ROUNDING = {"F64": 1e-16, "F32": 3e-8, "F16": 2.1e-4, "BF16": 1.7e-3}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model's configuration and its tensors, none of them read yet.
+    """A model's configuration and the places of its tensors.
 
     Attributes:
         ref: What messages call it.
@@ -43,7 +43,7 @@ class Checkpoint:
         return str(self.config.get("model_type", ""))
 
     def read(self, name: str) -> Float[ndarray, "*shape"]:
-        """One tensor, in float32 (float64 where stored so).
+        """Read one tensor in float32 (float64 if stored so).
 
         Raises:
             ModelError: If it is missing, of a type that is no float, cut short, or holds a number that is not finite.
@@ -77,7 +77,7 @@ def open_checkpoint(ref: str, config: Mapping[str, Any], files: Sequence[ByteFil
 
 
 def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint:
-    """A checkpoint in a local folder that holds one or more safetensors files.
+    """Open a checkpoint in a local folder with one or more safetensors files.
 
     Args:
         config: Content of its `config.json`.
@@ -91,7 +91,7 @@ def open_folder(ref: str, folder: Path, config: Mapping[str, Any]) -> Checkpoint
 
 
 def safetensors_files(ref: str, present: Collection[str], read: Callable[[str], bytes]) -> list[str]:
-    """Which of the files present hold the weights.
+    """Choose the files that hold the weights.
 
     Args:
         ref: What messages call the model.

@@ -1,1 +1,1 @@
-"""This process and its helpers: cores, memory, and processes apart for what a stranger wrote."""
+"""Processes: cores, memory, and separate processes for untrusted files."""

@@ -1,4 +1,4 @@
-"""Two tasks run at once, so each gets half of the processor's cores: decided once for the whole process.
+"""Threads per task: two tasks run at once, so each gets half of the processor's cores.
 
 Libraries that multiply matrices start a thread a core by default. With two tasks that is two threads a core, which
 wait for each other: on two cores the RSA page's first figure took 30 seconds instead of 18. A limit that was put on
@@ -23,7 +23,7 @@ def available_cores() -> int:
 
 
 def share_cores() -> int:
-    """Threads that a library may use in one task; what the user set in OMP_NUM_THREADS stands.
+    """Set how many threads libraries use per task, unless OMP_NUM_THREADS is set.
 
     Call it before torch is imported: its libraries read the variable when they are loaded.
     """
@@ -32,7 +32,7 @@ def share_cores() -> int:
 
 
 def limit_threads() -> None:
-    """Tell the libraries that are loaded already (numpy's BLAS, torch) to keep to a task's share, each of them once."""
+    """Limit the threads of libraries that are loaded already (numpy's BLAS, torch)."""
     share = share_cores()
     with _LIMITING:
         if _limited.get("blas") != share:

@@ -1,4 +1,4 @@
-"""Work on a stranger's files, done by a process of its own with a limit of memory and of time.
+"""Work on untrusted files in a separate process with limits of memory and time.
 
 A library that reads a line without end and an allocator that aborts cannot be interrupted from within: they end with
 their process, and what is left of them here is an error. `python -m core.runs.process.isolation MODULE MEMORY` imports
@@ -36,7 +36,7 @@ OUT_OF_TIME = -int(getattr(signal, "SIGXCPU", 0))  # exit status
 
 
 class ApartError(Exception):
-    """The process gave no answer: its memory or a fault ended it."""
+    """The process ended without an answer, by its memory limit or a fault."""
 
 
 class ApartTimeoutError(ApartError):
@@ -44,12 +44,12 @@ class ApartTimeoutError(ApartError):
 
 
 class RefusedError(ApartError):
-    """The process says in a sentence why it gives no answer."""
+    """The process refused the request, with the reason."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a request may take.
+    """Time limits of a request.
 
     Attributes:
         silence: Seconds without a reply.
@@ -86,7 +86,7 @@ class Apart:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process runs."""
         return self._end.alive
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Apart:
         self._end()
 
     def ask(self, request: object, patience: Patience, note: str) -> Iterator[Any]:
-        """Replies to a request, one request at a time; whoever stops taking them ends the process.
+        """Yield replies to a request, one request at a time.
 
         Args:
             request: What JSON can say.
@@ -165,7 +165,7 @@ def _send(pipe: IO[str], line: str) -> None:
 
 
 def _pump(output: IO[str], lines: queue.Queue[str | None], done: threading.Event) -> None:
-    """Hand on what the process writes, then None, until nobody takes it."""
+    """Yield the process's output lines, then None."""
 
     def hand_on(line: str | None) -> None:
         while not done.is_set():
@@ -180,7 +180,7 @@ def _pump(output: IO[str], lines: queue.Queue[str | None], done: threading.Event
 
 
 def _confine(memory: int) -> None:
-    """Limit this process's memory, and have the system end it rather than its parent where memory runs out."""
+    """Limit this process's memory, and let the system end it first when memory runs out."""
     with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; elsewhere perhaps not allowed
         import resource
 
@@ -191,7 +191,7 @@ def _confine(memory: int) -> None:
 
 
 def _allow(seconds: float | None) -> None:
-    """Let this process go on for so many seconds of processor time."""
+    """Limit this process's processor time, in seconds."""
     if seconds is None:
         return
     with contextlib.suppress(ImportError, ValueError, OSError):
@@ -203,10 +203,10 @@ def _allow(seconds: float | None) -> None:
 
 
 def main() -> None:
-    """Answer requests with the module that the first argument names, within as many bytes as the second says."""
+    """Answer requests with the module and memory limit in the arguments."""
     _confine(int(sys.argv[2]))
     output = os.fdopen(os.dup(1), "w", encoding="utf8")
-    os.dup2(2, 1)  # what a library prints is no reply
+    os.dup2(2, 1)  # output of libraries is no reply
 
     def say(**said: Any) -> None:
         output.write(json.dumps(said) + "\n")

@@ -1,9 +1,9 @@
-"""Memory that goes back to the system when it is let go, where the C library would keep it for itself.
+"""Return freed memory to the system where the C library would keep it.
 
 glibc raises, whenever a large block is freed, the size from which blocks are mapped one by one, up to 32 MB; the blocks
 below lie in heaps that shrink at their end only. After a study of maps between spaces a third of the process was such
 room, and the next study took its own beside it. With a fixed threshold a large array is mapped when it is made and
-given back when it is let go. Another C library, or another system, is left as it is.
+given back when it is freed. Another C library, or another system, is left as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of mallopt(3)
 
 @cache
 def _library() -> Any:
-    """The C library where it is glibc; None elsewhere."""
+    """Load the C library if it is glibc; None otherwise."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -39,7 +39,7 @@ def _library() -> Any:
 
 @cache
 def give_back_large_blocks() -> bool:
-    """Have large blocks mapped by themselves from now on, once for the process; whether that can be."""
+    """Let large blocks be mapped singly, once for the process; return whether it worked."""
     library, (mapped, kept) = _library(), TIGHT if current_limits().shared else ROOMY
     return library is not None and bool(
         library.mallopt(_MMAP_THRESHOLD, mapped)
@@ -49,14 +49,14 @@ def give_back_large_blocks() -> bool:
 
 
 def give_back_free_memory() -> None:
-    """Return what the heaps hold and nobody uses; some milliseconds, so at the end of a study."""
+    """Return free heap memory to the system; takes some milliseconds."""
     library = _library()
     if library is not None:
         library.malloc_trim(0)
 
 
 def free_memory() -> float:
-    """Bytes that a process may still take without swapping; infinite where the system does not say."""
+    """Count the bytes that a process may still take without swapping; infinite if unknown."""
     try:
         lines = MEMINFO.read_text().splitlines()
         return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))

@@ -1,3 +1,3 @@
-"""The weight-clustering study: what a model was fine-tuned on, from its weights."""
+"""Weight clustering: what a model was fine-tuned on, by its weight update alone."""
 
 PURPOSE = "what a model was fine-tuned on, from its weights alone"

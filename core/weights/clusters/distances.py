@@ -1,7 +1,7 @@
-"""What a study reads of its deltas, kept by itself: distances between the models, and each model's spectra and norms.
+"""Distances between models, and each model's spectra and norms, stored apart from the rest.
 
-Singular vectors and sketches are megabytes a model and serve to compute distances alone. A study whose distances are
-stored, or came with the box, asks for none of them.
+Singular vectors and sketches take megabytes per model and serve only to compute distances. A study
+whose distances are stored or precomputed does not need them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from core.runs.tasks import Task, key_for, pure
 from core.weights.clusters.tasks import HEAVY, unpack_features
 from core.weights.vectors.registry import VECTORS, Features, calc_distances
 
-DISTANCES = "distances"  # role of what the deltas of a study give together
+DISTANCES = "distances"  # role of the distances between all models of a study
 
 
 @pure("weights.light")
 def lighten(value: Value) -> Value:
-    """What is read of one delta once its distances are known: all but singular vectors and sketches."""
+    """Drop singular vectors and sketches, which are not needed once the distances are known."""
     return {name: part for name, part in value.items() if name not in HEAVY}
 
 
 @pure("weights.distances")
 def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
-    """Distances in every vector between the models whose matrices are those of the first one.
+    """Measure the distances, in every vector, between models with the same matrices as the first.
 
     Args:
         values: What `measure_delta` returned, by model.
@@ -47,7 +47,7 @@ def measure_distances(values: Mapping[str, Value], rank: int) -> Value:
 
 
 def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
-    """The models whose matrices are those of the first one."""
+    """Keep the models whose matrices have the places and shapes of the first one's."""
     first = next(iter(features.values()), None)
     return {
         ref: model
@@ -58,7 +58,7 @@ def comparable(features: Mapping[str, Features]) -> dict[str, Features]:
 
 
 def condense(outputs: Outputs, rank: int) -> dict[Any, Value]:
-    """The outputs of a study's tasks without what is heavy, and the distances under the role DISTANCES."""
+    """Reduce a study's outputs to what it reads, with the distances under the role DISTANCES."""
     deltas = {role[1]: value for role, value in outputs.values.items() if role[0] == "delta"}
     light = {role: lighten(value) if role[0] == "delta" else value for role, value in outputs.values.items()}
     return {**light, DISTANCES: measure_distances(deltas, rank)} if light else light
@@ -72,7 +72,7 @@ def run_condensed(
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Outputs:
-    """Run a study's tasks and keep what is read of them; where that is kept already, run none.
+    """Run a study's tasks and store what it reads of them; run none if that is stored already.
 
     Args:
         tasks: With roles ("delta", model) and ("weights", model).
@@ -95,7 +95,7 @@ def run_condensed(
 
 
 def condensed_keys(tasks: Sequence[Task], rank: int) -> dict[Any, str]:
-    """Where what is read of the tasks is kept, by role."""
+    """Keys of what a study reads of its tasks, by role."""
     deltas = [task for task in tasks if task.role[0] == "delta"]  # type: ignore[index]
     keys: dict[Any, str] = {
         task.role: key_for(lighten, value=task.key) if task in deltas else task.key for task in tasks

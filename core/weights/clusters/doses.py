@@ -1,9 +1,9 @@
-"""Do models trained faster or slower lie with their task, or with whatever moved as far as they did?
+"""Are models with another learning rate nearest to their task, or to updates of their own size?
 
-A model whose learning rate was changed is held against two groups of equal number: the runs of its own task (same
-task, other dose), and the models of other tasks whose relative weight change is nearest to its own (other task, same
-dose). It lies with a group when every member of that one is nearer than every member of the other. Of three against
-three, that happens by chance to one of the two groups once in ten times.
+Such a model is compared with two groups of equal number: the runs of its own task (same task, other
+dose), and the models of other tasks whose relative weight change is most similar to its own (other
+task, same dose). It is assigned to a group if every member of that group is nearer than every
+member of the other. With three models in each group, this happens by chance in one case out of ten.
 
 Reference: none. Deviations: none.
 """
@@ -28,12 +28,12 @@ COLUMNS = ["model", "task", "dose", "vector", "to_task", "to_dose", "lies_with",
 def find_same_dose(
     sizes: Float[ndarray, " model"], model: int, candidates: Sequence[int], count: int
 ) -> Int[ndarray, " other"]:
-    """The candidates whose weights moved most nearly as far, as a ratio of sizes; nearest first.
+    """Find the candidates whose weight change is most similar in size, as a ratio; nearest first.
 
     Args:
         sizes: Relative size of each model's weight change.
-        model: Place of the model that they are held against.
-        candidates: Places of the others that may be chosen.
+        model: Place of the model that they are compared with.
+        candidates: Places of the models to choose from.
         count: How many at most.
     """
     places = np.asarray(candidates, dtype=int)
@@ -42,7 +42,7 @@ def find_same_dose(
 
 
 def lies_with(to_task: Float[ndarray, " other"], to_dose: Float[ndarray, " other"]) -> str:
-    """ "task" or "dose" where every member of that group is nearer than every one of the other; else "neither"."""
+    """Choose the group whose every member is nearer: "task" or "dose"; else "neither"."""
     if to_task.max() < to_dose.min():
         return "task"
     return "dose" if to_dose.max() < to_task.min() else "neither"
@@ -53,15 +53,17 @@ def compare_doses(
     sizes: Float[ndarray, " model"],
     distances: Mapping[str, Float[ndarray, "model model"]],
 ) -> pd.DataFrame:
-    """For each model with a dose of its own and each vector: mean distance to its task and to its dose.
+    """Compare each model of another learning rate with its task and with its dose, by each vector.
 
     Args:
-        members: The study's models; those whose dose is not 1 are looked at, those trained alike are the groups.
-        sizes: Relative size of each one's weight change.
+        members: The study's models; those with a dose other than 1 are compared, the rest are
+            groups.
+        sizes: Relative size of each model's weight change.
         distances: By vector.
 
     Returns:
-        Empty where no model has a dose of its own, or two runs of its task and two of others are not there.
+        A row per model and vector; empty if no model has another dose, or a group has fewer than
+        two.
     """
     import pandas as pd
 

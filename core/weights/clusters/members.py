@@ -1,9 +1,11 @@
-"""Which models a study compares, and what is known of each: its base, its task, its data set, its label.
+"""Which models a study compares, and what is known of each: base, task, data set, label.
 
-`zoo:*-*` means every fine-tune in the box that started from the base and was trained as the others were. A model that
-started elsewhere is left out with a notice, or paired with its own base when asked: another base's directions are not
-this one's. One that was trained otherwise (faster, slower, with frozen layers) is left out too, unless it is named or
-a pattern names only such: it is there to be held against the others, not to be counted among them.
+`zoo:*-*` stands for every included fine-tune of the base that was trained with the common settings.
+A model of another base is left out with a notice, or compared with its own base if asked, because
+another base has other directions. A model trained with other settings (learning rate, frozen
+layers)
+is left out too, unless it is named or a pattern matches only such models: it serves as a comparison
+and is not scored.
 """
 
 from __future__ import annotations
@@ -24,11 +26,16 @@ from core.models.hub import listing as hub_listing
 from core.models.patterns import matching_refs
 from core.models.references import PATTERN
 from core.runs.runner import tick
+from core.weights.clusters.method_text import (
+    describe_named_data,
+    describe_strangers,
+    describe_variants,
+)
 
-EVERY = "zoo:*-*"
+EVERY = "zoo:*-*"  # every included fine-tune
 MOST_MODELS = 200
-LISTED = 100  # fine-tunes of a base that the hub is asked for at least
-PER_MODEL = 10  # of them for each model wanted: many are gated, or have pickled weights
+LISTED = 100  # fine-tunes of a base that are requested from the Hub at least
+PER_MODEL = 10  # requested per model wanted: many are gated, or have pickled weights only
 MODEL_COLUMNS = ("model", "ref", "name")
 MOST_ROWS = 10_000
 PRETRAINING = "masked-lm"
@@ -42,12 +49,12 @@ class Member:
     Attributes:
         ref: Its reference.
         base: Reference of the model that it started from.
-        task: What it was fine-tuned for; "" where nobody says.
-        data: Data set; "" where nobody says.
-        data_from: Where that was read, if not in the box: "card" or "name".
-        dose: Its learning rate relative to that of the box's other runs; 1 where nobody says.
-        frozen: Lowest layers that did not train, the embeddings with them.
-        recipe: Learning rate and steps, in words; "" where nobody says.
+        task: What it was fine-tuned for; "" if unknown.
+        data: Data set; "" if unknown.
+        data_from: Source of the data set's name for models that are not included: "card" or "name".
+        dose: Learning rate relative to that of the other included runs; 1 if unknown.
+        frozen: How many of the lowest layers were frozen, with the embeddings.
+        recipe: Learning rate and steps, in words; "" if unknown.
     """
 
     ref: str
@@ -61,11 +68,11 @@ class Member:
 
     @property
     def variant(self) -> bool:
-        """Whether it was trained otherwise than the box's runs of its task."""
+        """Whether it was trained with other settings than the included runs of its task."""
         return self.dose != 1.0 or self.frozen > 0
 
     def label(self, by: str, table: Mapping[str, str]) -> str:
-        """Its label by "task", "data", "base" or a column of an uploaded table; "" where there is none."""
+        """Its label by "task", "data", "base" or a column of a table; "" if it has none."""
         if by == "table":
             return table.get(self.ref, table.get(self.ref.split(":", 1)[-1], ""))
         return {"task": self.task or self.data, "data": self.data or self.task, "base": self.base}[by]
@@ -80,16 +87,17 @@ class Members:
 
 
 def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) -> Members:
-    """The models that references and patterns name, each once, in the order of the box.
+    """Find the models that references and patterns name, each once, included models in their order.
 
     Args:
         base: Reference of the base.
-        patterns: References, or patterns with * and ? for models of the box or folders ("path:/runs/*").
-        own_bases: Whether a model of another base takes part, compared with its own.
+        patterns: References, or patterns with * and ? for included models or folders
+            ("path:/runs/*").
+        own_bases: Whether to keep models of another base, compared with their own.
 
     Raises:
-        SpecError: If a pattern matches nothing or nothing is left.
-        ModelError: If something is no reference.
+        SpecError: If a pattern matches nothing, or no model is left.
+        ModelError: If a text is not a model reference.
     """
     base = str(parse_ref(base))
     members: dict[str, Member] = {}
@@ -101,34 +109,37 @@ def find_members(base: str, patterns: Sequence[str], own_bases: bool = False) ->
         strangers = [member for member in matches if member.base != base and not own_bases]
         if strangers:
             names = ", ".join(f"{member.ref} ({member.base})" for member in strangers)
-            notices.append(f"Left out, because they started from another base than {base}: {names}.")
+            notices.append(describe_strangers(base, names))
         mine = [member for member in matches if member not in strangers]
         alike = [member for member in mine if not member.variant]
         otherwise |= {member.ref: member for member in mine if member.variant}
         members |= {member.ref: member for member in alike or mine}
     left = ", ".join(ref for ref in otherwise if ref not in members)
     if left:
-        notices.append(f"Left out, because they were trained otherwise; name them to see where they lie: {left}.")
+        notices.append(describe_variants(left))
     told = ", ".join(f"{member.ref} ({member.data})" for member in members.values() if member.data_from == "name")
     if told:
-        notices.append(f"Their cards name no data set, so it was read from their names: {told}.")
+        notices.append(describe_named_data(told))
     if not members:
-        raise SpecError(f"No fine-tune of {base} is among {', '.join(patterns) or 'nothing'}; name others.")
+        raise SpecError(
+            f"None of the chosen models ({', '.join(patterns) or 'no model'}) is a fine-tune of "
+            f"{base}; choose its fine-tunes, or another base."
+        )
     return Members(tuple(members.values()), tuple(notices))
 
 
 def add_listed(
     base: str, patterns: Sequence[str], count: int, say: Callable[[str], None] = lambda text: None
 ) -> tuple[str, ...]:
-    """The models named, and the first `count` fine-tunes that the hub lists of the base, in place of the box's.
+    """Add the first `count` fine-tunes that the Hub lists, in place of the included ones.
 
     Args:
         base, patterns: As for `find_members`.
-        count: How many of the hub's.
-        say: Told what the hub's list lacks.
+        count: How many fine-tunes of the Hub.
+        say: Called with a sentence if the list is incomplete.
 
     Raises:
-        ModelError: If the hub cannot be asked.
+        ModelError: If the Hub does not answer.
     """
     named = [pattern for pattern in patterns if pattern != EVERY]
     most = min(max(LISTED, PER_MODEL * count), hub_listing.MOST_LISTED)
@@ -137,20 +148,20 @@ def add_listed(
 
 
 def fine_tunes() -> list[dict[str, Any]]:
-    """The box's entries that were fine-tuned from another; a checkpoint along a pretraining run is none."""
+    """Entries of the included fine-tunes, without intermediate checkpoints of pretraining."""
     return [entry for entry in zoo_models() if entry.get("base") and entry.get("task") != PRETRAINING]
 
 
 def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
-    """Labels by column and model, from an uploaded table: CSV or TSV with a header and a column named `model`.
+    """Read labels by column and model from a CSV or TSV table with a header and a column `model`.
 
     Raises:
-        SpecError: If it cannot be read so; the sentence says why.
+        SpecError: If the table cannot be read; the message says why.
     """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SpecError("The label table is not UTF-8 text; save it as CSV in UTF-8.") from error
+        raise SpecError("The label table is not UTF-8; save it as a CSV file in UTF-8.") from error
     lines = io.StringIO(text, newline=None)  # line ends of every system, a bare CR too, become \n
     delimiter = "\t" if "\t" in lines.readline() else ","
     lines.seek(0)
@@ -158,21 +169,38 @@ def read_label_table(content: bytes) -> dict[str, dict[str, str]]:
     try:
         rows = [row for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise SpecError(f"Line {reader.line_num} of the label table cannot be read: {error}.") from error
+        raise SpecError(
+            f"Line {reader.line_num} of the label table cannot be read: {error}. Correct it and "
+            "retry."
+        ) from error
     if len(rows) < 2 or len(rows[0]) < 2:
-        raise SpecError("The label table needs a header, a column named model, one label column or more, and rows.")
+        raise SpecError(
+            "The label table is incomplete: it needs a header with a column named model and at "
+            "least one label column, and a row for each model."
+        )
     if len(rows) > MOST_ROWS:
-        raise SpecError(f"The label table has {len(rows):,} rows; {MOST_ROWS:,} are allowed.")
+        raise SpecError(
+            f"The label table has {len(rows):,} rows, and {MOST_ROWS:,} are allowed; upload a "
+            "shorter one."
+        )
     names = [cell.strip() for cell in rows[0]]
     place = next((index for index, name in enumerate(names) if name.lower() in MODEL_COLUMNS), None)
     if place is None:
-        raise SpecError(f"The label table has no column named model; it has {', '.join(names)}.")
+        raise SpecError(
+            "The label table has no column named model; rename one of its columns: "
+            f"{', '.join(names)}."
+        )
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(names):
-            raise SpecError(f"Line {number} of the label table has {len(row)} cells, its header {len(names)}.")
+            raise SpecError(
+                f"Line {number} of the label table has {len(row)} cells, but its header has "
+                f"{len(names)}; correct the line."
+            )
     columns = [index for index, name in enumerate(names) if index != place and name]
     if not columns:
-        raise SpecError("No label column of the label table has a name; name one in the header.")
+        raise SpecError(
+            "The label columns of the label table have no names; name at least one in the header."
+        )
     return {names[index]: {row[place].strip(): row[index].strip() for row in rows[1:]} for index in columns}
 
 
@@ -184,22 +212,28 @@ def _expand(pattern: str, base: str) -> list[Member]:
         matches = [member for member in tuned if fnmatchcase(member.ref, pattern)]
         if not matches:
             have = ", ".join(member.ref for member in tuned[:6]) or "none"
-            raise SpecError(f"No fine-tune in the box matches {pattern!r}; it has {have}{' ...' * (len(tuned) > 6)}.")
+            raise SpecError(
+                f"No included fine-tune matches {pattern!r}; choose from "
+                f"{have}{' ...' * (len(tuned) > 6)}."
+            )
         return matches
     return [_describe(ref, base) for ref in matching_refs(pattern, adapters=True)]
 
 
 def _describe(ref: str, base: str) -> Member:
-    """A model named outright: what the manifest, the presets, its card or its folder's name say of it."""
+    """Describe one model by the manifest, the presets, its card or its folder's name."""
     parsed = parse_ref(ref)
     if ref == base:
-        raise SpecError(f"{ref} is the base itself; name its fine-tunes.")
+        raise SpecError(f"{ref} is the base itself; choose its fine-tunes.")
     if parsed.kind == "zoo":
         entry = next((entry for entry in zoo_models() if entry.get("ref") == ref), None)
         if entry is None:
             return Member(ref, base, task=_guess(parsed.name))
         if not entry.get("base") or entry.get("task") == PRETRAINING:
-            raise SpecError(f"{ref} was pretrained, not fine-tuned: it has no delta. Name fine-tunes of {base}.")
+            raise SpecError(
+                f"{ref} was pretrained, not fine-tuned, so it has no update to compare; choose "
+                f"fine-tunes of {base}."
+            )
         return replace(_from_manifest(entry), base=str(entry.get("base") or base))
     if parsed.kind == "path":
         return Member(ref, base, task=_guess(Path(parsed.name).name))
@@ -209,7 +243,7 @@ def _describe(ref: str, base: str) -> Member:
     try:
         on_hub = hub_listing.look_up(parsed.name, parsed.revision)
     except ModelError:
-        return Member(ref, base)  # who identifies it says why; the others go on
+        return Member(ref, base)  # identifying it will say why; the other models go on
     data, where = hub_listing.label_of(parsed.name, on_hub.data)
     return Member(ref, base, data=data, data_from=where)
 
@@ -229,5 +263,5 @@ def _from_manifest(entry: dict[str, Any]) -> Member:
 
 
 def _guess(name: str) -> str:
-    """A task from a folder's name without its number: nli-2 -> nli. Folders say nothing else."""
+    """Guess the task from a folder's name without its number: nli-2 -> nli."""
     return NUMBERED.sub("", name)

@@ -1,7 +1,7 @@
-"""The study's first stage: which models are meant, what each is known by, and the labels of a table.
+"""The study's first stage: find the models, identify each, and read labels from a table.
 
-The hub may have to answer and folders to be hashed, so these are tasks: they show progress and can be cancelled. They
-always run, because what a name stands for can change.
+The Hub may have to answer and folders have to be hashed, so these are tasks, which show progress
+and can be cancelled. They always run, because what a name stands for can change.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Selection:
     """The models of a study.
 
     Attributes:
-        members: Its fine-tunes that could be identified, and their bases too.
-        identities: What the weights of these are known by.
+        members: Fine-tunes that could be identified together with their bases.
+        identities: Identity of the weights by reference: a content hash, or the Hub's commit.
         notices: What was left out.
-        failures: The reason by fine-tune, of those that could not be identified, or whose base could not.
+        failures: Reason by fine-tune that could not be identified, or whose base could not.
     """
 
     members: tuple[Member, ...]
@@ -45,20 +45,20 @@ class Labels:
 
 @pure("weights.models")
 def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int) -> Selection:
-    """The models that references and patterns stand for now.
+    """Find the models that references and patterns stand for now.
 
     Args:
         base: Reference of the base.
         patterns: References, or patterns of such.
-        own_bases: Whether a model of another base takes part, compared with its own.
-        tree: How many fine-tunes of the base to take from the hub's list.
+        own_bases: Whether to keep models of another base, compared with their own.
+        tree: How many fine-tunes of the base to take from the Hub's list.
 
     Raises:
         SpecError: If nothing is found.
-        ModelError: If something is no reference, or the hub cannot be asked for its list.
+        ModelError: If a text is not a model reference, or the Hub does not answer.
         TaskError: If no model can be identified.
     """
-    tick(0.0, "the hub's list" if tree else "")
+    tick(0.0, "asking the Hub" if tree else "")
     lacks: list[str] = []
     with span(0.1, 0.3):
         named = find_members(base, add_listed(base, patterns, tree, lacks.append) if tree else patterns, own_bases)
@@ -74,15 +74,15 @@ def find_models(base: str, patterns: tuple[str, ...], own_bases: bool, tree: int
 
 @pure("weights.labels")
 def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
-    """Labels from a column of a table.
+    """Read labels from a column of a table.
 
     Args:
-        ref: Path of the table, or the name of one that came with the request.
-        column: Its column; the first without it.
-        given: The table itself, where it came with the request.
+        ref: Path of the table, or the name of an uploaded one.
+        column: Its column; the first label column if empty.
+        given: The content of an uploaded table.
 
     Raises:
-        SpecError: If there is no such table or column, or a shared instance is asked for a file of its own.
+        SpecError: If the table or column does not exist, or a shared instance is given a path.
     """
     if given is None:
         given = _read_file(ref)
@@ -90,17 +90,21 @@ def read_labels(ref: str, column: str, given: bytes | None = None) -> Labels:
     name = ref.removeprefix(UPLOAD)
     chosen = column or next(iter(table))
     if chosen not in table:
-        raise SpecError(f"{name} has no column {chosen!r}; it has {', '.join(table)}.")
+        raise SpecError(f"{name} has no column {chosen!r}; choose from {', '.join(table)}.")
     return Labels(table[chosen])
 
 
 def _read_file(ref: str) -> bytes:
     if ref.startswith(UPLOAD):
-        raise SpecError(f"The label table {ref.removeprefix(UPLOAD)} is no longer there; upload it again.")
+        raise SpecError(
+            f"The label table {ref.removeprefix(UPLOAD)} is no longer available; upload it again."
+        )
     if current_limits().shared:
-        raise SpecError("Files of this computer are off on a shared instance; upload the label table.")
+        raise SpecError(
+            "A shared instance reads no files of its computer; upload the label table instead."
+        )
     try:
         return Path(ref).expanduser().read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a path"
-        raise SpecError(f"{ref} cannot be read ({reason}).") from error
+        raise SpecError(f"{ref} cannot be read ({reason}); check the path.") from error

@@ -1,4 +1,4 @@
-"""What the weights study is asked for: one line per option, for the form, the command line and the link."""
+"""Options of the weights study: one line each, for the form, the command line and the link."""
 
 from __future__ import annotations
 
@@ -14,38 +14,44 @@ from core.weights.vectors import projections as maps
 from core.weights.vectors.registry import VECTORS
 
 BY = {
-    "task": "what it was fine-tuned for",
+    "task": "the task that it was fine-tuned for",
     "data": "the data set",
-    "base": "the model that it started from",
-    "table": "a column of a table of yours",
+    "base": "the model that it was fine-tuned from",
+    "table": "a column of your own table",
 }
-OF = {"delta": "fine-tuned minus base", "weights": "the weights themselves", "both": "one beside the other"}
-UPLOAD = "upload:"  # before the name of a label table that came with the request
+OF = {
+    "delta": "the update: fine-tuned minus base",
+    "weights": "the weights themselves",
+    "both": "both, side by side",
+}
+UPLOAD = "upload:"  # prefix of an uploaded label table's name
 
 
 @dataclass(frozen=True)
 class WeightsSpec(Spec):
-    """One study: the fine-tunes of a base, by what changed in their weights."""
+    """Which fine-tunes of which base are compared, and by which vector of their weight updates."""
 
     display_only = ("map",)
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes started from.")
+    base: str = options.model(
+        "Base model", "zoo:seed-0", help="Pretrained model that the fine-tunes started from."
+    )
     models: tuple[str, ...] = options.models(
         "Fine-tunes",
         (EVERY,),
         most=MOST_MODELS,
         patterns=True,
         said=" and its fine-tunes {}",
-        help=f"{EVERY} is every fine-tune in the box that started from the base and was trained like the others; "
-        "path:/runs/* is every model in a folder.",
+        help=f"{EVERY} stands for all included fine-tunes of the base with common settings, "
+        "path:/runs/* for all models in a folder.",
     )
     tree: int = options.whole(
-        "Fine-tunes of the hub",
+        "Fine-tunes from the Hub",
         0,
         low=0,
         high=MOST_MODELS,
         shown=False,
-        help="Add the first so many fine-tunes that the hub lists of a hub: base, in place of the box's.",
+        help="How many fine-tunes to take from the Hub's list of a hub: base, if any.",
     )
     vector: str = options.choice(
         "Vector",
@@ -53,7 +59,7 @@ class WeightsSpec(Spec):
         lambda: {name: vector.title for name, vector in VECTORS.items()},
         titled=True,
         said="; {}",
-        help="How a fine-tune becomes a vector.",
+        help="What is compared of two updates: directions, sizes, or both.",
     )
     rank: int = options.whole(
         "Rank",
@@ -61,51 +67,76 @@ class WeightsSpec(Spec):
         low=1,
         high=KEPT_RANKS[-1],
         said=" of rank {}",
-        help="Leading directions of projectors, factors and the original vector.",
+        help="Leading directions used by projectors, factors and the original vector.",
     )
     families: tuple[str, ...] = options.words(
-        "Families", help="Families of matrices to keep, such as query, ff1 or decoder key; all where empty."
+        "Families",
+        help="Matrix families to include, such as query, ff1 or decoder key; leave empty for all.",
     )
-    label: str = options.choice("Label by", "task", BY, said="; label: {}", help="What neighbours are to share.")
+    label: str = options.choice(
+        "Label by", "task", BY, said="; label: {}", help="What neighbours are tested to share."
+    )
     labels: str = options.line(
         "Label table",
         shown=False,
-        help="A CSV or TSV file with a column `model`: labels from one of its other columns.",
+        help="A CSV or TSV file with a column `model` and columns of labels.",
     )
-    column: str = options.line("Label column", shown=False, help="Column of the label table; its first where empty.")
+    column: str = options.line(
+        "Label column", shown=False, help="Column of the label table; leave empty for the first."
+    )
     neighbours: int = options.whole(
-        "Neighbours", 0, low=0, high=MOST_MODELS, help="Nearest neighbours, k; 0 is the smallest group less one."
-    )
-    method: str = options.choice("Clusters", "agglomerative", clustering.METHODS, help="How clusters are found.")
-    clusters: int = options.whole(
-        "How many clusters",
+        "Neighbours",
         0,
         low=0,
         high=MOST_MODELS,
-        help="Clusters that the tree is cut into; 0 for as many as labels.",
+        help="Nearest neighbours k per model; 0 takes one less than the smallest group has models.",
+    )
+    method: str = options.choice(
+        "Clusters", "agglomerative", clustering.METHODS, help="Method that finds the clusters."
+    )
+    clusters: int = options.whole(
+        "Number of clusters",
+        0,
+        low=0,
+        high=MOST_MODELS,
+        help="Clusters that the tree is cut into; 0 takes as many as there are labels.",
     )
     map: str = options.choice(
-        "Map", "pca", maps.METHODS, titled=True, shown=False, help="How models are placed in the plane."
+        "Map", "pca", maps.METHODS, titled=True, shown=False, help="Method that places the models."
     )
-    of: str = options.choice("Ranks of", "delta", OF, help="Whose singular values are counted.")
+    of: str = options.choice("Ranks of", "delta", OF, help="Matrices whose rank is measured.")
     threshold: float = options.number(
-        "Energy threshold", 0.9, low=0.5, high=0.9999, shown=False, help="Share of the energy at which ranks are read."
+        "Energy threshold",
+        0.9,
+        low=0.5,
+        high=0.9999,
+        shown=False,
+        help="Share of the energy that a rank must hold; a higher share gives higher ranks.",
     )
     permutations: int = options.whole(
-        "Permutations", 10_000, low=100, high=100_000, help="Permutations of the labels behind each p-value."
+        "Permutations",
+        10_000,
+        low=100,
+        high=100_000,
+        help="Permutations of the labels per p-value; more give smaller p-values and take longer.",
     )
     own_bases: bool = options.flag(
-        "Models of another base", False, help="Keep fine-tunes of another base, each compared with its own."
+        "Models of another base",
+        False,
+        help="Include fine-tunes of other bases, each compared with its own base.",
     )
     seed: int = options.seed("Seed of permutations, sketches and maps.")
 
     def check(self) -> None:
         if self.label == "table" and not self.labels:
-            raise SpecError("Labels from a table need a table; upload one, or label by task.")
+            raise SpecError("No label table was given; upload one, or label by task.")
         if self.tree and not self.base.startswith("hub:"):
-            raise SpecError(f"tree lists the fine-tunes of a hub model, and {self.base} is none; name a hub: base.")
+            raise SpecError(
+                f"tree lists the fine-tunes of a Hub model, but the base is {self.base}; choose a "
+                "hub: base."
+            )
 
     @property
     def label_by(self) -> str:
-        """What models are labelled by: a table of one's own, where there is one."""
+        """What models are labelled by: the label table if there is one."""
         return "table" if self.labels else self.label

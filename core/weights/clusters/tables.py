@@ -1,4 +1,4 @@
-"""Tables of models: how labels, neighbours and clusters agree, a row per model, per prediction, per pair."""
+"""Tables of models: agreement of labels, neighbours and clusters; models, predictions, pairs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from core.errors import SpecError
 from core.weights.clusters.members import Member
+from core.weights.clusters.method_text import describe_unlabelled, describe_unscored
 from core.weights.vectors.clustering import chance_information, cluster_models, score_clusters
 from core.weights.vectors.neighbours import Prediction, calc_neighbour_shares, predict_labels
 from core.weights.vectors.registry import VECTORS, Features, relative_size
@@ -30,12 +31,12 @@ class Scored:
     """How labels, neighbours and clusters agree.
 
     Attributes:
-        k: Neighbours that headline and predictions use; 0 where nothing can be scored.
-        neighbours: For the vector asked for: k, share, chance, p_value.
-        vectors: For every vector and k: the same, with the smallest p-value that these labels could reach, the
-            permuted band and the clusters' scores.
-        clusters: Cluster of each model by the vector asked for; -1 for an outlier.
-        predictions: Of each labelled model, by its place.
+        k: Neighbours used by headline and predictions; 0 where nothing can be scored.
+        neighbours: For the chosen vector: k, share, chance, p_value.
+        vectors: For every vector and k: the same, with the smallest p-value that these labels could
+            reach, the band of permuted labels and the scores of the clusters.
+        clusters: Cluster of each model by the chosen vector, shape (model,); -1 for an outlier.
+        predictions: Prediction of each labelled model, by its place among the models.
         notices: What could not be scored and why.
     """
 
@@ -50,12 +51,15 @@ class Scored:
 def score(
     spec: WeightsSpec, labels: Sequence[str], distances: Mapping[str, ndarray], aside: Collection[int] = ()
 ) -> Scored:
-    """Neighbour shares for every vector, clusters and predictions for the one asked for.
+    """Score the neighbours of every vector, and find clusters and predictions of the chosen one.
 
-    Models without a label take part in maps and clusters and in no score.
+    Models without a label are on maps and in clusters but are not scored.
 
     Args:
-        aside: Places of models that take part in no score although they have a label.
+        spec: The study.
+        labels: Of each model; "" without one.
+        distances: By vector, shape (model, model).
+        aside: Places of models that are not scored although they have a label.
 
     Raises:
         SpecError: If more neighbours are asked for than a model has, or more clusters than there are models.
@@ -67,11 +71,12 @@ def score(
     check_counts(spec, len(labelled), len(labels))
     chosen = distances[spec.vector]
     clusters = _cluster(spec, chosen, len(set(labelled)))
-    reason = _why_not(labelled, len(labels) - len(aside))
     columns = ["k", "share", "chance", "p_value"]
-    if reason.startswith("No score"):
+    if reason := describe_unscored(labelled):
         empty = pd.DataFrame(columns=["vector", "gauge_safe", *columns])
         return Scored(0, pd.DataFrame(columns=columns), empty, clusters, {}, (reason,))
+    compared = len(labels) - len(aside)
+    unlabelled = describe_unlabelled(compared - len(labelled), compared)
     sizes = [labelled.count(label) for label in set(labelled)]
     most = min(MOST_NEIGHBOURS, len(labelled) - 1)
     k = spec.neighbours or max(1, min(size for size in sizes if size > 1) - 1)
@@ -107,7 +112,7 @@ def score(
         place: Prediction(guess.predicted, guess.votes, places[guess.nearest], guess.distance)
         for place, guess in zip(places, guesses, strict=True)
     }
-    return Scored(k, neighbours, vectors, clusters, predictions, (reason,) if reason else ())
+    return Scored(k, neighbours, vectors, clusters, predictions, tuple(filter(None, [unlabelled])))
 
 
 def check_counts(spec: WeightsSpec, labelled: int, models: int) -> None:
@@ -117,10 +122,15 @@ def check_counts(spec: WeightsSpec, labelled: int, models: int) -> None:
         SpecError: With the largest number that can be asked for.
     """
     if spec.neighbours and spec.neighbours > labelled - 1:
-        has = f"{labelled} models have a label, so each has {max(labelled - 1, 0)} others"
-        raise SpecError(f"{spec.neighbours} neighbours were asked for, but {has}; ask for no more, or 0 to choose.")
+        most = max(labelled - 1, 0)
+        raise SpecError(
+            f"{spec.neighbours} neighbours are too many: {labelled} models have a label, so each "
+            f"has {most} others. Choose up to {most}, or 0 for the default."
+        )
     if spec.clusters > models:
-        raise SpecError(f"{spec.clusters} clusters were asked for, but there are {models} models; ask for no more.")
+        raise SpecError(
+            f"{spec.clusters} clusters are too many for {models} models. Choose up to {models}."
+        )
 
 
 def build_models(
@@ -131,9 +141,9 @@ def build_models(
     scored: Scored,
     points: Float[ndarray, "model 2"],
 ) -> pd.DataFrame:
-    """The main table: one row per model, with label, cluster, nearest neighbour, size of its delta, place on the map.
+    """Build the main table: label, cluster, nearest model, relative update and place of each model.
 
-    `unchanged` counts the matrices that equal the base's bit for bit.
+    `unchanged` counts the matrices that are identical to the base's.
     """
     import pandas as pd
 
@@ -168,7 +178,7 @@ def build_models(
 
 
 def build_predictions(members: Sequence[Member], labels: Sequence[str], scored: Scored) -> pd.DataFrame:
-    """Leave one out: what each model's neighbours say its label is."""
+    """Build the table of what the neighbours of each labelled model predict."""
     import pandas as pd
 
     columns = ["model", "label", "predicted", "votes", "correct", "nearest", "distance"]
@@ -188,7 +198,7 @@ def build_predictions(members: Sequence[Member], labels: Sequence[str], scored: 
 
 
 def build_distances(refs: Sequence[str], distances: Mapping[str, ndarray]) -> pd.DataFrame:
-    """One row per pair of models, one column per vector."""
+    """Build the table of distances: a row per pair of models, a column per vector."""
     import pandas as pd
 
     first, second = np.triu_indices(len(refs), 1)
@@ -202,16 +212,3 @@ def _cluster(spec: WeightsSpec, distances: ndarray, labels: int) -> ndarray:
     if models < 2:
         return np.zeros(models, dtype=int)
     return cluster_models(distances, spec.method, spec.clusters or min(max(labels, 2), models))
-
-
-def _why_not(labels: Sequence[str], models: int) -> str:
-    """Why nothing (a text that begins with "No score") or not everything can be scored; "" where all can."""
-    if len(labels) < 3 or len(set(labels)) < 2:
-        return (
-            f"No score: {len(labels)} labelled models with {len(set(labels))} labels; 3 models and 2 labels are needed."
-        )
-    if max(labels.count(label) for label in labels) < 2:
-        return "No score: no two models share a label, so no neighbour can; choose other labels."
-    if len(labels) < models:
-        return f"{models - len(labels)} of {models} models have no label: they are on the map and in no score."
-    return ""

@@ -1,8 +1,9 @@
-"""The study's tasks: all that is kept of one fine-tune's delta, the spectra of one model's weights, a map of models.
+"""The study's tasks: a fine-tune's update, the spectra of a model's weights, a map of models.
 
-A task reads one matrix of base and fine-tune at a time and keeps a few small arrays of it, so that memory grows
-with the largest matrix, not with the model or the zoo. While it runs, what it has is kept matrix by matrix: a run that
-is cut short goes on where it stopped. Of a model on the hub the matrices stay, for another choice of families.
+A task reads one matrix of base and fine-tune at a time and keeps a few small arrays of it, so
+memory grows with the largest matrix, not with the model or the number of models. Finished matrices
+are kept while a task runs, so an interrupted run goes on where it stopped; those of a Hub model
+stay, for another choice of families.
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ from core.runs.runner import span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
 from core.statistics import relative_change
+from core.weights.clusters.method_text import describe_rounding
 from core.weights.vectors.projections import draw_map
 from core.weights.vectors.registry import EXACT, Features, calc_sketch
 from core.weights.vectors.spectra import decompose, decompose_factors, singular_values
 
 VERSION = 1  # raised when what is kept of a matrix changes
-HEAVY = ("left", "right", "sketch", "sketch_lengths")  # parts of a delta's value that distances alone are made of
+# parts of an update's value that only distances need
+HEAVY = ("left", "right", "sketch", "sketch_lengths")
 KEPT_RANKS = (8, 16, 32, 64)
 
 
 def kept_rank(rank: int) -> int:
-    """Directions that a task keeps when `rank` are asked for: a smaller rank later needs no new run."""
+    """Round up how many directions a task keeps, so that a smaller rank needs no new run."""
     return next(kept for kept in KEPT_RANKS if kept >= rank)
 
 
@@ -49,11 +52,11 @@ def measure_delta(
     kept: int,
     seed: int,
 ) -> Value:
-    """What is kept of one fine-tune's delta.
+    """Measure one fine-tune's update.
 
     Args:
         base, model: References.
-        base_identity, model_identity: See `opening.identify`; part of the key.
+        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
         families: Only these; all when empty.
         kept: Leading directions to keep.
         seed: Of the sketches.
@@ -62,7 +65,7 @@ def measure_delta(
         A value that `unpack_features` reads; "relative" (over all matrices), "notices".
 
     Raises:
-        ModelError: If a model cannot be read or is no fine-tune of the base.
+        ModelError: If a model cannot be read or is not a fine-tune of the base.
     """
     pair = open_pair(base, model, base_identity, model_identity, families)
     shapes = [pair.shape(index) for index in range(len(pair.slots))]
@@ -76,7 +79,7 @@ def measure_delta(
     remote = is_remote(base, base_identity) or is_remote(model, model_identity)
     with keep_pieces(keys, lasting=remote) as pieces:
         for delta in deltas_with_progress(pair, pieces.values):
-            # The place, not the index: a matrix is sketched alike whatever other families are read.
+            # By place, not index: a sketch does not depend on which families are read.
             place_seed = zlib.crc32(f"{seed} {places[delta.index]}".encode())
             pieces.add(delta.index, _measure_matrix(delta, kept, None if exact else place_seed))
     ordered = [pieces.values[index] for index in range(len(pair.slots))]
@@ -86,11 +89,12 @@ def measure_delta(
 
 
 def open_pair(base: str, model: str, base_identity: str, model_identity: str, families: Sequence[str] = ()) -> Pair:
-    """A base and what was made of it, a model or an adapter, matrix by matrix.
+    """Open a base and a fine-tune of it, a model or an adapter, to be read matrix by matrix.
 
     Args:
         base, model: References.
-        base_identity, model_identity: See `opening.identify`: hub models are read at the commits in them.
+        base_identity, model_identity: See `core.models.weights.sources.identify`: Hub models are
+            read at the commits in them.
         families: Only these; all when empty.
 
     Raises:
@@ -103,7 +107,7 @@ def open_pair(base: str, model: str, base_identity: str, model_identity: str, fa
 
 
 def deltas_of(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """The matrices of a pair's delta, one at a time, but for those at the indices of `skip`.
+    """Read the matrices of a pair's update one at a time, without those at the indices in `skip`.
 
     Raises:
         ModelError: If a tensor cannot be read, or the two models are unrelated.
@@ -112,9 +116,9 @@ def deltas_of(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
 
 
 def deltas_with_progress(pair: Pair, skip: Collection[int] = ()) -> Iterator[Delta]:
-    """As `deltas_of`, each with a step of the current task's progress, at which it can be cancelled."""
+    """Read as `deltas_of` does, with a step of progress, and a chance to cancel, per matrix."""
     total = len(pair.slots)
-    deltas = deltas_of(pair, set(skip))  # as they are now: more are known from matrix to matrix
+    deltas = deltas_of(pair, set(skip))  # a copy: the collection grows with every matrix
     for done in range(len(skip), total):
         with span(done / total, (done + 1) / total):
             tick(0.0, f"matrix {done + 1} of {total}")
@@ -124,7 +128,7 @@ def deltas_with_progress(pair: Pair, skip: Collection[int] = ()) -> Iterator[Del
 
 @pure("weights.model")
 def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) -> Value:
-    """Singular values of a model's own matrices.
+    """Measure the singular values of a model's own matrices.
 
     Returns:
         "places", "shapes" and "values" as in `measure_delta`.
@@ -159,7 +163,7 @@ def measure_weights(model: str, model_identity: str, families: tuple[str, ...]) 
 
 @pure("weights.map")
 def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) -> Value:
-    """Places of models on a map.
+    """Place models on a map.
 
     Args:
         distances: Rows of a symmetric matrix.
@@ -172,13 +176,13 @@ def place_models(distances: Sequence[Sequence[float]], drawing: str, seed: int) 
     tick(0.0, "loading")
     if drawing == "umap":
         import umap  # noqa: F401  # half a minute where it was never imported, so it has a step of its own
-    tick(0.3, f"placing {len(distances)} models; the first map of a machine takes longer")
+    tick(0.3, f"placing {len(distances)} models; the first map on a machine takes longer")
     drawn = draw_map(np.asarray(distances, dtype=np.float64), drawing, seed)
     return {"points": drawn.points, "explained": np.array(drawn.explained)}
 
 
 def unpack_features(value: Value) -> Features:
-    """The features of a fine-tune from what `measure_delta` returned; without directions where they were left out."""
+    """Unpack what `measure_delta` returned; without directions if these were dropped."""
     whole = all(name in value for name in HEAVY)
     shapes = tuple((int(rows), int(columns)) for rows, columns in value["shapes"])
     kept = int(value["kept"])
@@ -242,7 +246,10 @@ def _cut(flat: ndarray, shapes: Sequence[tuple[int, ...]]) -> Iterator[ndarray]:
 
 def _check_changed(model: str, base: str, records: Sequence[dict[str, Any]]) -> None:
     if not any(record["delta_norm"] for record in records):
-        raise ModelError(f"{model} has the same matrices as {base}: nothing was fine-tuned, so it has no delta.")
+        raise ModelError(
+            f"{model} has the same matrices as {base}, so there is no update to compare; choose a "
+            "model that was fine-tuned."
+        )
 
 
 def _check_rounding(model: str, records: Sequence[dict[str, Any]]) -> list[str]:
@@ -250,7 +257,4 @@ def _check_rounding(model: str, records: Sequence[dict[str, Any]]) -> list[str]:
     rounded = [record for record in changed if record["delta_norm"] < ROUNDED * record["floor"] * record["weight_norm"]]
     if not rounded:
         return []
-    return [
-        f"{model}: {len(rounded)} of {len(changed)} changed matrices moved by little more than the rounding of "
-        "its file; their ranks are those of rounding."
-    ]
+    return [describe_rounding(model, len(rounded), len(changed))]

@@ -1,255 +1,290 @@
-"""The study in a few sentences, its methods in a paragraph: both made from the numbers."""
+"""What the study found: facts, and the headline made of them.
+
+`view_text` has the sentence of each view; `method_text` has methods, notices and caveats.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.results.estimates import Estimate
 from core.results.names import short_name
 from core.results.numbers import text_of
-from core.weights.clusters.members import Member
-from core.weights.clusters.tables import Scored
-from core.weights.vectors.ranks import Spectra
+from core.results.statements import Statement
 from core.weights.vectors.registry import VECTORS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.weights.clusters.members import Member
     from core.weights.clusters.spec import WeightsSpec
+    from core.weights.clusters.tables import Scored
 
 SIGNIFICANT = 0.05
 NORMS = "norms"
+CHANCE, GAUSSIAN = "chance", "Gaussian matrix of the same shape"
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
-CITATIONS = (
-    "vectorsinthewild",
-    "hu2022",
-    "ilharco2023",
-    "roy2007",
-    "marchenko1967",
-    "phipson2010",
-    "hubert1985",
-    "hurvich1989",
-)
+DIGITS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+SPELT = dict(enumerate(DIGITS, start=2))
+
+ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"
+EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"
+LOWER, NOT_LOWER = "of lower rank", "not of lower rank"
+DECIDING = "Learning rate and number of steps also decide that size"
+RIVALS = "other tasks' models with updates of similar size"
+NOTHING = "Too few models could be compared to state a result; the tables hold what was measured."
+NEAR_TASK, NEAR_SIZE = "nearer to its task", "nearer to updates of its size"
+NEAR_NEITHER = "nearer to neither"
+VERDICT_OF_GROUP = {"task": NEAR_TASK, "dose": NEAR_SIZE, "neither": NEAR_NEITHER}  # of `lies_with`
 
 
-def make_headline(
+def verdict_of(p_value: float, smallest_p: float) -> str:
+    """Judge a share by the permutation test of its labels."""
+    if smallest_p >= SIGNIFICANT:
+        return TOO_FEW
+    return ABOVE if p_value < SIGNIFICANT else NOT_ABOVE
+
+
+def statements_of(
     spec: WeightsSpec,
     scored: Scored,
     models: pd.DataFrame,
     ranks: pd.DataFrame,
-    members: Sequence[Member],
     doses: pd.DataFrame,
-) -> str:
-    """Do neighbours share labels beyond chance, and do norms alone do as well; ranks where nobody can be scored."""
-    parts = [
-        _neighbours(spec, scored, models),
-        _norms(spec, scored, members),
-        _others(spec, scored),
-        _doses(spec, doses),
+) -> tuple[Statement, ...]:
+    """State the chosen vector's share first, then the others; the ranks if nothing can be scored.
+
+    Args:
+        spec: The study.
+        scored: Shares by vector and k.
+        models: The main table, with each model's label and the one that its neighbours vote for.
+        ranks: Ranks of every matrix.
+        doses: Which group each model of another learning rate is nearer to.
+    """
+    if not scored.k:
+        return state_ranks(spec.of, spec.threshold, ranks)
+    rows = [
+        row_of(scored.vectors, name, scored.k)
+        for name in dict.fromkeys((spec.vector, NORMS, *VECTORS))
     ]
-    text = " ".join(part for part in parts if part) or describe_ranks(spec, ranks)
-    return text or "Too few models could be compared for a sentence; the tables say what there is."
+    stated = [state_share(rows[0]), state_chance(rows[0]), *map(state_share, rows[1:])]
+    if stated[0].verdict != TOO_FEW:
+        labelled = models[models["predicted"].notna()]
+        right = Estimate(float((labelled["predicted"] == labelled["label"]).sum()), kind="whole")
+        stated.append(Statement(spec.vector, VOTED, right, baseline=f"{len(labelled)} models"))
+    for vector in dict.fromkeys((spec.vector, NORMS)):
+        compared = doses[doses["vector"] == vector]
+        for model, group in zip(compared["model"], compared["lies_with"], strict=True):
+            stated.append(Statement(model, VERDICT_OF_GROUP[group], baseline=vector))
+    return tuple(stated)
 
 
-def describe_ranks(spec: WeightsSpec, ranks: pd.DataFrame) -> str:
-    """How full the ranks are, against those of Gaussian matrices; "" where none was measured."""
-    of = "weights" if spec.of == "weights" else "delta"
-    rows = ranks[(ranks["threshold"] == spec.threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
+def state_ranks(of: str, threshold: float, ranks: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the median rank and its ratio to a Gaussian matrix's; nothing if none was measured.
+
+    Args:
+        of: "delta", "weights" or "both", which speaks of deltas.
+        threshold: Share of the energy that the rank holds.
+        ranks: Ranks of every matrix.
+    """
+    of = "weights" if of == "weights" else "delta"
+    rows = ranks[(ranks["threshold"] == threshold) & (ranks["of"] == of) & (ranks["rank"] > 0)]
     if rows.empty:
-        return ""
+        return ()
     ratio = float((rows["rank"] / rows["null_rank"]).median())
-    what = "delta" if of == "delta" else "weight matrix"
-    return (
-        f"The median {what} has rank {text_of(rows['rank'].median(), 'whole')} at "
-        f"{text_of(spec.threshold, 'setting')} of its energy, "
-        f"{text_of(ratio, 'per cent')} of what a Gaussian matrix of its shape has."
+    rank = Statement(of, RANKED, Estimate(float(rows["rank"].median()), kind="whole"))
+    verdict = LOWER if ratio < 1 else NOT_LOWER
+    return rank, Statement(of, verdict, Estimate(ratio, kind="per cent"), baseline=GAUSSIAN)
+
+
+def row_of(vectors: pd.DataFrame, vector: str, k: int) -> pd.Series:
+    """The shares of one vector at one number of neighbours."""
+    return vectors[(vectors["vector"] == vector) & (vectors["k"] == k)].iloc[0]
+
+
+def state_share(row: pd.Series) -> Statement:
+    """The share of neighbours with the same label by one vector, and whether it is above chance."""
+    verdict = verdict_of(row["p_value"], row["smallest_p"])
+    return Statement(
+        str(row["vector"]), verdict, Estimate(float(row["share"]), kind="per cent"), baseline=CHANCE
     )
 
 
-def make_methods(spec: WeightsSpec, members: Sequence[Member], scored: Scored, spectra: Spectra) -> str:
-    """A methods paragraph, ready to paste."""
-    families = ", ".join(dict.fromkeys(spectra.matrices["family"])) if len(spectra.matrices) else "none"
-    vector = VECTORS[spec.vector]
-    text = [
-        f"We compared {len(members)} fine-tunes of {spec.base} by their weight deltas (fine-tuned minus base), in",
-        f"the matrices {families} of every layer.",
-        "Singular values are the roots of the eigenvalues of float64 Gram matrices.",
-        f"Distances between models were those of the vector '{spec.vector}': {vector.meaning}",
-        "Matrices that equal the base's have no directions: pairs of models were compared where both moved.",
+def state_chance(row: pd.Series) -> Statement:
+    """The share that is expected by chance."""
+    return Statement(CHANCE, EXPECTED, Estimate(float(row["chance"]), kind="per cent"))
+
+
+def number_of(statement: Statement) -> Estimate:
+    """The number that a statement rests on.
+
+    Raises:
+        ValueError: If it rests on none.
+    """
+    if statement.estimate is None:
+        raise ValueError(f"{statement} has no number.")
+    return statement.estimate
+
+
+def make_headline(
+    spec: WeightsSpec, statements: Sequence[Statement], scored: Scored, members: Sequence[Member]
+) -> str:
+    """Say whether neighbours share labels beyond chance, and whether the size alone does as well.
+
+    Args:
+        spec: The study.
+        statements: See `statements_of`.
+        scored: The p-values behind them.
+        members: The study's models, with how each was trained.
+    """
+    if not scored.k:
+        return rank_sentence(statements, spec.threshold) or NOTHING
+    vector = title_of(spec.vector) + (f", rank {spec.rank}" if VECTORS[spec.vector].ranked else "")
+    share, expected = statements[:2]
+    row, word = row_of(scored.vectors, spec.vector, scored.k), WORDS[spec.label_by]
+    size = next(each for each in statements if each.subject == NORMS and each.baseline == CHANCE)
+    parts = [
+        neighbour_sentence(
+            share, expected, row, scored.k, word, len(scored.predictions), f"; {vector}"
+        ),
+        *([] if size is share else [_size(size, row_of(scored.vectors, NORMS, scored.k))]),
+        *([_training(members)] if size.verdict == ABOVE else []),
+        *(
+            f"A vote of the neighbours names the {word} of {number_of(each).value_text} of "
+            f"{each.baseline} correctly."
+            for each in statements
+            if each.verdict == VOTED
+        ),
+        _others(statements, spec.vector),
+        _groups(statements),
     ]
-    if vector.ranked:
-        text.append(f"The {spec.rank} leading directions of each matrix were used.")
-    if scored.k:
-        text.append(
-            "For k from 1 up we report the share of each model's k nearest neighbours with its own "
-            f"{WORDS[spec.label_by]}, against its exact expectation under permuted labels, the mean of "
-            f"(m - 1) / (n - 1) over models, with one-sided p-values from {spec.permutations:,} permutations, or from "
-            "every arrangement of the labels where there are no more (not corrected for the number of k and vectors), "
-            "and beside it the share that the matrices' norms alone reach."
-        )
-    method = "average-linkage agglomerative clustering" if spec.method == "agglomerative" else "HDBSCAN"
-    text.append(f"Clusters are those of {method} on the distances; maps play no part in any number.")
-    text.append(
-        f"Ranks are the number of directions that hold {text_of(spec.threshold, 'setting')} of the energy, "
-        "beside the rank of a "
-        "Gaussian matrix of the same shape (Marchenko-Pastur); trends over the means of layers are constant, linear "
-        "or quadratic, chosen by AICc."
-    )
-    return " ".join(text)
+    return " ".join(filter(None, parts))
 
 
-def _row(scored: Scored, vector: str) -> pd.Series:
-    table = scored.vectors
-    return table[(table["vector"] == vector) & (table["k"] == scored.k)].iloc[0]
+def neighbour_sentence(
+    share: Statement,
+    expected: Statement,
+    row: pd.Series,
+    k: int,
+    word: str,
+    models: int,
+    more: str = "",
+) -> str:
+    """Say whether nearest neighbours share a label, with chance and the p-value.
 
-
-def _neighbours(spec: WeightsSpec, scored: Scored, models: pd.DataFrame) -> str:
-    if not scored.k:
-        return ""
-    row = _row(scored, spec.vector)
-    vector = VECTORS[spec.vector].title.lower() + (f", rank {spec.rank}" if VECTORS[spec.vector].ranked else "")
-    near = "nearest" if scored.k == 1 else f"{scored.k} nearest"
-    word, share, chance = WORDS[spec.label_by], text_of(row["share"], "per cent"), text_of(row["chance"], "per cent")
-    if row["smallest_p"] >= SIGNIFICANT:
+    Args:
+        share, expected: The share of neighbours with the same label, and the one expected by
+            chance.
+        row: The p-value of the share, and the smallest that was possible.
+        k: Neighbours looked at.
+        word: What the label is: "task".
+        models: How many were scored.
+        more: What else stands between the brackets.
+    """
+    reached, chance = number_of(share).value_text, number_of(expected).value_text
+    near = "nearest" if k == 1 else f"{SPELT.get(k, k)} nearest"
+    if share.verdict == TOO_FEW:
+        each = "one neighbour" if k == 1 else f"{SPELT.get(k, k)} neighbours"
         return (
-            f"Too few to tell whether neighbours share a {word}: {share} of each model's {near} do (chance {chance}; "
-            f"{vector}), and with {len(scored.predictions)} models the smallest {text_of(row['smallest_p'], 'p')}."
+            f"With {models} models and {each} each, it cannot be tested whether neighbours share a "
+            f"{word}: no p-value can be below {text_of(row['smallest_p'], 'probability')} "
+            f"({reached} share it; chance {chance}{more})."
         )
-    beyond = row["p_value"] < SIGNIFICANT
-    verdict = f"Neighbours share a {word}" if beyond else f"Neighbours do not share a {word} more often than chance"
-    labelled = models[models["predicted"].notna()]
-    right = int((labelled["predicted"] == labelled["label"]).sum())
-    return (
-        f"{verdict}: {share} of each model's {near} do (chance {chance}, {text_of(row['p_value'], 'p')}; {vector}), "
-        f"and their vote is right for {right} of {len(labelled)} models."
+    tested = f"(chance {chance}, {text_of(row['p_value'], 'p')}{more})"
+    if share.verdict == ABOVE and number_of(share).value == 1:
+        verb = "neighbour shares" if k == 1 else "neighbours share"
+        return f"Every model's {near} {verb} its {word} {tested}."
+    found = (
+        f"share a {word} more often than chance"
+        if share.verdict == ABOVE
+        else f"do not detectably share a {word}"
     )
+    return f"Neighbours {found}: {reached} of the {near} do on average {tested}."
 
 
-def _norms(spec: WeightsSpec, scored: Scored, members: Sequence[Member]) -> str:
-    """What the sizes of the changes reach without a direction, and what decides those sizes."""
-    if not scored.k:
-        return ""
-    chosen, norms = _row(scored, spec.vector), _row(scored, NORMS)
-    if norms["smallest_p"] >= SIGNIFICANT:
-        return "" if spec.vector == NORMS else f"Norms alone reach {text_of(norms['share'], 'per cent')}."
-    if norms["p_value"] >= SIGNIFICANT:
-        reached = (
-            f"Norms alone reach {text_of(norms['share'], 'per cent')} ({text_of(norms['p_value'], 'p')}), no "
-            "more than chance"
-        )
-        return "" if spec.vector == NORMS else f"{reached}: how far the matrices moved does not give it away."
-    if spec.vector == NORMS:
-        return f"That is how far each matrix moved and no direction{_training(members)}."
-    enough = norms["share"] >= chosen["share"]
-    verdict = "enough" if enough else "a part of it"
-    return (
-        f"Norms alone reach {text_of(norms['share'], 'per cent')} ({text_of(norms['p_value'], 'p')}): how "
-        "far each matrix moved, "
-        f"without any direction, is {verdict}{_training(members)}."
+def _size(size: Statement, row: pd.Series) -> str:
+    """Say what the size of the update reaches without a direction."""
+    reached, p = (
+        f"The size of the update alone gives {number_of(size).value_text}",
+        text_of(row["p_value"], "p"),
     )
+    endings = {
+        ABOVE: f" ({p}).",
+        NOT_ABOVE: f", not detectably more than chance ({p}).",
+        TOO_FEW: ".",
+    }
+    return reached + endings[size.verdict]
 
 
 def _training(members: Sequence[Member]) -> str:
-    """What is known of learning rates and steps, which decide how far weights move, as the end of a sentence."""
+    """Say whether learning rate and steps, which decide the size of an update, can explain it."""
     recipes = {member.recipe for member in members if not member.variant}
     if "" in recipes:
-        return ", and learning rate and steps decide that too"
+        return f"{DECIDING}, and they are not known for every model."
     if len(recipes) == 1:
-        return f", though all were trained alike ({next(iter(recipes))})"
-    return ", and the models differ in learning rate or steps, which decide that too"
+        return (
+            "Learning rate and number of steps do not explain this, because all models were "
+            f"trained with the same settings ({next(iter(recipes))})."
+        )
+    return f"{DECIDING}, and they differ between the models."
 
 
-def _others(spec: WeightsSpec, scored: Scored) -> str:
-    """What every other vector reaches."""
-    if not scored.k:
-        return ""
+def _others(statements: Sequence[Statement], chosen: str) -> str:
+    """List the shares of the vectors that were not chosen."""
     shares = [
-        f"{vector.title[0].lower()}{vector.title[1:]} {text_of(_row(scored, name)['share'], 'per cent')}"
-        for name, vector in VECTORS.items()
-        if name not in (spec.vector, NORMS)
+        f"{title_of(each.subject)} {number_of(each).value_text}"
+        for each in statements
+        if each.baseline == CHANCE and each.subject not in (chosen, NORMS)
     ]
-    return f"The other vectors: {', '.join(shares)}."
+    return f"The other vectors give: {', '.join(shares)}."
 
 
-def _doses(spec: WeightsSpec, doses: pd.DataFrame) -> str:
-    """Whether models trained faster or slower lie with their task or with their dose, by vector and by norms."""
-    sentences = []
-    for vector in dict.fromkeys((spec.vector, NORMS)):
-        rows = doses[doses["vector"] == vector]
-        for where, words in (
-            ("task", "with their own task"),
-            ("dose", "with models of other tasks that moved as far"),
-            ("neither", "neither with their task nor with models of other tasks that moved as far"),
-        ):
-            names = [short_name(ref) for ref in rows.loc[rows["lies_with"] == where, "model"]]
-            if names:
-                listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-                verb = "lie" if len(names) > 1 else "lies"
-                place = words if len(names) > 1 else words.replace("their", "its")
-                sentences.append(f"By {VECTORS[vector].title.lower()} {listed} {verb} {place}.")
-    return " ".join(sentences)
+def _groups(statements: Sequence[Statement]) -> str:
+    """Say which models of another learning rate are nearer to their task, and which not."""
+    words = {
+        NEAR_TASK: f"closer to every run of {{own}} task than to {RIVALS}",
+        NEAR_SIZE: f"closer to {RIVALS} than to any run of {{own}} task",
+        NEAR_NEITHER: f"not clearly closer to {{own}} task than to {RIVALS}",
+    }
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in statements:
+        if each.verdict in words:
+            found.setdefault((each.baseline, each.verdict), []).append(short_name(each.subject))
+    return " ".join(
+        f"By {title_of(vector)}, {listed(names)} {'are' if len(names) > 1 else 'is'} "
+        f"{words[verdict].format(own='their' if len(names) > 1 else 'its')}."
+        for (vector, verdict), names in found.items()
+    )
 
 
-CAVEATS = {
-    "The original vector depends on accidents.": (
-        "A singular vector is known up to its sign, and up to a rotation where singular values "
-        "are close; *Original* averages such vectors over layers, and *Factors* too, weighted by "
-        "the roots of their singular values, so the same delta can give two vectors that share "
-        "nothing. The other four do not change with signs or rotations."
-    ),
-    "Chance is not one in G.": (
-        "A model is not its own neighbour: with six tasks of three runs, two others of seventeen "
-        "share the label, 12 %, not 17 %. The p-values are for one vector and one k; whoever "
-        "tries six vectors and ten k finds a small one more easily."
-    ),
-    "Few models can say nothing.": (
-        "With two tasks of two runs perfect neighbours have p = .33: the labels have no more "
-        "arrangements. Where no arrangement could come below .05 the page says that there are too "
-        "few to tell."
-    ),
-    "The same task is not all that runs share.": (
-        "Runs of one task also share learning rate and number of steps. *Norms* and *Spectrum* "
-        "see those first: a task that was trained longer has moved farther. What norms alone "
-        "reach therefore stands beside every vector; only where the models were trained alike "
-        "does it speak of the task."
-    ),
-    "What was frozen has no direction.": (
-        "A matrix that equals the base's has norm and rank 0. Projectors and spectra compare two "
-        "models where both moved, so that frozen layers make nobody alike."
-    ),
-    "Six layers carry a plain trend at most.": (
-        "Trends are fitted to the means of layers and chosen by AICc between none, a line and a "
-        "parabola: points of all models at once would call most data without a trend a parabola."
-    ),
-    "A rank says little without its null.": (
-        "A full matrix of noise needs 391 of 768 directions for 90 % of its energy. Compare with "
-        "the dashed line, not with the width of the matrix."
-    ),
-    "Maps are for the eye.": (
-        "t-SNE and UMAP make islands out of anything and their gaps mean nothing. Clusters and "
-        "neighbours are computed from the distances, never from the map."
-    ),
-    "Rounding has full rank.": (
-        "Weights rounded to 16 bits add a full-rank floor of about 0.0002 of the weights' norm to "
-        "every delta (bfloat16: 0.002). Where a delta is hardly larger, its rank is that of the "
-        "rounding, and a notice says so."
-    ),
-    "Another base has other directions.": (
-        "Models that started elsewhere are left out, or compared with their own base: then "
-        "*Spectrum* and *Norms* can be read, *Projectors*, *Delta* and *Factors* cannot."
-    ),
-}
-FORMULAS = {
-    "Projectors: mean over matrices and sides of squared sines of principal angles between leading subspaces": (
-        r"d(A, B)^2 = \frac{1}{2r} \lVert P_A - P_B \rVert_F^2 = \frac{1}{r} \sum_{i=1}^{r} \sin^2 \theta_i,"
-        r"\qquad \cos \theta_i = \sigma_i\bigl(U_A^\top U_B\bigr)"
-    ),
-    "Chance level of sharing a label, for a model in a group of m among n; (m - 1) / (Gm - 1) for G equal groups": (
-        r"\frac{m - 1}{n - 1}"
-    ),
-    "Rank at an energy threshold, stable rank, entropy rank": (
-        r"\min \Bigl\{ k : \sum_{i \le k} \sigma_i^2 \ge \tau \sum_i \sigma_i^2 \Bigr\}, \qquad"
-        r"\frac{\sum_i \sigma_i^2}{\sigma_1^2}, \qquad \exp\Bigl(-\sum_i p_i \log p_i\Bigr),"
-        r"\; p_i = \frac{\sigma_i}{\sum_j \sigma_j}"
-    ),
-}
+def rank_sentence(statements: Sequence[Statement], threshold: float) -> str:
+    """Compare the ranks with a Gaussian matrix's; "" if none was measured.
+
+    Args:
+        statements: See `state_ranks`.
+        threshold: Share of the energy that the rank holds.
+    """
+    if not statements:
+        return ""
+    rank, ratio = statements
+    what, matrix = (
+        ("Weight updates", "update") if rank.subject == "delta" else ("Weight matrices", "matrix")
+    )
+    verb = "have lower rank" if ratio.verdict == LOWER else "do not have lower rank"
+    return (
+        f"{what} {verb} than noise: the median {matrix} needs {number_of(rank).value_text} "
+        f"directions for {text_of(threshold, 'setting')} of its energy, "
+        f"{number_of(ratio).value_text} of what a Gaussian matrix needs."
+    )
+
+
+def title_of(vector: str) -> str:
+    """A vector's name inside a sentence."""
+    title = VECTORS[vector].title
+    return title[0].lower() + title[1:]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names with commas and "and"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

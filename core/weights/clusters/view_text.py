@@ -1,120 +1,183 @@
-"""What each view of the weights page shows, in a sentence short enough to stand above a figure."""
+"""What each view of the weights page shows, in a sentence or two that fit above a figure."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from core.results.numbers import text_of
-from core.weights.clusters.text import NORMS, SIGNIFICANT, WORDS
-from core.weights.vectors.registry import VECTORS
+from core.results.estimates import Estimate
+from core.results.statements import Statement
+from core.weights.clusters.text import (
+    ABOVE,
+    LOWER,
+    NORMS,
+    TOO_FEW,
+    WORDS,
+    listed,
+    neighbour_sentence,
+    number_of,
+    row_of,
+    state_chance,
+    state_ranks,
+    state_share,
+    title_of,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from core.results.export import Result
 
+COMMON = "projector"  # the vector that a sentence need not name
+SAME, DIFFERENT = "with the same label", "with different labels"
+FALLS, RISES, BENDS = "falls with depth", "rises with depth", "follows a parabola"
+NO_TREND = "no detectable trend"
+
 
 def map_sentence(result: Result) -> str:
-    """Whether neighbours share a label, by the vector chosen and by norms alone; "" where nobody can be scored."""
-    row = _scored(result, str(result.spec["vector"]))
-    if row is None:
+    """Say whether neighbours share a label; "" if nothing can be scored."""
+    rows, vector, k = _scored(result), str(result.spec["vector"]), _k(result)
+    if rows.empty:
         return ""
-    word, share, chance = _word(result), text_of(row["share"], "per cent"), text_of(row["chance"], "per cent")
-    if row["smallest_p"] >= SIGNIFICANT:
-        return (
-            f"Too few models to tell whether neighbours share a {word}: {share} do, chance {chance}, and no p-value "
-            f"could be below {text_of(row['smallest_p'], 'probability')}."
-        )
-    verdict = "share" if row["p_value"] < SIGNIFICANT else "do not share"
-    more = "" if row["p_value"] < SIGNIFICANT else " more often than chance"
-    norms = _scored(result, NORMS)
-    alone = ""
-    if norms is not None and result.spec["vector"] != NORMS:
-        alone = f"; norms alone reach {text_of(norms['share'], 'per cent')} ({text_of(norms['p_value'], 'p')})"
-    title = _title(str(result.spec["vector"]))
-    return (
-        f"Neighbours {verdict} a {word}{more}: {share} of each model's {_nearest(result)} by {title} do "
-        f"(chance {chance}, {text_of(row['p_value'], 'p')}){alone}."
-    )
+    row = row_of(rows, vector, k)
+    share, more = state_share(row), "" if vector == COMMON else f"; {title_of(vector)}"
+    models = len(result.tables["predictions"])
+    sentence = neighbour_sentence(share, state_chance(row), row, k, _word(result), models, more)
+    if share.verdict == TOO_FEW or vector == NORMS:
+        return sentence
+    size = state_share(row_of(rows, NORMS, k))
+    return f"{sentence} The size of the update alone gives {number_of(size).value_text}."
 
 
 def neighbours_sentence(result: Result) -> str:
-    """What every vector reaches, the best first, beside chance."""
-    k, vectors = _k(result), result.tables["vectors"]
-    rows = vectors[vectors["k"] == k].sort_values("share", ascending=False, kind="stable")
+    """Say by which vectors neighbours share a label more often than chance, the best first."""
+    rows = _scored(result).sort_values("share", ascending=False, kind="stable")
     if rows.empty:
         return ""
-    shares = ", ".join(
-        f"{_title(name)} {text_of(share, 'per cent')}"
-        for name, share in zip(rows["vector"], rows["share"], strict=True)
-    )
-    chance = text_of(float(rows["chance"].iloc[0]), "per cent")
-    return f"Share of each model's {_nearest(result)} with its {_word(result)}: {shares}; chance {chance}."
+    chance = number_of(state_chance(rows.iloc[0])).value_text
+    shares = [state_share(row) for _, row in rows.iterrows()]
+    if all(share.verdict == TOO_FEW for share in shares):
+        models = len(result.tables["predictions"])
+        return (
+            f"{models} models are too few to test any vector (chance {chance}): {_shares(shares)}."
+        )
+    above = [share for share in shares if share.verdict == ABOVE]
+    rest = [share for share in shares if share not in above]
+    word = _word(result)
+    if not above:
+        none = f"Neighbours do not detectably share a {word} by any vector"
+        return f"{none} (chance {chance}): {_shares(rest)}."
+    text = f"Neighbours share a {word} beyond chance ({chance}) by {_shares(above)}"
+    return f"{text}, not detectably by {_shares(rest)}." if rest else f"{text}."
 
 
-def distances_sentence(result: Result) -> str:
-    """How far models of one label lie from each other, beside models of two; "" without pairs of both kinds."""
+def state_distances(result: Result) -> tuple[Statement, ...]:
+    """State the mean distance of pairs with one label and with two, and how far these overlap.
+
+    Nothing is stated without pairs of both kinds.
+    """
     vector = str(result.spec["vector"])
     labels = result.table.set_index("model")["label"]
     pairs = result.tables["distances"]
     pairs = pairs[pairs["model"] < pairs["other"]] if len(pairs) else pairs
     if pairs.empty or vector not in pairs or labels.isna().all():
-        return ""
+        return ()
     same = (pairs["model"].map(labels) == pairs["other"].map(labels)).to_numpy()
     if not same.any() or same.all():
-        return ""
+        return ()
     within, between = pairs.loc[same, vector], pairs.loc[~same, vector]
-    nearer = int((within < between.min()).sum())
-    word = _word(result)
+    nearer = float((within < between.min()).sum())
     return (
-        f"Two models of one {word} are {text_of(within.mean())} apart on average, of two {text_of(between.mean())} "
-        f"({_title(vector)}); {nearer} of {len(within)} pairs of one {word} are nearer than any of two."
+        Statement(vector, SAME, Estimate(float(within.mean()))),
+        Statement(vector, DIFFERENT, Estimate(float(between.mean()))),
+        Statement(
+            vector,
+            "closer than every other pair",
+            Estimate(nearer, kind="whole"),
+            baseline=str(len(within)),
+        ),
     )
+
+
+def distances_sentence(result: Result) -> str:
+    """Compare distances within a label and between labels; "" without pairs of both kinds."""
+    stated = state_distances(result)
+    if not stated:
+        return ""
+    within, between, nearer = map(number_of, stated)
+    word, verb = _word(result), "are" if within.value < between.value else "are not"
+    return (
+        f"Models with the same {word} {verb} closer together: mean distance {within.value_text}, "
+        f"compared with {between.value_text} otherwise. "
+        f"{nearer.value_text} of {stated[2].baseline} such pairs "
+        "are closer than all others."
+    )
+
+
+def state_trends(trends: pd.DataFrame, of: str) -> tuple[Statement, ...]:
+    """State how the rank of each family goes with depth.
+
+    Args:
+        trends: Of the study.
+        of: "delta" or "weights".
+    """
+    stated = []
+    for row in trends[trends["of"] == of].itertuples():
+        line = RISES if row.coefficients[-1] > 0 else FALLS
+        verdict = {"constant": NO_TREND, "linear": line, "quadratic": BENDS}[str(row.kind)]
+        stated.append(Statement(str(row.family), verdict))
+    return tuple(stated)
 
 
 def depth_sentence(result: Result) -> str:
-    """How full the ranks are beside a Gaussian matrix's, and in which families a trend with depth can be told."""
-    ranks, trends = result.tables["ranks"], result.tables["trends"]
+    """Compare the ranks with a Gaussian matrix's, and say in which families they go with depth."""
     of = "weights" if result.spec["of"] == "weights" else "delta"
-    rows = ranks[(ranks["threshold"] == result.spec["threshold"]) & (ranks["of"] == of) & (ranks["rank"] > 0)]
-    if rows.empty:
+    stated = state_ranks(of, float(result.spec["threshold"]), result.tables["ranks"])
+    if not stated:
         return ""
-    what = "delta" if of == "delta" else "weight matrix"
-    ratio = text_of(float((rows["rank"] / rows["null_rank"]).median()), "per cent")
+    rank, ratio = map(number_of, stated)
+    what = "Updates" if of == "delta" else "Weights"
+    verb = "have lower rank" if stated[1].verdict == LOWER else "do not have lower rank"
     text = (
-        f"The median {what} has rank {text_of(rows['rank'].median(), 'whole')} at "
-        f"{text_of(result.spec['threshold'], 'setting')} of its "
-        f"energy, {ratio} of a Gaussian matrix's"
+        f"{what} {verb} than noise: a median of {rank.value_text} directions, {ratio.value_text} "
+        "of a Gaussian matrix's."
     )
-    mine = trends[trends["of"] == of]
-    told = list(dict.fromkeys(mine.loc[mine["kind"] != "constant", "family"]))
-    families = mine["family"].nunique()
-    if not families:
-        return f"{text}."
-    trend = f"it changes with depth in {', '.join(told)}" if told else "no trend with depth can be told"
-    return f"{text}; {trend}{f' ({len(told)} of {families} families)' if told else ''}."
+    trends = state_trends(result.tables["trends"], of)
+    moving = sorted(
+        (each for each in trends if each.verdict != NO_TREND), key=lambda each: each.verdict
+    )
+    if not trends:
+        return text
+    if not moving:
+        return f"{text} No trend with depth is detectable."
+    clauses = [
+        f"{verdict} in {listed([each.subject for each in group])}"
+        for verdict, group in groupby(moving, key=lambda each: each.verdict)
+    ]
+    return f"{text} Rank {listed(clauses)} ({len(moving)} of {len(trends)} families)."
 
 
-def _title(vector: str) -> str:
-    """A vector's name inside a sentence."""
-    title = VECTORS[vector].title
-    return title[0].lower() + title[1:]
+def _shares(shares: Sequence[Statement]) -> str:
+    """ "projectors and delta (100 %) and norms (92 %)": vectors with one share together."""
+    return listed(
+        [
+            f"{listed([title_of(each.subject).partition(' (')[0] for each in group])} ({text})"
+            for text, group in groupby(shares, key=lambda share: number_of(share).value_text)
+        ]
+    )
 
 
 def _k(result: Result) -> int:
     return int(result.arrays["k"]) if "k" in result.arrays else 0
 
 
-def _nearest(result: Result) -> str:
-    k = _k(result)
-    return "nearest" if k == 1 else f"{k} nearest"
-
-
 def _word(result: Result) -> str:
     return WORDS["table" if result.spec.get("labels") else str(result.spec["label"])]
 
 
-def _scored(result: Result, vector: str) -> pd.Series | None:
-    rows = result.tables["vectors"]
-    rows = rows[(rows["vector"] == vector) & (rows["k"] == _k(result))]
-    return None if rows.empty else rows.iloc[0]
+def _scored(result: Result) -> pd.DataFrame:
+    """The shares at the number of neighbours that the sentences speak of."""
+    vectors = result.tables["vectors"]
+    return vectors[vectors["k"] == _k(result)]

@@ -1,4 +1,4 @@
-"""Charts of the intruder experiment: intruders by layer, family by family, beside what a Gaussian change makes."""
+"""Charts of the intruder experiment: intruder dimensions by layer and family, and chance."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 ACROSS = 3  # panels beside each other
-NULL = "Gaussian change of equal norm"
-TITLE = "Intruders"
+NULL = "random update of equal norm"
+TITLE = "Intruder dimensions"
 
 
 def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
-    """Every family under one legend: a line a model, and in grey what a Gaussian change makes."""
+    """Draw a panel per family under one legend: a line per model, chance in grey."""
     table = result.tables["intruders"]
     looks, families = _looks(table), list(dict.fromkeys(table["family"]))
     drawn = [
@@ -36,14 +36,14 @@ def intruder_panels(result: Result, *, context: Context = PAGE) -> Panels:
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """The chart of intruders by family and depth."""
+    """Draw intruder dimensions by family and depth."""
     return {
         "intruders": intruder_panels(result, context=context).figure(context)
     } if len(result.tables["intruders"]) else {}
 
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:
-    """How each model's line looks, by its short name, and the null's."""
+    """Choose how each model's line and chance look, by short name."""
     refs = list(dict.fromkeys(table["model"]))
     names, colours, shapes = short_names(refs), colours_of(refs), shapes_of(refs)
     return {names[ref]: Look(colours[ref], shapes[ref]) for ref in refs} | {NULL: Look(GREY, dash=(6, 4), point=False)}
@@ -54,7 +54,8 @@ def _panel(
 ) -> Chart:
     import pandas as pd
 
-    ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)  # alike in every panel
+    # the same in every panel
+    ends = span_of(table["intruders"], table["null_mean"], [1], zero=True)
     rows = table[table["family"] == family]
     rows = rows.assign(name=rows["model"].map(short_names(dict.fromkeys(table["model"]))))
     null = rows.groupby("layer", as_index=False)["null_mean"].mean()
@@ -66,11 +67,11 @@ def _panel(
     )
     tips = (
         *(Tip("name", "Model"), Tip("layer", "Layer", "whole"), Tip("intruders", TITLE, "measure")),
-        *(Tip("null_mean", "Gaussian change", "measure"), Tip("p_value", "p", "share")),
+        *(Tip("null_mean", "Random update", "measure"), Tip("p_value", "p", "share")),
     )
     chart = curves(drawn, plane, looks, tips)
     what = family.capitalize()
     return finished(
-        chart, drawn, plane, what, names=list(looks), said=f"Intruders, {family}", x_title="Layer",
-        y_title="intruders", kind="measure",
+        chart, drawn, plane, what, names=list(looks), said=f"Intruder dimensions, {family}",
+        x_title="Layer", y_title="intruder dimensions", kind="measure",
     )  # fmt: skip

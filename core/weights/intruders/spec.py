@@ -1,4 +1,4 @@
-"""Intruders' options, and the rules between them."""
+"""Options of the intruder experiment."""
 
 from __future__ import annotations
 
@@ -10,26 +10,40 @@ from core.weights.clusters.members import MOST_MODELS
 
 @dataclass(frozen=True)
 class IntruderSpec(options.Spec):
-    """An intruder experiment: which fine-tunes of which base, how many directions, and what resembling means."""
+    """Which fine-tunes of which base, how many directions, and what counts as resemblance."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the fine-tunes started from.")
+    base: str = options.model(
+        "Base model", "zoo:seed-0", help="Pretrained model that the fine-tunes started from."
+    )
     models: tuple[str, ...] = options.models(
         "Fine-tunes",
         ("zoo:parse-0", "zoo:sentiment-0", "zoo:nli-0"),
         most=MOST_MODELS,
         patterns=True,
-        help="Models or LoRA adapters; path:/runs/* is every one in a folder.",
+        help="Models or LoRA adapters; path:/runs/* stands for all in a folder.",
     )
     leading: int = options.whole(
-        "Leading directions", 10, low=1, high=64, help="Directions of each matrix that are looked at, largest first."
+        "Leading directions",
+        10,
+        low=1,
+        high=64,
+        help="Directions examined per matrix, largest first; more of them find weaker intruders.",
     )
     threshold: float = options.number(
-        "Cosine", 0.5, low=0.05, high=0.99, help="A direction is an intruder if no cosine with the base's reaches this."
+        "Cosine",
+        0.5,
+        low=0.05,
+        high=0.99,
+        help="A direction is an intruder dimension if its cosine with each of the base's is lower.",
     )
     draws: int = options.whole(
-        "Gaussian changes", 100, low=19, high=1000, help="Gaussian changes of equal norm, per matrix, behind the null."
+        "Random updates",
+        100,
+        low=19,
+        high=1000,
+        help="Random updates of equal norm drawn per matrix; p-values need 20 or more per model.",
     )
     families: tuple[str, ...] = options.words(
-        "Families", help="Families of matrices to keep, such as query or ff1; all where empty."
+        "Families", help="Matrix families to include, such as query or ff1; leave empty for all."
     )
-    seed: int = options.seed("Seed of the Gaussian changes.")
+    seed: int = options.seed("Seed of the random updates.")

@@ -1,8 +1,9 @@
-"""The intruder experiment: which leading directions of a fine-tune's matrices resemble none of the base's.
+"""The intruder experiment: which leading directions of a fine-tune's matrices resemble none of the
+base's.
 
-Each fine-tune is one task: every matrix of it is held against the base's, and against Gaussian changes of equal norm.
-While a task runs, what it has is kept matrix by matrix, so a run that is cut short goes on where it stopped.
-What the threshold makes of it is read off afterwards, so another threshold computes nothing.
+Each fine-tune is one task, which compares every matrix with the base's and with random updates of
+equal norm. A running task keeps finished matrices, so that an interrupted run goes on where it
+stopped. The threshold is applied afterwards, so another threshold computes nothing.
 
 Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: see `core.weights.vectors.intruders`.
 """
@@ -11,15 +12,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.errors import TaskError
 from core.models.weights.deltas import Delta
 from core.results.export import Result, provenance
-from core.results.names import short_names
-from core.results.numbers import text_of
 from core.results.papers.citing import cite
 from core.runs.pieces import keep_pieces
 from core.runs.runner import Outputs, Task, span, tick
@@ -32,16 +31,21 @@ from core.weights.clusters.tasks import deltas_with_progress, open_pair
 from core.weights.intruders import PURPOSE
 from core.weights.intruders.charts import figures
 from core.weights.intruders.spec import IntruderSpec
-from core.weights.intruders.text import CAVEATS
+from core.weights.intruders.text import (
+    ALL,
+    CAVEATS,
+    HOW_TO_READ,
+    REASON,
+    corrected,
+    make_headline,
+    make_methods,
+    statements_of,
+)
 from core.weights.prices import intruders_price
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 VERSION = 1  # raised when what is kept of a matrix changes
-ALL = "all"
-RARE = 0.01  # p-value below which a direction is more than a Gaussian change makes
+RARE = 0.01  # p-value below which a direction is more than chance
 CITATIONS = ("shuttleworth2024",)
 
 
@@ -56,13 +60,13 @@ def measure_intruders(
     draws: int,
     seed: int,
 ) -> Value:
-    """Resemblance of each matrix's leading directions to the base's.
+    """Measure how much each matrix's leading directions resemble the base's.
 
     Args:
         base, model: References.
-        base_identity, model_identity: See `opening.identify`; part of the key.
+        base_identity, model_identity: See `core.models.weights.sources.identify`; part of the key.
         families: Only these; all when empty.
-        leading, draws, seed: As the spec has them.
+        leading, draws, seed: As in the spec.
 
     Returns:
         "places", pairs of family and layer from 0; "relative" (matrix,); "values" and "cosines" (matrix, direction) and
@@ -99,7 +103,7 @@ def measure_intruders(
 
 
 def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Generator) -> Value:
-    """What is kept of one matrix; no directions of one that did not move."""
+    """Measure one matrix; an unchanged one has no directions."""
     size = float(np.linalg.norm(delta.matrix))
     relative = float(relative_change(size**2, delta.weight_norm**2))
     if not size:
@@ -111,7 +115,7 @@ def _measure_matrix(delta: Delta, leading: int, draws: int, rng: np.random.Gener
 
 
 def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> list[Task]:
-    """The first stage: find out which models are meant."""
+    """Make the task of the first stage, which finds and identifies the models."""
     return [
         Task.of(
             "models", find_models, role="models", fleeting=True,
@@ -121,7 +125,7 @@ def prepare(spec: IntruderSpec, texts: Mapping[str, bytes] | None = None) -> lis
 
 
 def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
-    """One task per fine-tune.
+    """Make one task per fine-tune.
 
     Raises:
         SpecError: If no fine-tune is named.
@@ -140,7 +144,7 @@ def plan(spec: IntruderSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """Counts of intruders by matrix, by family and in all, each beside its null.
+    """Count intruder dimensions by matrix, by family and in all, each with its null distribution.
 
     Raises:
         TaskError: If every task failed.
@@ -156,7 +160,7 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
     notices = list(selection.notices)
     for model, value in outputs.values.items():
         notices += value["notices"]
-        below = value["null"] < spec.threshold  # of NaN false, as it should be
+        below = value["null"] < spec.threshold  # False for NaN, as it should be
         for place, (family, layer) in enumerate(value["places"]):
             row = {"model": model, "family": str(family), "layer": int(layer) + 1}
             new = _directions(value, place, row, spec.threshold)
@@ -166,16 +170,21 @@ def collect(spec: IntruderSpec, ready: Outputs, outputs: Outputs) -> Result:
         for family in (ALL, *dict.fromkeys(names)):
             chosen = np.array([family in (ALL, name) for name in names])
             families.append({"model": model, "family": family} | _total(value, chosen, below, spec.threshold))
+    models = len(outputs.values)
     tables = {
-        "families": pd.DataFrame(families),
+        "families": pd.DataFrame(families).assign(
+            corrected_p=lambda rows: [corrected(p, models) for p in rows["p_value"]]
+        ),
         "intruders": pd.DataFrame(matrices),
         "directions": pd.DataFrame(directions, columns=[*DIRECTION_COLUMNS]),
     }
     refs = dict.fromkeys(ref for member in selection.members for ref in (member.base, member.ref))
+    statements = statements_of(spec, tables["families"])
     return Result(
         study="weights intruders",
         spec=spec.plain(),
-        headline=make_headline(spec, tables["families"]),
+        headline=make_headline(spec, statements, tables["families"]),
+        statements=statements,
         tables=tables,
         notices=tuple(dict.fromkeys(notices)),
         failures={**ready.sentences, **selection.failures, **outputs.sentences},
@@ -226,40 +235,6 @@ def _total(value: Value, chosen: np.ndarray, below: np.ndarray, threshold: float
     }  # fmt: skip
 
 
-def make_headline(spec: IntruderSpec, families: pd.DataFrame) -> str:
-    """How many intruders each model has beside what noise of its size makes, in one sentence."""
-    total = families[families["family"] == ALL]
-    names = short_names(list(total["model"]))
-    parts = [
-        f"{names[row.model]} {row.intruders} of {row.looked} (Gaussian change of its size "
-        f"{text_of(row.null_mean, 'amount')}, {text_of(row.p_value, 'p')})"
-        for row in total.itertuples()
-    ]
-    more = [
-        f"{names[row.model]} ({row.intruders} of {row.looked}, {text_of(row.p_value, 'p')})"
-        for row in total[total["p_value"] < RARE].itertuples()
-    ]
-    if len(more) == len(total):
-        said = "Fine-tuning adds directions that the base does not have"
-    elif len(more):
-        said = f"Directions that the base does not have are more than noise makes in {', '.join(more)}"
-    else:
-        said = "No more new directions than noise of the same size would make"
-    return f"{said}. Intruders: {'; '.join(parts)}."
-
-
-def make_methods(spec: IntruderSpec) -> str:
-    """The experiment in a paragraph."""
-    chosen = f" ({', '.join(spec.families)})" if spec.families else ""
-    return (
-        f"For each matrix of attention and feed-forward layers{chosen} of {', '.join(spec.models)} the {spec.leading} "
-        f"leading left singular vectors were held against all of those of {spec.base}; one whose largest absolute "
-        f"cosine stays below {spec.threshold:g} counts as an intruder dimension (Shuttleworth et al. 2024). The null "
-        f"is {spec.draws} Gaussian changes per matrix of the same Frobenius norm (seed {spec.seed}); p-values are "
-        "the share of these changes, the observed one counted with them, that make as many intruders."
-    )
-
-
 STUDY = Study(
     name="weights intruders",
     title="Intruders",
@@ -271,4 +246,6 @@ STUDY = Study(
     figures=figures,
     price=intruders_price,
     caveats=CAVEATS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,21 +1,147 @@
-"""What would mislead a reader of this study."""
+"""Every sentence of the intruder experiment: headline, methods, reading aid, caveats."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.results.estimates import Estimate
+from core.results.names import short_names
+from core.results.numbers import text_of
+from core.results.statements import Statement
+from core.weights.clusters.text import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.weights.intruders.spec import IntruderSpec
+
+ALL = "all"  # the row of a model's families together
+SIGNIFICANT = 0.05
+DRAWS_PER_MODEL = 20  # from which a corrected p-value can be below 5 %
+EXCESS = "more intruder dimensions than chance"
+CHANCE = "random update of equal norm"
+MORE, NOT_MORE, TOO_FEW = "more than chance", "not detectably more than chance", "too few draws"
+REASON = (
+    "Intruder dimensions go with forgetting in LoRA fine-tunes (Shuttleworth et al. 2024); run "
+    "it to see whether a fine-tune has more of them than a random update of equal norm would "
+    "create."
+)
+HOW_TO_READ = {
+    "Intruders": (
+        "The horizontal axis is the layer; the vertical axis counts the leading directions of a "
+        "matrix that resemble none of the base's (0: all resemble one). The dashed grey line is "
+        "the mean after random updates of equal norm, which is chance."
+    )
+}
+
+
+def corrected(p_value: float, models: int) -> float:
+    """Correct a p-value for as many models as are tested together (Bonferroni).
+
+    Example:
+        >>> corrected(0.01, 3), corrected(0.5, 3)
+        (0.03, 1.0)
+    """
+    return min(1.0, models * p_value)
+
+
+def statements_of(spec: IntruderSpec, families: pd.DataFrame) -> tuple[Statement, ...]:
+    """State for each model whether it has more intruder dimensions than chance.
+
+    Args:
+        spec: The experiment.
+        families: Its main table, with a row of all families for each model.
+    """
+    total = families[families["family"] == ALL]
+    too_few = corrected(1 / (1 + spec.draws), len(total)) >= SIGNIFICANT
+    stated = []
+    for row in total.to_dict("records"):
+        more = MORE if row["corrected_p"] < SIGNIFICANT else NOT_MORE
+        count = Estimate(float(row["intruders"]), kind="whole")
+        stated.append(Statement(row["model"], TOO_FEW if too_few else more, count, baseline=CHANCE))
+    return tuple(stated)
+
+
+def make_headline(
+    spec: IntruderSpec, statements: Sequence[Statement], families: pd.DataFrame
+) -> str:
+    """Say which models have more intruder dimensions than chance, then what the others have.
+
+    Args:
+        spec: The experiment.
+        statements: See `statements_of`.
+        families: Its main table.
+    """
+    rows = families[families["family"] == ALL].set_index("model")
+    names, several = short_names(list(rows.index)), len(rows) > 1
+
+    def counted(statement: Statement, note: str = "") -> str:
+        row = rows.loc[statement.subject]
+        p = text_of(float(row["corrected_p"]), "p")
+        return f"({row['intruders']} of {row['looked']}, {p}{note})"
+
+    def each(group: Sequence[Statement]) -> str:
+        return listed([f"{names[one.subject]} {counted(one)}" for one in group])
+
+    note = f" corrected for {len(rows)} models" if several else ""
+    counts = f"Their counts, with p-values{note}:"
+    more = [one for one in statements if one.verdict == MORE]
+    rest = [one for one in statements if one.verdict != MORE]
+    if rest and rest[0].verdict == TOO_FEW:
+        text = (
+            f"{spec.draws} random updates are too few to test {len(rows)} models; draw "
+            f"{DRAWS_PER_MODEL * len(rows)}. {counts} {each(rest)}."
+        )
+    elif len(more) == 1:
+        text = f"{names[more[0].subject]} has {EXCESS} {counted(more[0], note)}."
+    elif more:
+        text = f"{len(more)} of {len(rows)} models have {EXCESS}: {each(more)};{note}."
+    elif several:
+        text = f"No model has detectably {EXCESS}. {counts} {each(rest)}."
+    else:
+        text = f"{names[rest[0].subject]} does not have detectably {EXCESS} {counted(rest[0])}."
+    if more and rest:
+        text += f" No excess is detectable in {each(rest)}."
+    means = [
+        text_of(float(mean), "amount") + (f" ({names[str(ref)]})" if several else "")
+        for ref, mean in rows["null_mean"].items()
+    ]
+    return f"{text} A random update of equal norm creates {listed(means)} on average."
+
+
+def make_methods(spec: IntruderSpec) -> str:
+    """A methods paragraph, ready to paste."""
+    chosen = f" ({', '.join(spec.families)})" if spec.families else ""
+    return (
+        f"For each attention and feed-forward matrix{chosen} of {', '.join(spec.models)}, the "
+        f"{spec.leading} leading left singular vectors were compared with all left singular "
+        f"vectors of {spec.base}. A vector whose largest absolute cosine is below "
+        f"{spec.threshold:g} counts as an intruder dimension (Shuttleworth et al. 2024). Chance "
+        f"is {spec.draws} random (Gaussian) updates per matrix of the same Frobenius norm (seed "
+        f"{spec.seed}). The p-value is the share of these updates, the observed one included, "
+        "that create at least as many intruder dimensions; it is multiplied by the number of "
+        "models (Bonferroni)."
+    )
+
+
 CAVEATS = {
-    "A direction can be new without anything having been added.": (
-        "Where two singular values of the base nearly agree, any change mixes their directions, "
-        "and the mixtures resemble neither. The dashed line is what a Gaussian change of the same "
-        "norm does; only what lies above it is more than that."
+    "A direction can be new although nothing was added.": (
+        "Where two singular values of the base are nearly equal, any update mixes their "
+        "directions, and the mixtures resemble neither. The dashed line shows what a random "
+        "update of equal norm does; only what lies above it is more than chance."
     ),
     "The threshold is a choice.": (
-        "With d directions a random one has a cosine of about the root of 2 log(d) / d with the "
-        "nearest: .28 for 128, .13 for 768. A threshold near that finds hardly any, one near 1 "
-        "finds almost all."
+        "With d directions, a random one has a cosine of about the square root of 2 log(d) / d "
+        "with the nearest: .28 for 128, .13 for 768. A threshold near that finds hardly any "
+        "intruder dimension, one near 1 finds almost all directions."
     ),
-    "A Gaussian change spreads its norm over all directions.": (
-        "A fine-tune puts most of its norm into few. That a fine-tune has more intruders says that "
-        "its change is concentrated, not what it is for."
+    "A random update spreads its norm over all directions.": (
+        "A fine-tune puts most of its norm into a few. More intruder dimensions than chance show "
+        "that the update is concentrated, not what it is for."
     ),
-    "Left directions only.": "They are what a matrix writes to; what it reads from is not looked at.",
+    "Only left directions are compared.": (
+        "They are the directions that a matrix writes to; those that it reads from are not "
+        "examined."
+    ),
 }

@@ -1,7 +1,8 @@
 """Clusters of fine-tunes from their distances, and how well they agree with labels.
 
-Clustering happens in the space of the vectors, never on a map of it. Agglomerative clustering with average linkage
-gives a tree and as many clusters as asked for; HDBSCAN finds their number itself and leaves outliers out (-1).
+Clusters are found from the distances, never on a map. Agglomerative clustering with average linkage
+gives a tree and any number of clusters; HDBSCAN finds the number itself and leaves outliers out
+(-1).
 
 References: Sokal & Michener 1958; Campello et al. 2013; Hubert & Arabie 1985 (ARI); Strehl & Ghosh 2002 (NMI).
 Deviations: none.
@@ -19,18 +20,18 @@ from numpy import ndarray
 from core.errors import ShapeError
 
 METHODS = {
-    "agglomerative": "average linkage; the tree is cut into as many clusters as are asked for",
-    "hdbscan": "finds their number itself and leaves outliers out",
+    "agglomerative": "average linkage, cut into the given number of clusters",
+    "hdbscan": "finds the number of clusters itself and leaves outliers out",
 }
 
 
 @dataclass(frozen=True)
 class Dendrogram:
-    """The tree of agglomerative clustering, laid out.
+    """Layout of the tree of agglomerative clustering.
 
     Attributes:
-        order: Models from left to right, neighbours in the tree beside each other.
-        joins: One row a join: left x, left height, right x, right height, height of the join.
+        order: Models from left to right, neighbours in the tree next to each other.
+        joins: A row per join: left x, left height, right x, right height, height of the join.
     """
 
     order: Int[ndarray, " model"]
@@ -38,12 +39,12 @@ class Dendrogram:
 
 
 def cluster_models(distances: Float[ndarray, "model model"], method: str, count: int) -> Int[ndarray, " model"]:
-    """Cluster of each model, from 0; -1 for an outlier.
+    """Assign each model to a cluster, from 0; -1 for an outlier.
 
     Args:
         distances: Symmetric, zero diagonal.
         method: "agglomerative" (average linkage) or "hdbscan".
-        count: Clusters to cut the tree into; HDBSCAN does not use it.
+        count: Clusters to cut the tree into; ignored by HDBSCAN.
 
     Raises:
         ShapeError: If the method is unknown or the count is not between 1 and the number of models.
@@ -70,7 +71,7 @@ def cluster_models(distances: Float[ndarray, "model model"], method: str, count:
 
 
 def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
-    """The tree of average linkage, its leaves ordered so that neighbours are as near as the tree allows.
+    """Build the tree of average linkage, ordered so that neighbouring leaves are close.
 
     Example:
         >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
@@ -96,9 +97,9 @@ def build_dendrogram(distances: Float[ndarray, "model model"]) -> Dendrogram:
 
 
 def score_clusters(labels: Sequence[str], clusters: Sequence[int]) -> tuple[float, float]:
-    """Adjusted Rand index (0 by chance, 1 at best) and normalised mutual information (above 0 by chance).
+    """Calculate adjusted Rand index (0 by chance, 1 at best) and normalised mutual information.
 
-    Each outlier counts as a cluster of its own: to leave everything out is no way to score.
+    The latter is above 0 by chance. Each outlier counts as a cluster of its own.
 
     Example:
         >>> tuple(round(score, 2) for score in score_clusters(["a", "a", "b", "b"], [1, 1, 0, 0]))
@@ -109,7 +110,7 @@ def score_clusters(labels: Sequence[str], clusters: Sequence[int]) -> tuple[floa
 
 
 def chance_information(labels: Sequence[str], clusters: Sequence[int], draws: int, rng: np.random.Generator) -> float:
-    """Mean normalised mutual information of permuted labels: what NMI has to beat.
+    """Calculate the mean normalised mutual information of permuted labels: its chance level.
 
     Example:
         >>> labels, clusters = ["a", "a", "b", "b"], [0, 0, 1, 1]
@@ -131,7 +132,7 @@ def _own_clusters(clusters: Sequence[int]) -> ndarray:
 
 
 def _count_pairs(labels: Int[ndarray, "draw model"], clusters: Int[ndarray, " model"]) -> ndarray:
-    """How many models have each label and each cluster, shape (draw, label, cluster)."""
+    """Count models by label and cluster, shape (draw, label, cluster)."""
     shape = (len(labels), int(labels.max()) + 1, int(clusters.max()) + 1)
     place = (np.arange(shape[0])[:, None] * shape[1] + labels) * shape[2] + clusters
     return np.bincount(place.ravel(), minlength=int(np.prod(shape))).reshape(shape).astype(float)

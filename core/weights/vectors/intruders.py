@@ -1,9 +1,10 @@
-"""Intruder dimensions: leading directions of a tuned matrix that resemble none of the base's.
+"""Intruder dimensions: leading directions of a fine-tuned matrix that resemble none of the base's.
 
-A direction is a left singular vector, its resemblance the largest absolute cosine with any of the base's. Where two of
-the base's singular values nearly agree, any change at all turns their directions into mixtures that resemble neither:
-beside each matrix stands what a Gaussian change of the same norm does to it. Gaussian matrices look the same in every
-basis, so the null is drawn in the base's own, where its matrix is diagonal and the cosines are plain coordinates.
+A direction is a left singular vector; its resemblance is the largest absolute cosine with any of
+the base's. Where two singular values of the base are nearly equal, any update mixes their
+directions, so each matrix is compared with random (Gaussian) updates of the same norm. Gaussian
+matrices look the same in every basis, so these are drawn in the base's own, where its matrix is
+diagonal and the cosines are coordinates.
 
 Reference: Shuttleworth et al. 2024, arXiv 2410.21228. Deviations: the null and its p-values are ours; the original
 counts directions below a threshold.
@@ -20,18 +21,18 @@ from numpy import ndarray
 
 from core.errors import ShapeError
 
-SMALL = 256  # sides up to which whole batches are decomposed at once
-BATCH = 2**21  # numbers of such a batch
+SMALL = 256  # sides up to which matrices are decomposed in batches
+BATCH = 2**21  # entries of such a batch
 
 
 @dataclass(frozen=True)
 class Resemblance:
-    """How far the leading directions of a tuned matrix resemble the base's.
+    """How much the leading directions of a fine-tuned matrix resemble the base's.
 
     Attributes:
         values: Their singular values in the tuned matrix, falling, shape (direction,).
         cosines: Largest absolute cosine of each with any left singular vector of the base, shape (direction,).
-        null: The same after a Gaussian change of equal norm, shape (draw, direction).
+        null: The same cosines after random updates of equal norm, shape (draw, direction).
     """
 
     values: Float[ndarray, " direction"]
@@ -47,13 +48,13 @@ def compare_directions(
     rng: np.random.Generator,
     tick: Callable[[float], None] = lambda fraction: None,
 ) -> Resemblance:
-    """Hold the leading directions of base + delta against all of the base's, and against Gaussian changes.
+    """Compare the leading directions of base + delta with the base's, and with random updates.
 
     Args:
         base, delta: Matrices of one shape.
-        leading: Directions to look at; all where a matrix has fewer.
-        draws: Gaussian changes of the delta's norm.
-        tick: Told the share that is done, between draws.
+        leading: Directions to compare; all if a matrix has fewer.
+        draws: Random updates of the delta's norm.
+        tick: Called with the finished share between draws.
 
     Raises:
         ShapeError: If the shapes differ, or `leading` is below 1.
@@ -65,7 +66,10 @@ def compare_directions(
         [0.6]
     """
     if base.shape != delta.shape or base.ndim != 2 or leading < 1:
-        raise ShapeError(f"Two matrices of one shape are compared, got {base.shape} and {delta.shape}.")
+        raise ShapeError(
+            "Base and update must be matrices of the same shape, with at least one direction: got "
+            f"{base.shape}, {delta.shape} and {leading}."
+        )
     left, values, _ = np.linalg.svd(np.asarray(base, np.float64), full_matrices=False)
     kept = min(leading, len(values))
     tuned, sizes = _leading(np.asarray(base + delta, np.float64)[None], kept)
@@ -78,7 +82,7 @@ def compare_directions(
         tick(start / draws)
         moved = rng.normal(scale=scale, size=(min(at_once, draws - start), *base.shape))
         moved[:, places, places] += values
-        # Beyond the base's columns a tall matrix has rows that no direction of the base reaches.
+        # Rows of a tall matrix beyond the base's columns are reached by no direction of the base.
         null[start : start + len(moved)] = np.abs(_leading(moved, kept)[0][:, : len(values)]).max(1)
     return Resemblance(sizes[0], np.minimum(cosines, 1.0), np.minimum(null, 1.0))
 
@@ -86,9 +90,10 @@ def compare_directions(
 def direction_p_values(
     cosines: Float[ndarray, " direction"], null: Float[ndarray, "draw direction"]
 ) -> Float[ndarray, " direction"]:
-    """How often a Gaussian change leaves any direction that resembles the base's as little.
+    """Calculate how often a random update leaves a direction that resembles the base's as little.
 
-    The lowest cosine of each draw counts, so that the p-values of one matrix hold for all its directions together.
+    The lowest cosine of each draw counts, so that the p-values of a matrix hold for all its
+    directions together.
 
     Example:
         >>> direction_p_values(np.array([0.3, 0.9]), np.array([[0.2, 0.9], [0.6, 0.8], [0.7, 0.9]])).round(2).tolist()
@@ -100,7 +105,7 @@ def direction_p_values(
 
 
 def count_p_value(count: int, null: Float[ndarray, " draw"]) -> float:
-    """How often a Gaussian change makes as many intruders.
+    """Calculate how often a random update creates at least as many intruder dimensions.
 
     Example:
         >>> count_p_value(2, np.array([0, 0, 1, 2]))
@@ -112,7 +117,7 @@ def count_p_value(count: int, null: Float[ndarray, " draw"]) -> float:
 def _leading(
     matrices: Float[ndarray, "batch row column"], kept: int
 ) -> tuple[Float[ndarray, "batch row direction"], Float[ndarray, "batch direction"]]:
-    """Leading left singular vectors and their values, through the Gram matrix on the smaller side."""
+    """Find leading left singular vectors and values from the Gram matrix on the smaller side."""
     tall = matrices.shape[1] > matrices.shape[2]
     short = matrices.transpose(0, 2, 1) if tall else matrices
     gram = short @ short.transpose(0, 2, 1)

@@ -1,13 +1,14 @@
-"""Do near neighbours share a label, and is that more than chance?
+"""Do nearest neighbours share a label more often than chance?
 
-For k from 1 up: the share of each model's k nearest neighbours that carry its own label, averaged over models.
-Under random labels a model of a group of m among n finds (m - 1) / (n - 1), which is (m - 1) / (Gm - 1) for G equal
-groups, not 1 / G: the model itself is not among its neighbours. The p-value comes from permuting the labels: from all
-their arrangements where these are few, else from as many as are asked for, drawn at random. With few models no
-arrangement is rare, and no p-value can be small: the smallest that these distances allow stands beside each.
+For each k: the share of a model's k nearest neighbours that have its label, averaged over models.
+Under random labels this is (m - 1) / (n - 1) for a model in a group of m among n, hence (m - 1) /
+(Gm - 1) for G equal groups, not 1 / G: a model is not its own neighbour. The p-value comes from
+permuting the labels: all arrangements if there are few, otherwise random ones. With few models no
+arrangement is rare and no p-value can be small, so the smallest possible one is given with each.
 
 Reference: Phipson & Smyth 2010 (the 1 in a permutation p-value); Good 2005 (exact permutation tests).
-Deviations: neighbours at equal distance share the places that are left, so that the order of the input is no matter.
+Deviations: neighbours at equal distance share the remaining places, so the input's order is
+irrelevant.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from core.statistics import permutation_p
 
 BATCH = 256  # permutations computed together
 MOST_EXACT = 10_000  # arrangements of the labels up to which each is tried
-EQUAL = 1e-9  # shares are sums of the same few fractions in another order: equal ones may differ in the last bit
+EQUAL = 1e-9  # tolerance: equal shares may differ in the last bit
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class NeighbourShares:
         k: Numbers of neighbours, shape (k,).
         share: Mean share of the k nearest with the same label.
         chance: Its exact expectation under permuted labels; the same for every k.
-        low, high: 95 % or more of the shares under permuted labels, the observed one counted.
-        p_value: Share of permutations (the observed one counted) that reach the observed share.
-        smallest_p: The p-value of the highest share that any of these permutations reached: none can be smaller.
+        low, high: Ends of a band of at least 95 % of the shares under permuted labels.
+        p_value: Share of permutations (with the observed one) that reach the observed share.
+        smallest_p: p-value of the highest share of any permutation; none can be smaller.
     """
 
     k: ndarray
@@ -53,13 +54,13 @@ class NeighbourShares:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model's neighbours say its label is.
+    """The label that a model's neighbours vote for.
 
     Attributes:
-        predicted: Label with the most votes among the k nearest; of equals, that of the nearest.
+        predicted: Label with the most votes among the k nearest; in a tie, that of the nearest.
         votes: Its share of the k votes.
         nearest: Index of the nearest other model.
-        distance: To that one.
+        distance: Distance to it.
     """
 
     predicted: str
@@ -69,7 +70,7 @@ class Prediction:
 
 
 def chance_share(labels: Sequence[str]) -> float:
-    """Expected share of same-label neighbours under permuted labels: mean over models of (m - 1) / (n - 1).
+    """Calculate the share expected under permuted labels: the mean of (m - 1) / (n - 1).
 
     Example:
         >>> round(chance_share(["a", "a", "b", "b"]), 2)
@@ -87,14 +88,14 @@ def calc_neighbour_shares(
     permutations: int,
     rng: np.random.Generator,
 ) -> NeighbourShares:
-    """Shares of same-label neighbours for k = 1 ... `most`, with chance, band and p-value.
+    """Calculate shares of same-label neighbours for k = 1 ... `most`, with chance and p-value.
 
     Args:
-        distances: Symmetric; the diagonal is not looked at.
-        labels: One a model.
+        distances: Symmetric; the diagonal is ignored.
+        labels: One per model.
         most: Largest k; at most the number of other models.
-        permutations: Of the labels, drawn at random; where they have no more arrangements than that, each of them
-            once, and the p-values are exact.
+        permutations: Random permutations of the labels; all arrangements if there are no more, and
+            the p-values are then exact.
 
     Raises:
         ShapeError: If sizes differ, there are fewer than 3 models or 2 groups, or `most` is out of range.
@@ -111,7 +112,7 @@ def calc_neighbour_shares(
         raise ShapeError(f"{len(distances)} models need as many labels, got {len(labels)}.")
     _, codes = np.unique(np.asarray(labels, dtype=str), return_inverse=True)
     first, second = np.triu_indices(len(codes), 1)
-    # Whether a pair shares a label does not depend on who is whose neighbour: fold both directions into the pair.
+    # Sharing a label is symmetric, so both directions of a pair are added up.
     pairs = (weights[:, first, second] + weights[:, second, first]).T / (
         len(codes) * np.arange(1, most + 1, dtype=float)
     )
@@ -122,14 +123,14 @@ def calc_neighbour_shares(
     p_value = [permutation_p(reached - EQUAL, column) for reached, column in zip(share, permuted.T, strict=True)]
     every = np.concatenate([share[None], permuted])
     smallest = (every >= every.max(0) - EQUAL).mean(0)
-    # Shares are few and far apart: a band that ended between two of them would hold less than it says.
+    # Shares are discrete: a band that ends between two of them would hold less than 95 %.
     low = np.quantile(every, 0.025, axis=0, method="lower")
     high = np.quantile(every, 0.975, axis=0, method="higher")
     return NeighbourShares(np.arange(1, most + 1), share, chance_share(labels), low, high, np.array(p_value), smallest)
 
 
 def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -> Iterator[ndarray]:
-    """The labels in other orders, in batches: every other arrangement once where these are few, else at random."""
+    """Yield permuted labels in batches: all other arrangements if few, else random ones."""
     counts = np.bincount(codes)
     left, ways = len(codes), []
     for count in counts:
@@ -145,7 +146,7 @@ def _arrangements(codes: ndarray, permutations: int, rng: np.random.Generator) -
 
 
 def _every_arrangement(counts: ndarray) -> Iterator[ndarray]:
-    """Each distinct order of `counts[0]` zeros, `counts[1]` ones and so on, once."""
+    """Yield each distinct order of `counts[0]` zeros, `counts[1]` ones and so on."""
     if len(counts) == 1:
         yield np.zeros(counts[0], dtype=np.int64)
         return
@@ -158,7 +159,7 @@ def _every_arrangement(counts: ndarray) -> Iterator[ndarray]:
 
 
 def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Float[ndarray, "k model model"]:
-    """How much of each model's k places every other model takes: 0, 1, or a part where distances tie.
+    """Calculate which models take a model's k places: 1, 0, or a part of 1 if distances tie.
 
     Raises:
         ShapeError: If the distances are not square and finite, or `most` is not between 1 and the other models.
@@ -170,7 +171,7 @@ def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Fl
     """
     models = len(distances)
     if distances.shape != (models, models) or not np.isfinite(distances).all():
-        raise ShapeError(f"Distances are square and finite, got shape {distances.shape}.")
+        raise ShapeError(f"Distances must be square and finite, got shape {distances.shape}.")
     if not 1 <= most <= models - 1:
         raise ShapeError(f"Each of {models} models has 1 to {models - 1} neighbours, got k = {most}.")
     weights = np.zeros((most, models, models))
@@ -188,10 +189,10 @@ def neighbour_weights(distances: Float[ndarray, "model model"], most: int) -> Fl
 
 
 def predict_labels(distances: Float[ndarray, "model model"], labels: Sequence[str], k: int) -> list[Prediction]:
-    """Leave one out: each model's label as its k nearest neighbours have it.
+    """Predict each model's label from its k nearest neighbours.
 
     Raises:
-        ShapeError: As `neighbour_weights`, or if there is not a label a model.
+        ShapeError: As `neighbour_weights`, or if the number of labels differs.
 
     Example:
         >>> apart = np.array([[0, 1, 4, 5], [1, 0, 4, 5], [4, 4, 0, 1], [5, 5, 1, 0]], dtype=float)
@@ -218,4 +219,7 @@ def predict_labels(distances: Float[ndarray, "model model"], labels: Sequence[st
 
 def _check_labels(labels: Sequence[str]) -> None:
     if len(labels) < 3 or len(set(labels)) < 2:
-        raise ShapeError(f"Neighbours need 3 models and 2 labels or more, got {len(labels)} and {len(set(labels))}.")
+        raise ShapeError(
+            f"Neighbours need at least 3 models and 2 labels, got {len(labels)} and "
+            f"{len(set(labels))}."
+        )

@@ -1,10 +1,11 @@
-"""What a Gaussian matrix of a given shape would score: the null of every rank.
+"""Ranks and spectra of Gaussian matrices: the null distribution of every rank.
 
-A full-rank matrix of noise does not need all its directions for 90 % of its energy: 391 of 768 when square, 585
-of 768 when four times as wide. A rank is low only against that. The eigenvalues of a Gaussian matrix times its
-transpose follow the Marchenko-Pastur law; written in the angle of its semicircle, the share of the energy above
-an angle is the same for every shape, and the rank is one smooth integral. No simulation, so no noise and no cache
-to keep; held against simulation in the tests (within one direction from 30 x 40 up).
+A matrix of noise does not need all directions for 90 % of its energy: 391 of 768 if it is square,
+585 of 768 if it is four times as wide. A rank is low only compared with that. The eigenvalues of a
+Gaussian matrix times its transpose follow the Marchenko-Pastur law; as a function of the angle of
+its semicircle, the energy above an angle is the same for every shape, and the rank is a smooth
+integral. Nothing is simulated; tests compare it with simulations (within one direction from 30 x 40
+upward).
 
 References:
     Marchenko & Pastur 1967; Johnstone 2001, Annals of Statistics (the largest eigenvalue).
@@ -21,12 +22,12 @@ from numpy import ndarray
 
 from core.errors import ShapeError
 
-NODES = 20_000  # of the midpoint rule; the rank of 768 x 768 is then exact to 1e-3
+NODES = 20_000  # of the midpoint rule: the rank of 768 x 768 is exact to 1e-3
 TRACY_WIDOM_MEAN = -1.2065335745820
 
 
 def null_energy_rank(rows: int, columns: int, threshold: float) -> int:
-    """Directions that a Gaussian matrix of this shape needs for a share of its energy.
+    """Calculate how many directions a Gaussian matrix needs for a share of its energy.
 
     Raises:
         ShapeError: If a side is below 1 or the threshold is outside (0, 1].
@@ -36,15 +37,15 @@ def null_energy_rank(rows: int, columns: int, threshold: float) -> int:
         66
     """
     if not 0 < threshold <= 1:
-        raise ShapeError(f"An energy threshold lies above 0 and at most at 1, got {threshold}.")
+        raise ShapeError(f"The energy threshold must be above 0 and at most 1, got {threshold}.")
     energy, rank, _ = _law(*_sides(rows, columns))
-    # Half a direction: the threshold is passed, on average, half way through the direction that passes it.
+    # Plus half: on average the threshold is passed half way through a direction.
     expected = float(np.interp(threshold, energy, rank)) + 0.5
     return max(1, min(round(expected), rows, columns))
 
 
 def null_stable_rank(rows: int, columns: int) -> float:
-    """Stable rank that a Gaussian matrix of this shape has: mean energy over the mean largest eigenvalue.
+    """Calculate a Gaussian matrix's stable rank: mean energy over mean largest eigenvalue.
 
     Example:
         >>> round(null_stable_rank(128, 128), 1)
@@ -59,7 +60,7 @@ def null_stable_rank(rows: int, columns: int) -> float:
 
 
 def null_entropy_rank(rows: int, columns: int) -> float:
-    """Entropy rank (Roy & Vetterli) that a Gaussian matrix of this shape has.
+    """Calculate a Gaussian matrix's entropy rank (Roy & Vetterli).
 
     Example:
         >>> round(null_entropy_rank(128, 128), 1)
@@ -71,7 +72,7 @@ def null_entropy_rank(rows: int, columns: int) -> float:
 
 
 def null_spectrum(rows: int, columns: int) -> Float[ndarray, " value"]:
-    """Singular values of a Gaussian matrix of this shape, falling, with squares that sum to 1.
+    """Calculate a Gaussian matrix's singular values, falling, with squares that sum to 1.
 
     Example:
         >>> spectrum = null_spectrum(4, 8)
@@ -93,7 +94,7 @@ def _sides(rows: int, columns: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _law(short: int, long: int) -> tuple[ndarray, ndarray, ndarray]:
-    """At angles from the top of the spectrum down: energy share, directions above, singular value."""
+    """Energy share, directions above, and singular value, by angle from the top of the spectrum."""
     ratio = short / long
     step = np.pi / NODES
     angle = (np.arange(NODES) + 0.5) * step

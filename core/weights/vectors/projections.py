@@ -1,7 +1,7 @@
-"""Maps of fine-tunes: two dimensions for the eye, from distances that have many more.
+"""Maps of fine-tunes: projections of their distances to two dimensions.
 
-Classical MDS of Euclidean distances is PCA of the vectors behind them, exactly; t-SNE and UMAP keep neighbourhoods
-and give up sizes, gaps and directions. Nothing is measured on a map.
+Classical MDS of Euclidean distances equals PCA of the vectors behind them; t-SNE and UMAP preserve
+neighbourhoods, but not sizes, gaps or directions. Nothing is measured on a map.
 
 References: Torgerson 1952; van der Maaten & Hinton 2008; McInnes et al. 2018. Deviations: none.
 """
@@ -22,11 +22,11 @@ FEWEST = {"pca": 1, "tsne": 4, "umap": 5}  # models
 
 @dataclass(frozen=True)
 class ModelMap:
-    """Places of models in the plane.
+    """Positions of models in the plane.
 
     Attributes:
         points: Shape (model, 2).
-        explained: Shares of the squared distances on each axis; NaN where axes mean nothing (t-SNE, UMAP).
+        explained: Share of the squared distances on each axis; NaN for t-SNE and UMAP.
     """
 
     points: Float[ndarray, "model 2"]
@@ -34,7 +34,7 @@ class ModelMap:
 
 
 def draw_map(distances: Float[ndarray, "model model"], method: str, seed: int = 0) -> ModelMap:
-    """Place models in the plane so that near ones are near.
+    """Place models in the plane so that close models are close.
 
     Args:
         distances: Symmetric, zero diagonal.
@@ -52,10 +52,13 @@ def draw_map(distances: Float[ndarray, "model model"], method: str, seed: int = 
     if method not in METHODS:
         raise ShapeError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     if len(distances) < FEWEST[method]:
-        raise ShapeError(f"{METHODS[method]} needs {FEWEST[method]} models or more, got {len(distances)}; use pca.")
+        raise ShapeError(
+            f"{METHODS[method]} needs at least {FEWEST[method]} models, got {len(distances)}; use "
+            "pca."
+        )
     if method == "pca":
         return _scale_classically(distances)
-    if not distances.any():  # all alike: no neighbourhood to keep
+    if not distances.any():  # all equal: no neighbourhood to preserve
         return ModelMap(np.zeros((len(distances), 2)), (np.nan, np.nan))
     points = _run_tsne(distances, seed) if method == "tsne" else _run_umap(distances, seed)
     return ModelMap(points.astype(np.float64), (np.nan, np.nan))
@@ -68,7 +71,7 @@ def _scale_classically(distances: ndarray) -> ModelMap:
     eigenvalues, vectors = np.linalg.eigh(centred)
     kept = np.maximum(eigenvalues[::-1][:2], 0.0)
     points = vectors[:, ::-1][:, :2] * np.sqrt(kept)
-    # An axis has no direction of its own: its largest entry points up, so that a rerun draws the same map.
+    # The sign of an axis is arbitrary; a positive largest entry makes reruns equal.
     signs = np.sign(points[np.abs(points).argmax(0), np.arange(points.shape[1])])
     points = points * np.where(signs == 0, 1.0, signs)
     total = float(np.maximum(eigenvalues, 0.0).sum())
@@ -81,7 +84,7 @@ def _run_tsne(distances: ndarray, seed: int) -> ndarray:
     from threadpoolctl import threadpool_limits
 
     perplexity = min(30.0, max(2.0, (len(distances) - 1) / 3))
-    # Many threads on a few hundred points wait for each other: 10 s and more instead of half a second.
+    # Many threads on a few hundred points wait for each other: over 10 s instead of .5 s.
     with threadpool_limits(1):
         model = TSNE(metric="precomputed", init="random", perplexity=perplexity, random_state=seed, n_jobs=1)
         points: ndarray = model.fit_transform(distances)
@@ -92,10 +95,10 @@ def _run_umap(distances: ndarray, seed: int) -> ndarray:
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns that precomputed distances cannot be inverted, and of one thread
+        warnings.simplefilter("ignore")  # about inverting precomputed distances, and one thread
         from umap import UMAP
 
         neighbours = min(15, len(distances) - 1)
-        # The spectral start asks for more eigenvectors than a few models have; a random one is as good here.
+        # The spectral start needs more eigenvectors than a few models have.
         model = UMAP(metric="precomputed", n_neighbors=neighbours, init="random", random_state=seed, n_jobs=1)
         return np.asarray(model.fit_transform(distances))

@@ -1,4 +1,4 @@
-"""Tables of matrices: singular values of every delta, the ranks read off them, their trend over depth."""
+"""Tables of matrices: singular values of every update, their ranks, and trends over depth."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FURTHER_COLUMNS = ["null_stable_rank", "entropy_rank", "null_entropy_rank", "rel
 
 @dataclass(frozen=True)
 class Spectra:
-    """Every matrix's singular values.
+    """Singular values of every matrix.
 
     Attributes:
-        matrices: One row per matrix: model, of, family, layer (the first block is 1; 0 would be the embeddings),
-            rows, columns, relative_norm and its ranks.
+        matrices: A row per matrix: model, of, family, layer (1 is the first above the embeddings),
+            rows, columns, relative_norm, ranks.
         values: Singular values, falling, shape (matrix, value), in the rows' order.
     """
 
@@ -39,7 +39,7 @@ class Spectra:
 
 
 def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]) -> Spectra:
-    """Singular values of every delta (and of every model's own weights, where measured), with what is read off them.
+    """Collect the singular values and ranks of all updates, and of measured weights.
 
     Example:
         >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([2.0, 2.0])]}
@@ -75,7 +75,7 @@ def build_spectra(features: Mapping[str, Features], weights: Mapping[str, Value]
 
 
 def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
-    """Rank of every matrix at the threshold and at 90, 95 and 99 % of the energy, beside its null.
+    """Build the table of ranks at the threshold and at 90, 95 and 99 % of energy, with nulls.
 
     Example:
         >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
@@ -91,7 +91,7 @@ def build_ranks(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
 
 def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
-    """The matrices' table with `threshold`, `rank` and `null_rank`.
+    """Add `threshold`, `rank` and `null_rank` to the table of matrices.
 
     Example:
         >>> weights = {"places": [["Wq", 0]], "shapes": [[2, 2]], "values": [np.array([3.0, 1.0])]}
@@ -105,9 +105,9 @@ def rank_at(spectra: Spectra, threshold: float) -> pd.DataFrame:
 
 
 def build_trends(spectra: Spectra, threshold: float) -> pd.DataFrame:
-    """For each family, a trend of the rank over layers, through the layers' means.
+    """Fit a trend of the rank over layers to the layers' means, for each family.
 
-    A matrix that did not move is frozen, not of low rank: its rank of 0 is in no mean.
+    A frozen matrix has rank 0, which is left out of the means.
 
     Example:
         >>> spectra = np.tri(5)  # ranks 1 to 5, layer by layer

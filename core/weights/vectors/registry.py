@@ -1,16 +1,18 @@
 """A fine-tune as a vector, in six ways, and the distances between fine-tunes in each.
 
-`original` is the vector of "Vectors in the wild": the leading left singular vectors of each delta, concatenated over
-families and averaged over layers. A singular vector is known only up to its sign (and a rotation where singular
-values are equal), so the average is partly arbitrary; it is kept faithful, and the others are there because of it.
-`factors` weighs the same columns with the square roots of their singular values, as an extracted LoRA would.
-`projector` takes the subspaces that the columns span, which have no signs: its distance is the Frobenius distance of
-projectors, computed from r x r products alone. `spectrum`, `norms` and `delta` do not look at single vectors at all;
-`norms` is what every other one has to beat, because learning rate and steps alone change it.
+`original` is the vector of "Vectors in the wild": the leading left singular vectors of each delta,
+concatenated over families and averaged over layers. A singular vector is defined only up to its
+sign (and a rotation where singular values are equal), so this average is partly arbitrary; it is
+kept as published, and the other vectors avoid the problem. `factors` weights the same columns by
+the square roots of their singular values, as an extracted LoRA would. `projector` uses the
+subspaces that the columns span, which have no signs; its distance is the Frobenius distance of
+projectors, computed from r x r products. `spectrum`, `norms` and `delta` use no single vectors.
+`norms` is the baseline that the others must beat, because learning rate and number of steps alone
+change it.
 
-A delta that is exactly zero (a frozen matrix) has no directions and no shape: for `projector` and `spectrum` it is
-absent, and two models are compared at the matrices that moved in both. With absent matrices the triangle inequality
-need not hold. In `norms` it is a norm of 0; to `delta`, `factors` and `original` it adds nothing.
+A delta of exactly zero (a frozen matrix) has no directions. `projector` and `spectrum` compare two
+models on the matrices that changed in both; the triangle inequality need not hold then. In `norms`
+such a matrix has norm 0; to `delta`, `factors` and `original` it adds nothing.
 
 Reference: Golub & Van Loan 2013, section 2.5.3 (distance of subspaces); Charikar et al. 2002 (count sketch).
 Deviations: `original` and `factors` are compared by their cosine, which the original leaves open.
@@ -34,7 +36,7 @@ SKETCH = 2**14  # entries of one matrix's sketch
 
 @dataclass(frozen=True)
 class Features:
-    """What is kept of one fine-tune's delta: a few small arrays for each of its matrices.
+    """What is kept of one fine-tune's update: a few small arrays per matrix.
 
     Attributes:
         families: Family of each matrix.
@@ -42,7 +44,7 @@ class Features:
         shapes: Rows and columns of each matrix.
         values: Singular values, falling, shape (matrix, value), zero beyond a matrix's smaller side.
         delta_norms, weight_norms: Frobenius norms of delta and base, shape (matrix,).
-        left, right: Leading singular vectors of each matrix, shapes (rows, kept) and (columns, kept).
+        left, right: Leading singular vectors of each matrix, (rows, kept) and (columns, kept).
         sketches: Each delta's entries in order, or its count sketch where it is large.
     """
 
@@ -62,11 +64,11 @@ class Vector:
     """One way of turning a fine-tune into a vector.
 
     Attributes:
-        title: What forms and legends call it.
-        gauge_safe: Whether it ignores signs and rotations of singular vectors.
-        ranked: Whether it looks at the leading directions only, as many as the rank.
+        title: Its name in forms and legends.
+        gauge_safe: Whether it is independent of signs and rotations of singular vectors.
+        ranked: Whether it uses the leading directions only, as many as the rank.
         meaning: One sentence for the reader.
-        distances: From the features of every fine-tune and a rank to distances, shape (model, model).
+        distances: Function of all features and a rank; returns shape (model, model).
     """
 
     title: str
@@ -77,7 +79,9 @@ class Vector:
 
 
 def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Float[ndarray, "model model"]:
-    """Pairwise distances of fine-tunes; symmetric, zero on the diagonal, and Euclidean where every matrix moved.
+    """Calculate distances between fine-tunes: symmetric, zero on the diagonal.
+
+    They are Euclidean if every matrix changed.
 
     Args:
         features: Of two or more fine-tunes with the same matrices.
@@ -99,7 +103,7 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
     if vector not in VECTORS:
         raise ShapeError(f"vector must be one of {', '.join(VECTORS)}, got {vector!r}.")
     if len(features) < 2:
-        raise ShapeError(f"Distances need two models or more, got {len(features)}.")
+        raise ShapeError(f"Distances need at least two models, got {len(features)}.")
     first = features[0]
     for following in features[1:]:
         if (following.families, following.layers, following.shapes) != (first.families, first.layers, first.shapes):
@@ -114,10 +118,11 @@ def calc_distances(features: Sequence[Features], vector: str, rank: int) -> Floa
 
 
 def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[ndarray, " entry"]:
-    """Leading left singular vectors of each family, averaged over layers, one family after the other.
+    """Average the leading left singular vectors of each family over layers, family by family.
 
     Args:
-        weighted: Whether a column counts by the square root of its singular value; without it, the original vector.
+        weighted: Whether to weight columns by the roots of their singular values; if not, this is
+            the original vector.
 
     Example:
         >>> side, values, norm = (np.eye(2),), np.array([[4.0, 1.0]]), np.ones(1)
@@ -135,13 +140,13 @@ def calc_factors(model: Features, rank: int, weighted: bool = True) -> Float[nda
 
 
 def calc_sketch(matrix: Float[ndarray, "row column"], seed: int, size: int = SKETCH) -> Float[ndarray, " entry"]:
-    """A count sketch of a matrix: inner products are kept to about 1 / sqrt(size) of the norms' product.
+    """Sketch a matrix: inner products keep an error of 1 / sqrt(size) of the norms' product.
 
-    Every entry is added, with a random sign, to a random one of `size` sums. The same seed and shape give the
-    same sums, so that sketches of two deltas can be compared.
+    Each entry is added with a random sign to a random one of `size` sums. The same seed and shape
+    use the same sums, so that sketches of two updates can be compared.
 
     Args:
-        seed: Of this place in the model; other places get other seeds.
+        seed: Specific to the matrix's place in the model.
 
     Example:
         >>> calc_sketch(np.eye(2), seed=0, size=8).shape
@@ -182,7 +187,7 @@ def _projector_distances(features: Sequence[Features], rank: int) -> ndarray:
         square = np.zeros((models, models))
         for side in ("left", "right"):
             columns = np.stack([getattr(model, side)[place][:, :rank].T for model in features]).astype(np.float64)
-            # Columns come back from the store in float32; unit length again removes the first order of that error.
+            # Columns are stored in float32; normalising removes the first order of that error.
             lengths = np.linalg.norm(columns, axis=2, keepdims=True)
             np.divide(columns, lengths, out=columns, where=lengths > 0)
             counts = (lengths[..., 0] > 0).sum(1)
@@ -207,11 +212,11 @@ def _spectrum_distances(features: Sequence[Features], rank: int) -> ndarray:
 
 
 def _mean_where_both_moved(features: Sequence[Features], squares: Sequence[ndarray], farthest: float) -> ndarray:
-    """Mean of the places' squared distances over those where both deltas have directions.
+    """Average squared distances over the matrices that changed in both models.
 
     Args:
         squares: For each place, shape (model, model).
-        farthest: For two models that moved in no matrix in common: the largest square there is.
+        farthest: Largest possible square, for two models without a matrix that changed in both.
     """
     moved = np.stack([model.delta_norms > 0 for model in features]).astype(float)
     both = moved @ moved.T
@@ -225,7 +230,7 @@ def _norm_distances(features: Sequence[Features], rank: int) -> ndarray:
 
 
 def _delta_distances(features: Sequence[Features], rank: int) -> ndarray:
-    # One product a place: the whole deltas of all models never lie side by side in memory.
+    # One product per place, so that memory never holds the whole updates of all models.
     inner = np.zeros((len(features), len(features)))
     for place in range(len(features[0].sketches)):
         rows = np.stack([model.sketches[place] for model in features]).astype(np.float64)
@@ -234,7 +239,7 @@ def _delta_distances(features: Sequence[Features], rank: int) -> ndarray:
 
 
 def relative_size(model: Features) -> float:
-    """Norm of the whole delta over that of the base's matrices; 0 where both are zero.
+    """Norm of the whole update over that of the base's matrices; 0 if both are zero.
 
     Example:
         >>> moved, size, sides = np.array([3.0, 4.0]), np.array([6.0, 8.0]), (np.eye(2), np.eye(2))
@@ -246,7 +251,7 @@ def relative_size(model: Features) -> float:
 
 
 def relative_norms(model: Features) -> Float[ndarray, " matrix"]:
-    """Norm of each delta over that of its base; 0 where both are zero.
+    """Norm of each matrix's update over that of the base's matrix; 0 if both are zero.
 
     Example:
         >>> moved, size, sides = np.array([3.0, 0.0]), np.array([6.0, 0.0]), (np.eye(2), np.eye(2))
@@ -263,7 +268,7 @@ def _angle_chords(vectors: ndarray) -> ndarray:
 
 
 def _chords(inner: ndarray) -> ndarray:
-    """Distance on the unit sphere: sqrt(2 - 2 cosine). A zero vector is at right angles to everything."""
+    """Distance on the unit sphere, sqrt(2 - 2 cosine); a zero vector has cosine 0 with all."""
     lengths = np.sqrt(np.diag(inner))
     scale = np.outer(lengths, lengths)
     cosine = np.divide(inner, scale, out=np.zeros_like(inner), where=scale > 0)
@@ -272,7 +277,7 @@ def _chords(inner: ndarray) -> ndarray:
 
 
 def _euclidean(points: ndarray) -> ndarray:
-    # Differences, not inner products: near neighbours of long vectors would lose their digits.
+    # Differences, not inner products, which lose digits for close and long vectors.
     return np.stack([np.linalg.norm(points - point, axis=1) for point in points])
 
 
@@ -281,33 +286,41 @@ VECTORS: dict[str, Vector] = {
         "Projectors",
         True,
         True,
-        "Subspaces spanned by the leading left and right singular vectors of each delta; principal angles.",
+        "Subspaces spanned by the leading left and right singular vectors of each update, "
+        "compared by their principal angles.",
         _projector_distances,
     ),
     "spectrum": Vector(
-        "Spectrum", True, False, "Shape of each delta's singular values, its size taken out.", _spectrum_distances
+        "Spectrum",
+        True,
+        False,
+        "Singular values of each update, divided by its norm: their shape without the size.",
+        _spectrum_distances,
     ),
     "norms": Vector(
         "Norms",
         True,
         False,
-        "How far each matrix moved, relative to its own norm; directions play no part.",
+        "Size of each matrix's update relative to the base's matrix, without any direction.",
         _norm_distances,
     ),
-    "delta": Vector("Delta", True, False, "Cosine of the deltas themselves, entry by entry.", _delta_distances),
+    "delta": Vector(
+        "Delta", True, False, "Cosine similarity of the updates, entry by entry.", _delta_distances
+    ),
     "factors": Vector(
         "Factors",
         False,
         True,
-        "Left singular vectors times the roots of their singular values, averaged over layers: signs are arbitrary.",
+        "Left singular vectors times the square roots of their singular values, averaged over "
+        "layers; their signs are arbitrary.",
         _factor_distances,
     ),
     "original": Vector(
         "Original (U alone)",
         False,
         True,
-        "Left singular vectors of each delta, averaged over layers, as first proposed: signs and rotations are "
-        "arbitrary.",
+        "Left singular vectors of each update, averaged over layers, as first proposed; their "
+        "signs and rotations are arbitrary.",
         _original_distances,
     ),
 }

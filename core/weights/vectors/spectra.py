@@ -1,8 +1,9 @@
-"""Singular values of a matrix, the ranks read off them, and its leading subspaces.
+"""Singular values of a matrix, its ranks, and its leading subspaces.
 
-The squared singular values are the eigenvalues of the Gram matrix on the smaller side, in float64. That is
-exact to about 1e-8 of the largest singular value, and several times faster than a singular value
-decomposition; in float32 it is wrong (a rank of 19 was seen for a matrix of rank 8), so the input is widened first.
+The squared singular values are the eigenvalues of the Gram matrix on the smaller side, in float64.
+This is exact to about 1e-8 of the largest singular value, and several times faster than a singular
+value decomposition. In float32 it is wrong (a rank of 19 was seen for a matrix of rank 8), so the
+input is converted to float64 first.
 
 References:
     Roy & Vetterli 2007, EUSIPCO (entropy rank); Rudelson & Vershynin 2007, J. ACM (stable rank).
@@ -26,7 +27,7 @@ class Decomposition:
 
     Attributes:
         values: All singular values, falling, shape (min(rows, columns),), float64.
-        left: Leading left singular vectors, shape (rows, rank); a column is zero where its value is zero.
+        left: Leading left singular vectors, shape (rows, rank); zero columns for zero values.
         right: Leading right singular vectors, shape (columns, rank), likewise.
     """
 
@@ -36,13 +37,13 @@ class Decomposition:
 
 
 def singular_values(matrix: Float[ndarray, "row column"]) -> Float[ndarray, " value"]:
-    """All singular values, falling, in float64; those lost in rounding are exactly 0.
+    """Calculate all singular values, falling, in float64; those within rounding error are 0.
 
     Args:
-        matrix: Any shape, any float type; widened to float64.
+        matrix: Any shape and float type; converted to float64.
 
     Raises:
-        ShapeError: If it is not a matrix, is empty, or holds a number that is not finite.
+        ShapeError: If it is not a matrix, is empty, or has a number that is not finite.
 
     Example:
         >>> singular_values(np.array([[3.0, 0.0], [0.0, 4.0]])).tolist()
@@ -54,14 +55,14 @@ def singular_values(matrix: Float[ndarray, "row column"]) -> Float[ndarray, " va
 
 
 def decompose(matrix: Float[ndarray, "row column"], rank: int) -> Decomposition:
-    """Singular values and the `rank` leading singular vectors of both sides.
+    """Calculate singular values and the `rank` leading singular vectors of both sides.
 
-    Directions whose singular value is zero have no meaning: their columns are zero, so that sums over
-    columns (projectors, distances) simply lack them. The sign of a pair of columns is arbitrary.
+    Columns of zero singular values are zero, so that they add nothing to projectors and distances.
+    The sign of a pair of columns is arbitrary.
 
     Args:
         matrix: Shape (rows, columns).
-        rank: Columns to keep; padded with zero columns where the matrix has fewer.
+        rank: Columns to keep; padded with zero columns if the matrix has fewer.
 
     Raises:
         ShapeError: As `singular_values`, or if `rank` is below 1.
@@ -90,14 +91,14 @@ def decompose(matrix: Float[ndarray, "row column"], rank: int) -> Decomposition:
 def decompose_factors(
     left: Float[ndarray, "row inner"], right: Float[ndarray, "column inner"], rank: int
 ) -> Decomposition:
-    """The same of a product of factors, left @ right.T, whose rank is no more than they have columns.
+    """Decompose a product of factors, left @ right.T, without forming it.
 
-    The singular values are those of a small matrix between two orthonormal bases, so that all beyond the inner
-    dimension are 0 exactly, and no Gram matrix costs the others half their digits.
+    The singular values are those of a small matrix between two orthonormal bases, so all beyond the
+    inner dimension are exactly 0, and the others keep the digits that a Gram matrix would lose.
 
     Args:
-        left, right: Two factors with the same number of columns, which may be none.
-        rank: Columns to keep; padded with zero columns where the product has fewer.
+        left, right: Two factors with the same number of columns, which may be 0.
+        rank: Columns to keep; padded with zero columns if the product has fewer.
 
     Raises:
         ShapeError: As `decompose`.
@@ -124,7 +125,7 @@ def decompose_factors(
 
 
 def energy_rank(values: Float[ndarray, "*shape value"], threshold: float) -> Int[ndarray, "*shape"]:
-    """Directions needed for a share of the energy (sum of squared singular values); 0 for a zero matrix.
+    """Count the directions that hold a share of the energy (sum of squared singular values).
 
     Args:
         values: Singular values, falling, along the last axis.
@@ -138,16 +139,16 @@ def energy_rank(values: Float[ndarray, "*shape value"], threshold: float) -> Int
         (1, 2)
     """
     if not 0 < threshold <= 1:
-        raise ShapeError(f"An energy threshold lies above 0 and at most at 1, got {threshold}.")
+        raise ShapeError(f"The energy threshold must be above 0 and at most 1, got {threshold}.")
     energy = np.cumsum(np.asarray(values, float) ** 2, axis=-1)
     total = energy[..., -1:]
-    # A sum of the same numbers in another order may differ in the last bits: those must not cost a direction.
+    # Sums in another order may differ in the last bits, which must not add a direction.
     needed = np.argmax(energy >= threshold * total * (1 - 1e-12), axis=-1) + 1
     return np.where(total[..., 0] > 0, needed, 0)
 
 
 def stable_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shape"]:
-    """Sum of squared singular values over the largest one squared; NaN for a zero matrix.
+    """Calculate the sum of squared singular values over the largest squared; NaN for zero.
 
     Example:
         >>> stable_rank(np.array([2.0, 2.0, 0.0])).tolist()
@@ -160,7 +161,7 @@ def stable_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shap
 
 
 def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*shape"]:
-    """Exponential of the entropy of the singular values taken as shares of their sum; NaN for a zero matrix.
+    """Calculate the exponential of the entropy of the normalised singular values; NaN for zero.
 
     Example:
         >>> entropy_rank(np.array([2.0, 2.0, 0.0])).round(6).tolist()
@@ -176,14 +177,17 @@ def entropy_rank(values: Float[ndarray, "*shape value"]) -> Float[ndarray, "*sha
 
 def _checked(matrix: Float[ndarray, "row column"]) -> Float[ndarray, "row column"]:
     if np.ndim(matrix) != 2 or 0 in np.shape(matrix):
-        raise ShapeError(f"A matrix with at least one entry is needed, got shape {np.shape(matrix)}.")
+        raise ShapeError(f"The input must be a matrix with entries, got shape {np.shape(matrix)}.")
     wide = np.asarray(matrix, dtype=np.float64)
     if not np.isfinite(wide).all():
-        raise ShapeError("The matrix holds numbers that are not finite; the file is damaged or the training diverged.")
+        raise ShapeError(
+            "The matrix has numbers that are not finite: the file is damaged, or the training "
+            "diverged."
+        )
     return wide
 
 
 def _roots(eigenvalues: Float[ndarray, " value"], size: int) -> Float[ndarray, " value"]:
-    """Square roots of falling eigenvalues; what is below the rounding error of the largest is zero."""
+    """Square roots of falling eigenvalues; those below rounding error are zero."""
     floor = max(float(eigenvalues[0]), 0.0) * size * np.finfo(np.float64).eps
     return np.sqrt(np.where(eigenvalues > floor, eigenvalues, 0.0))

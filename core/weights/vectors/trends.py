@@ -1,9 +1,9 @@
-"""A trend over depth: none, a line or a parabola, chosen by AICc, written as an equation with its R2.
+"""Trends over depth: a constant, a line or a parabola, chosen by AICc.
 
-What is fitted are means of layers, one point a layer. Points of single models would not do: all models of a layer
-share what is particular to it, so that a fit to the pooled points takes the accidents of six layers for the evidence of
-a hundred points and finds a parabola in most data without a trend. With six points or fewer the correction of AICc
-asks a great deal of a parabola, and below six there is none.
+Trends are fitted to the means of layers, one point per layer. The points of single models are not
+independent: all models share what is particular to a layer, so a fit to the pooled points would
+find a parabola in most data without a trend. AICc penalises a parabola strongly with six points and
+excludes it with fewer.
 
 References: Akaike 1974; Hurvich & Tsai 1989 (the correction for few points). Deviations: none.
 """
@@ -19,7 +19,7 @@ from numpy import ndarray
 from core.errors import ShapeError
 from core.results.numbers import MINUS, text_of
 
-MINIMUM = 5  # points: with fewer AICc knows no line, so nothing could be chosen
+MINIMUM = 5  # points: with fewer, AICc is undefined for a line
 KINDS = ("constant", "linear", "quadratic")
 
 
@@ -28,10 +28,10 @@ class Trend:
     """A fitted polynomial.
 
     Attributes:
-        kind: "constant", "linear" or "quadratic", whichever has the lowest AICc.
+        kind: "constant", "linear" or "quadratic", the one with the lowest AICc.
         coefficients: Of x^0 (, x^1 (, x^2)).
         r2: Share of the variance explained; NaN when the points do not vary.
-        aicc: By kind (only differences mean anything); infinite where there are too few points for it.
+        aicc: By kind; only differences are meaningful; infinite with too few points.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class Trend:
 
     @property
     def equation(self) -> str:
-        """The trend as text: "12.1 + 3.4 layer, R² = .93", or "12.1, no trend"."""
+        """Write the trend: "12.1 + 3.4 layer, R² = .93", or "12.1, no trend"."""
         text = text_of(self.coefficients[0], "measure")
         if self.kind == "constant":
             return f"{text}, no trend"
@@ -51,23 +51,23 @@ class Trend:
         return text + ("" if np.isnan(self.r2) else f", R² = {text_of(self.r2)}")
 
     def at(self, x: Float[ndarray, " point"]) -> Float[ndarray, " point"]:
-        """The trend's value at each x."""
+        """Evaluate the trend at each x."""
         values: ndarray = np.polynomial.polynomial.polyval(np.asarray(x, float), self.coefficients)
         return values
 
 
 def fit_trend(x: Float[ndarray, " point"], y: Float[ndarray, " point"]) -> Trend | None:
-    """Least squares by a constant, a line and a parabola; the one with the lowest AICc.
+    """Fit a constant, a line and a parabola by least squares; return the one with the lowest AICc.
 
     Args:
-        x: Depth (layer), any units, each once.
-        y: Mean outcome there; points where it is not finite are left out.
+        x: Depth (layer number), each once.
+        y: Mean outcome at each depth; values that are not finite are left out.
 
     Returns:
         None with fewer than 5 points.
 
     Raises:
-        ShapeError: If x and y differ in length, or a depth comes twice: take the mean first.
+        ShapeError: If x and y differ in length, or a depth occurs twice.
 
     Example:
         >>> trend = fit_trend(np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.0, 9.1, 10.9]))
@@ -80,7 +80,7 @@ def fit_trend(x: Float[ndarray, " point"], y: Float[ndarray, " point"]) -> Trend
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
     if len(np.unique(x)) < len(x):
-        raise ShapeError("A trend is fitted to one point a depth; take the mean of those that share one.")
+        raise ShapeError("A trend needs one point per depth; average those of equal depth first.")
     if len(x) < MINIMUM:
         return None
     fits = {kind: _fit(x, y, degree) for degree, kind in enumerate(KINDS)}
@@ -98,7 +98,7 @@ def _fit(x: ndarray, y: ndarray, degree: int) -> tuple[ndarray, float]:
 
 
 def _aicc(y: ndarray, error: float, degree: int) -> float:
-    points, parameters = len(y), degree + 2  # the coefficients and the size of the error
+    points, parameters = len(y), degree + 2  # coefficients and error variance
     if points - parameters - 1 < 1:
         return float(np.inf)
     aic = points * np.log(max(error, _floor(y)) / points) + 2 * parameters
@@ -106,5 +106,5 @@ def _aicc(y: ndarray, error: float, degree: int) -> float:
 
 
 def _floor(y: ndarray) -> float:
-    """A perfect fit has no likelihood: the floor is rounding error, so that of perfect fits the simplest wins."""
+    """Bound the error by rounding, so that the simplest of several perfect fits wins."""
     return max(float((y**2).sum()), 1.0) * 1e-24

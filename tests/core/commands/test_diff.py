@@ -67,7 +67,7 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_there(zoo: Path, capsys: pyt
     assert "The weights moved by" in lead[1]
     assert "leading directions" in lead[1]
     assert page.count("<img ") == 3  # size, rank, intruders
-    assert 'alt="How far each matrix moved. Heatmap of share of its norm, ' in page
+    assert 'alt="Size of the update by matrix. Heatmap of relative size, ' in page
     assert 'alt="Legend: ' in page
     assert page.count("Not run: ") == len(specs_of(check_pair("zoo:seed-0", "zoo:nli-0"))) - 2
     assert f"python -m core diff zoo:seed-0 zoo:nli-0 --out {out}" in page

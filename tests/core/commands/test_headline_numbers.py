@@ -22,7 +22,7 @@ BAND = re.compile(rf"({NUMBER})(?: %| points)? \[({NUMBER}), ({NUMBER})\]")
 SINGLE = re.compile(rf"(?<![\w.@-])({MINUS}?\d*\.\d+|{MINUS}?\d+(?= %))(?![\w.]*\])")
 P_VALUE = re.compile(rf"p (=|<) ({NUMBER})")
 RECIPE = re.compile(r"\(rate [\d.]+, \d+ steps\)")  # of the models' cards
-P_COLUMNS = ("p_value", "smallest_p")
+P_COLUMNS = ("p_value", "smallest_p", "corrected_p")
 FEWEST = 200  # bands and numbers that are looked up, all studies together
 
 

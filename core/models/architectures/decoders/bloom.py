@@ -1,4 +1,4 @@
-"""BLOOM and Falcon: query, key and value in one tensor, whose rows are ordered as the configuration says."""
+"""BLOOM and Falcon: query, key and value in one tensor, in an order that the configuration sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REST = name_tensors(
 
 
 def falcon_rows(config: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Falcon's three orders: groups of queries with a key and a value, one key for all, or one for each head."""
+    """Give Falcon's order of rows: grouped queries, one key for all, or one per head."""
     heads = count(config, "num_attention_heads|n_head")
     if config.get("new_decoder_architecture"):
         groups = count(config, "num_kv_heads|n_head_kv", heads)

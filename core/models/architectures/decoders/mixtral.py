@@ -1,4 +1,4 @@
-"""Mixtral: Llama's attention, and in place of one feed-forward layer a router and several experts.
+"""Mixtral: Llama's attention, with a router and several experts as feed-forward layer.
 
 Checkpoints hold a tensor for each expert; a model in memory holds all experts in one, gate and first matrix together.
 """
@@ -29,8 +29,8 @@ MIXTRAL = replace(
         Tensor(f"{_MEMORY}down_proj", ("expert @ ff2",), row_axes=2, experts="num_local_experts"),
     ),
     caveats=(
-        "A mixture of experts sends each token to a few experts: a small difference between two models may change "
-        "which, and their states with it.",
+        "A mixture of experts routes each token to a few experts; a small difference between two "
+        "models can change the routing, and with it their states.",
     ),
 )
 

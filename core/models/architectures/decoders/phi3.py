@@ -1,4 +1,4 @@
-"""Phi-3: Llama with fused queries, keys and values, and with the gate fused to the first feed-forward matrix."""
+"""Phi-3: Llama with fused queries, keys and values, and a fused gate."""
 
 from __future__ import annotations
 

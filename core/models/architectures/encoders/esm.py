@@ -11,7 +11,10 @@ ESM = replace(
     types=("esm",),
     norm="encoder.emb_layer_norm_after",
     absolute=False,
-    caveats=("ESM was trained on proteins: its vectors of English words are those of a foreign text.",),
+    caveats=(
+        "ESM was trained on proteins, so its vectors of English words carry no linguistic "
+        "knowledge.",
+    ),
 )
 
 FAMILY = (ESM,)

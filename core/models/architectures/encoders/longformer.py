@@ -1,4 +1,4 @@
-"""Longformer: RoBERTa's names; the second set of projections, for global attention, is not compared."""
+"""Longformer: RoBERTa's names; the projections for global attention are not compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGFORMER = replace(
     ROBERTA,
     types=("longformer",),
     inseparable="its layers need the window's mask that the model makes for all of them",
-    caveats=("Longformer is read with its sliding window alone: no token attends globally.",),
+    caveats=("Longformer is run with its sliding window only: no token attends globally.",),
 )
 
 FAMILY = (LONGFORMER,)

@@ -1,4 +1,4 @@
-"""The chart of distances: a heatmap of every pair of models, beside the tree of their clustering."""
+"""The chart of distances: a heatmap of all pairs of models, and the tree of their clustering."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-TREE = 0.25  # width of the tree beside the heatmap, in widths of the heatmap
-ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}  # where two have nothing in common
+TREE = 0.25  # width of the tree, in widths of the heatmap
+# distance of two models that have nothing in common
+ENDS = {"projector": 1.0, "delta": 2**0.5, "factors": 2**0.5, "original": 2**0.5}
 STRIP = 0.03  # width of the coloured strip of labels, in widths of the heatmap
 GAP = 0.006  # between heatmap, strip and tree
-ROOM = 312  # height at which headline, chart and legend fit a screen of 720
-LEAST, MOST = 1.03, 24  # height of a row: at least that of letters, times this; at most pixels
+ROOM = 312  # height with which headline, chart and legend fit 720 pixels
+LEAST, MOST = 1.03, 24  # height of a row: at least this times the letters', at most in pixels
 
 
 def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Every distance as a heatmap, models in the order of the clustering tree drawn over it.
+    """Draw all distances as a heatmap, models in the order of the tree on its right.
 
     Raises:
         SpecError: If there are fewer than two models.
@@ -40,7 +41,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     distances = result.arrays[f"distances {result.spec['vector']}"]
     count = len(distances)
     if count < 2:
-        raise SpecError("Distances need two models or more.")
+        raise SpecError("Distances need at least two models.")
     tree = build_dendrogram(distances)
     names = model_names(result)[tree.order]
     groups = group_names(result.table["label"], "label")[tree.order]
@@ -50,9 +51,12 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
     y = channel("y:Q", title=None, scale=y_scale, axis=_names_axis(names))
     cells = _cells(distances[np.ix_(tree.order, tree.order)], names)
     ends = [float(np.nanmin(cells["distance"])), float(np.nanmax(cells["distance"]))]
-    if count <= MOST_NUMBERED:  # of many models the pattern is read, not the numbers
+    if count <= MOST_NUMBERED:  # with many models, readers look at the pattern
         ends = [0.0, ENDS.get(result.spec["vector"], ends[1])]
-    tips = (Tip("model", "Model"), Tip("other", "and"), Tip("distance", "Distance", "share"))
+    tips = (
+        *(Tip("model", "Model"), Tip("other", "Other model")),
+        Tip("distance", "Distance", "share"),
+    )
     rows, tooltip = told(cells, tips)
     rows = rows.assign(
         written=[text_of(value) if value == value else "" for value in cells["distance"]],
@@ -95,7 +99,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
             width="container",
             height=max(context.height(min(MOST * count, ROOM)), LEAST * context.letter * count),
             title=heading(
-                what, "rows and columns in the order of the tree, by average linkage; the strip shows labels"
+                what, "ordered by the tree (average linkage); the coloured strip shows labels"
             ),
             description=words,
         )
@@ -104,7 +108,7 @@ def distances_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def _cells(distances: ndarray, names: Sequence[str]) -> pd.DataFrame:
-    """Squares of the heatmap; a model's distance from itself says nothing and is left blank."""
+    """Cells of the heatmap; the diagonal is left blank."""
     import pandas as pd
 
     row, column = (axis.ravel() for axis in np.indices(distances.shape))
@@ -130,7 +134,7 @@ def _strip(groups: Sequence[str]) -> pd.DataFrame:
 
 
 def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
-    """The tree's joins as brackets of four points, heights scaled into the room beside the heatmap."""
+    """The tree's joins as brackets of four points, scaled to the width beside the heatmap."""
     import pandas as pd
 
     highest = float(joins[:, 4].max()) or 1.0
@@ -144,7 +148,7 @@ def _tree_lines(joins: ndarray, left: float, right: float) -> pd.DataFrame:
 
 
 def _names_axis(names: Sequence[str]) -> Any:
-    """An axis of whole numbers that writes names instead."""
+    """An axis of whole numbers, labelled with names."""
     quoted = ", ".join("'" + str(name).replace("\\", "").replace("'", "") + "'" for name in names)
     return {
         "values": list(range(len(names))),

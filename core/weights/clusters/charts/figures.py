@@ -1,4 +1,4 @@
-"""Charts of the weights room: the map of models, neighbours against chance, and all figures of a result."""
+"""Charts of the weights study: the map, neighbours compared with chance, and all figures."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 HEIGHT = 292
-CHANCE = "exact chance"
+CHANCE = "chance"
 CHOSEN = "chosen"  # name of the selection on the map
 
 
 def map_chart(
     result: Result, by: str = "label", chosen: str = "", *, context: Context = PAGE
 ) -> Chart:
-    """Every fine-tune as a point, coloured by a column of the table.
+    """Draw every fine-tune as a point, coloured by a column of the table.
 
     Args:
-        result: Of the weights study, with the map that it was drawn on last.
+        result: Of the weights study; its last map is drawn.
         by: Column of the main table: "label", "task", "data", "base" or "cluster".
         chosen: A model to ring.
 
@@ -45,7 +45,9 @@ def map_chart(
         SpecError: If there is no such column.
     """
     if by not in result.table.columns:
-        raise SpecError(f"Colour by one of label, task, data, base or cluster, not {by!r}.")
+        raise SpecError(
+            f"The map cannot be coloured by {by!r}; choose label, task, data, base or cluster."
+        )
     table = result.table.assign(name=model_names(result), group=group_names(result.table[by], by))
     drawing = result.spec["map"]
     titles = [
@@ -57,8 +59,9 @@ def map_chart(
     table = _named(table, x_ends, y_ends, height, chosen, context=context)
     axis = {"tickCount": 5, "grid": False, "labelExpr": str(label_expr("share"))}
     tips = (
-        *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data"), Tip("nearest", "Nearest")),
-        *(Tip("distance", "Its distance", "share"), Tip("relative_delta", "Relative delta", "share")),
+        *(Tip("name", "Model"), Tip("label", "Label"), Tip("data", "Data")),
+        *(Tip("nearest", "Nearest model"), Tip("distance", "Distance to it", "share")),
+        Tip("relative_delta", "Relative update", "share"),
     )
     rows, tooltip = told(table.assign(who=table["name"]), tips)
     base = Chart(rows).encode(
@@ -99,7 +102,7 @@ def map_chart(
 
 
 def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Share of same-label neighbours by k, one line per vector, over the band of permuted labels and exact chance.
+    """Draw the share of same-label neighbours by k, a line per vector, with chance and its band.
 
     Raises:
         SpecError: If nothing could be scored.
@@ -108,12 +111,12 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
     table = result.tables["vectors"]
     if table.empty:
-        raise SpecError("No neighbours were scored: labels are needed for three models or more.")
+        raise SpecError("No neighbours were scored: at least three models need labels.")
     names = {name: vector.title for name, vector in VECTORS.items()}
     rows = table.assign(name=table["vector"].map(names), low=float("nan"), high=float("nan"))
     chosen = rows[rows["vector"] == result.spec["vector"]]
     chance = chosen.assign(name=CHANCE, share=chosen["chance"])
-    title = "Share with the same label"
+    title = "Neighbours with the same label"
     most = max(int(rows["k"].max()), 2)
     plane = Plane(
         "k", "share", "Nearest neighbours, k", title, 0.0, 1.0, (1.0, float(most)), kind="per cent",
@@ -128,16 +131,16 @@ def neighbours_chart(result: Result, *, context: Context = PAGE) -> Chart:
         *(Tip("name", "Vector"), Tip("k", "k", "whole"), Tip("share", "Share", "per cent")),
         *(Tip("chance", "Chance", "per cent"), Tip("p_value", "p", "measure")),
     )
-    under = [grey_band(chosen, plane, "null_low", "null_high", "Permuted labels, 95 %")]
+    under = [grey_band(chosen, plane, "null_low", "null_high", "Shuffled labels, 95 %")]
     drawn = pd.concat([rows, chance], ignore_index=True)
     what = "Do neighbours share a label?"
-    below = "grey band: permuted labels, 95 %; dashed: exact chance; thick: the vector chosen"
+    below = "grey band: shuffled labels, 95 %; dashed: chance; thick: the chosen vector"
     chart = curves(drawn, plane, looks, tips, under=under)
     return finished(chart, drawn, plane, what, below, list(looks), x_title="number of neighbours")
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the map first."""
+    """Draw every chart that the result has numbers for, by file name; the map first."""
     charts: dict[str, Chart] = {"map": map_chart(result, context=context)}
     if len(result.tables["vectors"]):
         charts["neighbours"] = neighbours_chart(result, context=context)
@@ -147,7 +150,7 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def _subtitle(drawing: str) -> str:
-    return "" if drawing == "pca" else "gaps and sizes of groups mean nothing here"
+    return "" if drawing == "pca" else "gaps and sizes of groups have no meaning"
 
 
 def _axes(drawing: str) -> tuple[str, str]:
@@ -155,7 +158,7 @@ def _axes(drawing: str) -> tuple[str, str]:
 
 
 def _padded(table: pd.DataFrame) -> tuple[list[float], list[float]]:
-    """Ends with room round the points, the same unit on both axes: distances on a map are to be compared."""
+    """Ends of both axes with the same unit, so that distances can be compared, and a margin."""
     middle = [(table[axis].max() + table[axis].min()) / 2 for axis in ("x", "y")]
     reach = max(float(table[axis].max() - table[axis].min()) for axis in ("x", "y")) * 0.58 or 1.0
     x, y = ([float(centre - reach), float(centre + reach)] for centre in middle)
@@ -166,7 +169,7 @@ def _named(
     table: pd.DataFrame, x_ends: list[float], y_ends: list[float], height: float, chosen: str, *,
     context: Context,
 ) -> pd.DataFrame:
-    """The table, the chosen model first, with where names stand (dx, dy), and whether there is room (named)."""
+    """The table, chosen model first, with places of names (dx, dy) and whether they fit (named)."""
     table = table.assign(ringed=table["model"] == chosen).sort_values("ringed", ascending=False, kind="stable")
     letter = context.letter
     x = (table["x"] - x_ends[0]) / (x_ends[1] - x_ends[0]) * context.narrow

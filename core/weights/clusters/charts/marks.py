@@ -1,7 +1,6 @@
-"""What the room's charts share: one colour and one shape for each label, names, titles, legends.
+"""What the charts of weights share: a colour and a shape for each label, names, titles, legends.
 
-No chart sets a background or a text colour, so a light and a dark theme both fit; one without panels stretches to its
-container.
+No chart sets a background or a text colour, so both a light and a dark theme fit.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ def model_names(result: Result) -> ndarray:
 
 
 def vector_name(result: Result) -> str:
-    """The vector chosen, with its rank where it has one, as a title says it."""
+    """The chosen vector, with its rank if it has one, for a title."""
     name = result.spec["vector"]
     rank = f", rank {result.spec['rank']}" if VECTORS[name].ranked else ""
     return f"{VECTORS[name].title.lower()}{rank}"
 
 
 def group_names(column: pd.Series, by: str) -> ndarray:
-    """The values of a column as a legend names them."""
+    """The values of a column for a legend."""
     if by == "cluster":
         return np.array([f"cluster {value + 1}" if value >= 0 else "outlier" for value in column], dtype=object)
     return np.array([str(value) or NO_LABEL for value in column], dtype=object)
@@ -54,7 +53,7 @@ def ordered(groups: Sequence[str]) -> list[str]:
 
 
 def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
-    """A scale that gives each group one of `values`, the same wherever it is drawn.
+    """A scale that gives each group the same one of `values` in every chart.
 
     A task has its colour on every page; models without a label are grey.
     """
@@ -68,5 +67,5 @@ def palette(groups: Sequence[str], values: Sequence[str] = COLOURS) -> Any:
 
 
 def legend(groups: Sequence[str], *, context: Context) -> Any:
-    """A legend below the chart, in as many columns as there is room for."""
+    """A legend below the chart, in as many columns as fit."""
     return shared_legend(columns_for(groups, context=context), width=200)

@@ -1,4 +1,4 @@
-"""One fine-tune's change at a glance: a cell for each family and layer, with its size or its rank."""
+"""One fine-tune's update: a cell for each family and layer, with its size or its rank."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from core.results.numbers import Kind, Tip, text_of
 if TYPE_CHECKING:
     from core.results.export import Result
 
-ROW, ROOM = 26, 60  # height of a row of cells, and of what stands round them
+ROW, ROOM = 26, 60  # height of a row of cells, and of axes and legend
 KINDS: dict[str, tuple[str, Kind]] = {
-    "relative_norm": ("How far each matrix moved", "share"),
-    "rank": ("Rank of each matrix's change", "whole"),
+    "relative_norm": ("Size of the update by matrix", "share"),
+    "rank": ("Rank of the update by matrix", "whole"),
 }
 
 
 def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Chart:
-    """Families by layers, each cell with its number where there are few; it stretches to its container.
+    """Draw families by layers as a heatmap that fills its container.
 
     Args:
         result: Of the weights study, with one model.
@@ -34,8 +34,8 @@ def change_chart(result: Result, column: str, *, context: Context = PAGE) -> Cha
     families = list(dict.fromkeys(table["family"]))
     energy = text_of(threshold, "setting")
     title, below = {
-        "relative_norm": ("Share of its norm", "norm of the change over the matrix's own"),
-        "rank": ("Rank", f"directions that hold {energy} of its energy; a matrix that did not move has none"),
+        "relative_norm": ("Relative size", "norm of the update over the norm of the base's matrix"),
+        "rank": ("Rank", f"directions that hold {energy} of its energy; 0 for an unchanged matrix"),
     }[column]
     tips: tuple[Tip, ...] = (Tip("family", "Matrix"), Tip("layer", "Layer", "whole"), Tip(column, title, kind))
     if column == "rank":

@@ -1,4 +1,4 @@
-"""Charts of spectra: rank by depth beside its null and trend, and a model's singular values on log axes."""
+"""Charts of spectra: rank by depth with its null and trend, and singular values on log axes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 COLOUR, OTHER = BLUE, ORANGE
-ACROSS = 3  # panels beside each other
-SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian null", "trend"
+ACROSS = 3  # panels per row
+SINGLE, MEAN, NULL, TREND = "each model", "mean", "Gaussian matrix", "trend"
 LOOKS = {
     SINGLE: Look("#A6C9DF", point=False, width=1.0),
     MEAN: Look(COLOUR, point=False, width=2.5),
@@ -38,19 +38,19 @@ MEASURES = {
     "rank": ("Rank at the threshold", "null_rank"),
     "stable_rank": ("Stable rank", "null_stable_rank"),
     "entropy_rank": ("Entropy rank", "null_entropy_rank"),
-    "relative_norm": ("Relative delta norm", ""),
+    "relative_norm": ("Relative size of the update", ""),
 }
-POINTS = 60  # of a curve on a logarithmic axis
-SMALLEST = 0.001  # singular value, of a norm of 1, where the axis ends
+POINTS = 60  # per curve on a logarithmic axis
+SMALLEST = 0.001  # singular value at which the axis ends, for a norm of 1
 
 
 def spectra_of(result: Result) -> Spectra:
-    """The singular values that a result holds, with their table."""
+    """The singular values of a result, with their table."""
     return Spectra(result.tables["matrices"], result.arrays["spectra"])
 
 
 def families_of(result: Result, of: str = "delta") -> list[str]:
-    """Families that were measured and, of deltas, moved in some model and layer; in the order of a layer."""
+    """Families with measured matrices that changed in some model, in the order of a layer."""
     table = result.tables["matrices"]
     if not len(table):
         return []
@@ -66,29 +66,33 @@ def depth_chart(
     measure: str = "rank",
     place: Place | None = None, *, context: Context = PAGE,
 ) -> Chart:
-    """One family by layer: every model as a thin line, their mean, the Gaussian null and the means' trend.
+    """Draw one family by layer: models as thin lines, their mean, its trend, a Gaussian matrix.
 
-    A matrix that did not move has no rank to show; its norm of 0 is shown. `depth_legend` names the lines.
+    The rank of an unchanged matrix is left out; its norm of 0 is shown. `depth_legend` names the
+    lines.
 
     Args:
         result: Of the weights study.
         family: One of `families_of(result)`.
         of: "delta" or "weights".
-        threshold: Energy share of the rank; the study's own without it.
+        threshold: Share of the energy that ranks hold; the study's if None.
         measure: One of `MEASURES`.
-        place: Where the panel stands among the others.
+        place: Position of the panel among the others.
 
     Raises:
         SpecError: If the result has no such family or measure.
     """
     place = place or Place()
     if measure not in MEASURES:
-        raise SpecError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}.")
+        raise SpecError(f"The measure must be one of {', '.join(MEASURES)}, not {measure!r}.")
     threshold = result.spec["threshold"] if threshold is None else threshold
     table = rank_at(spectra_of(result), threshold)
     table = table[(table["family"] == family) & (table["of"] == of)]
     if table.empty:
-        raise SpecError(f"This result holds no {of} of {family!r}; it has {', '.join(families_of(result, of))}.")
+        raise SpecError(
+            f"This result has no {of} of {family!r}; choose from "
+            f"{', '.join(families_of(result, of))}."
+        )
     if measure != "relative_norm":
         table = table[table["rank"] > 0]
     title, null = MEASURES[measure]
@@ -118,7 +122,7 @@ def depth_chart(
 
 
 def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame, str]:
-    """Mean, null and trend by layer, as lines with names, and the trend written out ("" where there is none)."""
+    """Mean, null and trend by layer as named lines, and the trend's equation ("" if none)."""
     import pandas as pd
 
     mean = table.groupby("layer", as_index=False)[[measure, *([null] if null else [])]].mean()
@@ -135,7 +139,7 @@ def _summary(table: pd.DataFrame, measure: str, null: str) -> tuple[pd.DataFrame
 
 
 def depth_legend(*, context: Context = PAGE) -> Chart:
-    """What the lines of every panel by depth are."""
+    """Draw the legend of the panels by depth."""
     return legend_strip(LOOKS, context=context)
 
 
@@ -143,16 +147,16 @@ def spectrum_chart(
     result: Result, model: str, family: str, of: str = "delta", layer: int = 0, *,
     context: Context = PAGE,
 ) -> Chart:
-    """Singular values of one model's family, one line per layer, on log axes, beside those of a Gaussian matrix.
+    """Draw the singular values of one family on log axes, a line per layer, with the null.
 
-    `spectra_legend` says which line is which layer.
+    `spectra_legend` names the layers.
 
     Args:
         result: Of the weights study.
         model: Its reference.
         family: One of `families_of(result)`.
         of: "delta" or "weights".
-        layer: One to bring out among the others; 0 for none.
+        layer: Layer to highlight; 0 for none.
 
     Raises:
         SpecError: If the result has no such model or family.
@@ -163,7 +167,7 @@ def spectrum_chart(
     table = spectra.matrices
     rows = table[(table["model"] == model) & (table["family"] == family) & (table["of"] == of)]
     if rows.empty:
-        raise SpecError(f"This result holds no {of} of {family!r} for {model}.")
+        raise SpecError(f"This result has no {of} of {family!r} for {model}; choose another model.")
     shape = (int(rows["rows"].iloc[0]), int(rows["columns"].iloc[0]))
     short = min(shape)
     places = np.unique(np.geomspace(1, short, POINTS).round().astype(int))
@@ -190,7 +194,7 @@ def spectrum_chart(
     chart = curves(lines, plane, looks, tips)
     still = ", ".join(str(layer) for layer in rows.loc[rows["relative_norm"] == 0, "layer"])
     what = family.capitalize()
-    below = f"not changed in layer {still}" if still else ""
+    below = f"unchanged in layer {still}" if still else ""
     said = f"{what}, singular values of {short_name(model)}"
     return finished(
         chart, lines, plane, what, below, said=said, y_title="singular value over norm"
@@ -198,17 +202,17 @@ def spectrum_chart(
 
 
 def spectra_legend(result: Result, layer: int = 0, *, context: Context = PAGE) -> Chart:
-    """Which line of every panel of spectra is which layer."""
+    """Draw the legend of the panels of spectra: a line per layer."""
     return legend_strip(_layer_looks(result, layer), context=context)
 
 
 def layers_of(result: Result) -> list[int]:
-    """Layers of the study, 1 the first above the embeddings."""
+    """Layers of the study; 1 is the first above the embeddings."""
     return sorted(int(layer) for layer in set(result.tables["matrices"]["layer"]))
 
 
 def _layer_looks(result: Result, chosen: int = 0) -> dict[str, Look]:
-    """A colour for each layer, from blue to orange, the Gaussian null in grey; others thin where one is chosen."""
+    """Colour layers from blue to orange and the Gaussian matrix grey; highlight a chosen layer."""
     layers = layers_of(result)
     looks = graded([f"layer {layer}" for layer in layers], point=False, width=1.8)
     if chosen in layers:
@@ -225,7 +229,7 @@ def depth_panels(
     result: Result, of: str, threshold: float | None = None, measure: str = "rank", *,
     context: Context = PAGE,
 ) -> Panels:
-    """Every family by depth under one legend."""
+    """Draw every family by depth under one legend."""
     families = families_of(result, of)
     places = [Place(number, len(families), ACROSS) for number in range(len(families))]
     drawn = [
@@ -238,7 +242,7 @@ def depth_panels(
 def spectrum_panels(
     result: Result, model: str, of: str, layer: int = 0, *, context: Context = PAGE
 ) -> Panels:
-    """The spectra of one model, every family, under one legend."""
+    """Draw the spectra of every family of one model under one legend."""
     drawn = [
         spectrum_chart(result, model, family, of, layer, context=context)
         for family in families_of(result, of)
@@ -247,7 +251,7 @@ def spectrum_panels(
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Rank by depth for every family of what was asked for."""
+    """Draw rank by depth for every family of the chosen matrices."""
     kinds = ("delta", "weights") if result.spec["of"] == "both" else (result.spec["of"],)
     return {
         f"ranks-{of}": depth_panels(result, of, context=context).figure(context)

@@ -19,7 +19,7 @@ from core.models import describe, fingerprint, load_model, load_with_head, locat
 from core.models.architectures import ARCHITECTURES
 from core.models.files import checkpoints
 from core.models.loading import model as models
-from core.models.zoo import not_in_the_box, zoo_folder
+from core.models.zoo import not_included, zoo_folder
 from tests import ROOT
 from tests.core.tiny_models import D_MODEL, HEADS, LAYERS, TYPES, save_tiny
 
@@ -223,17 +223,17 @@ def test_what_is_missing_or_damaged_in_the_box_can_be_restored(box, file) -> Non
     with pytest.raises(ModelError, match=rf"{path} is missing.*git checkout -- zoo/models/seed-0"):
         load_model("zoo:seed-0")
     shutil.rmtree(box / "models" / "seed-0")
-    with pytest.raises(ModelError, match=r"no model 'seed-0': restore it with `git checkout -- zoo`"):
+    with pytest.raises(ModelError, match=r"no model 'seed-0': restore them with `git checkout -- zoo`"):
         locate("zoo:seed-0")
 
 
-def test_the_box_says_what_it_has(box) -> None:
+def test_a_name_that_is_not_included_is_answered_with_the_nearest(box) -> None:
     with pytest.raises(ModelError, match=r"no model 'seed-9'; the nearest name is seed-0\. .*list` shows all [0-9]+\."):
         describe("zoo:seed-9")
 
 
 def test_a_name_that_resembles_none_is_not_taken_for_another() -> None:
-    message = not_in_the_box("nope", zoo_folder() / "models")
+    message = not_included("nope", zoo_folder() / "models")
     assert "nope" in message
     assert "nearest" not in message
     assert "zoo list" in message

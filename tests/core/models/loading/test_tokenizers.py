@@ -286,7 +286,7 @@ def test_a_text_of_too_many_subwords_comes_back_cut_and_counted(folder: Path) ->
 
 def test_a_tokenizer_that_refuses_goes_on(saved: dict[str, Path], started: list[Any]) -> None:
     tokenizer = load_tokenizer(f"path:{saved['bert']}")
-    with pytest.raises(ModelError, match="cannot cut text"):
+    with pytest.raises(ModelError, match="cannot tokenize text"):
         tokenizer.encode(["a dog"], longest=0.5)  # type: ignore[arg-type]
     assert isinstance(tokenizer.encode(["a dog"])[0], Encoding)
     assert len(started) == 1

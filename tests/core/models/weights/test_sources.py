@@ -296,7 +296,7 @@ def test_a_page_that_is_no_list_is_said_to_be_so(server: TreeServer, monkeypatch
 
 
 def test_a_random_control_has_no_delta(server: TreeServer) -> None:
-    with pytest.raises(ModelError, match="drawn afresh"):
+    with pytest.raises(ModelError, match="random weights"):
         open_model("random:hub:org/base", identify("random:hub:org/base"))
 
 

@@ -11,8 +11,10 @@ import pytest
 
 from core.weights.clusters.doses import compare_doses, find_same_dose, lies_with
 from core.weights.clusters.members import Member
+from core.weights.clusters.method_text import describe_aside, describe_variants
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY
+from core.weights.clusters.text import NEAR_SIZE, NEAR_TASK
 
 SPEC = WeightsSpec(rank=3, permutations=200)
 ALIKE = [f"zoo:{task}-{run}" for task in ("nli", "pos", "parse") for run in range(3)]
@@ -44,20 +46,24 @@ def test_planted_models_lie_with_their_task_by_direction_and_with_their_dose_by_
         assert doses.loc[(model, "norms"), "lies_with"] == "dose"
     assert doses.loc[("zoo:nli-fast", "norms"), "same_dose"].count("zoo:parse-") == 3
     assert doses.loc[("zoo:parse-slow", "norms"), "same_dose"].count("zoo:nli-") == 3
-    assert "By projectors nli-fast and parse-slow lie with their own task." in result.headline
-    assert "By norms nli-fast and parse-slow lie with models of other tasks that moved as far." in result.headline
+    groups = {(each.subject, each.baseline): each.verdict for each in result.statements}
+    for model in ("zoo:nli-fast", "zoo:parse-slow"):
+        assert groups[model, "projector"] == NEAR_TASK
+        assert groups[model, "norms"] == NEAR_SIZE
+        assert result.headline.count(model[4:]) == 2
 
 
 def test_the_share_is_that_of_the_models_trained_alike(variants: Path) -> None:
     alone = STUDY.run(SPEC)
     assert list(alone.table["model"]) == ALIKE
     assert alone.tables["doses"].empty
-    assert any("trained otherwise; name them" in notice for notice in alone.notices)
+    left_out = "zoo:nli-fast, zoo:parse-slow, zoo:parse-frozen-2"
+    assert describe_variants(left_out) in alone.notices
     more = STUDY.run(replace(SPEC, models=("zoo:*-*", "zoo:nli-fast", "zoo:parse-frozen-2")))
     assert list(more.table["model"]) == [*ALIKE, "zoo:nli-fast", "zoo:parse-frozen-2"]
     assert more.tables["neighbours"].equals(alone.tables["neighbours"])
-    assert any("in no score: zoo:nli-fast, zoo:parse-frozen-2" in notice for notice in more.notices)
-    assert not any("have no label" in notice for notice in more.notices)
+    assert describe_aside(["zoo:nli-fast", "zoo:parse-frozen-2"])[0] in more.notices
+    assert not any("no label" in notice for notice in more.notices)
 
 
 def test_fewer_than_two_in_a_group_is_no_comparison() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,30 @@ import pytest
 from core.errors import CancelledError, PalimpsestError, SpecError, TaskError
 from core.models.weights import sources as opening
 from core.results.columns import meaning
+from core.results.numbers import text_of
 from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store
 from core.study import read_first
 from core.weights.clusters import study
+from core.weights.clusters.method_text import (
+    describe_shapes,
+    describe_strangers,
+    describe_unlabelled,
+    describe_unscored,
+)
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, plan, prepare, redraw
 from core.weights.clusters.tasks import kept_rank
+from core.weights.clusters.text import (
+    ABOVE,
+    CHANCE,
+    LOWER,
+    RANKED,
+    TOO_FEW,
+    VOTED,
+    rank_sentence,
+    state_ranks,
+)
 from core.weights.vectors.ranks import RANK_COLUMNS
 from core.weights.vectors.registry import VECTORS
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model, write_zoo
@@ -46,23 +64,29 @@ def test_planted_tasks_are_found(result) -> None:
     assert two["chance"] == pytest.approx(2 / 8)
     assert two["p_value"] < 0.01
     assert result.tables["predictions"]["correct"].all()
-    assert result.headline.startswith(
-        "Neighbours share a task: 100 % of each model's 2 nearest do (chance 25 %, p = .005"
-    )
-    assert "right for 9 of 9 models" in result.headline
+    share, chance = result.statements[:2]
+    vote = next(each for each in result.statements if each.verdict == VOTED)
+    assert (share.subject, share.verdict, share.estimate.value) == ("projector", ABOVE, 1)
+    assert chance.estimate.value == pytest.approx(2 / 8)
+    assert (vote.estimate.value, vote.baseline) == (9, "9 models")
+    assert all(each.named_in(result.headline) for each in result.statements)
+    assert text_of(two["p_value"], "p") in result.headline
 
 
 def test_ranks_are_a_notice_where_neighbours_are_the_headline(result) -> None:
-    assert any(notice.startswith("The median delta has rank") for notice in result.notices)
-    assert "median" not in result.headline
+    ranks = state_ranks("both", SPEC.threshold, result.tables["ranks"])
+    assert rank_sentence(ranks, SPEC.threshold) in result.notices
+    assert not any(each.verdict == RANKED for each in result.statements)
 
 
 def test_norms_and_every_other_vector_stand_in_the_headline(result) -> None:
     two = result.tables["vectors"].query("k == 2").set_index("vector")
-    assert f"Norms alone reach {100 * two.loc['norms', 'share']:.0f} % (p = " in result.headline
-    for vector in ("spectrum", "delta", "factors"):
-        assert f"{vector} {100 * two.loc[vector, 'share']:.0f} %" in result.headline
-    assert f"original (U alone) {100 * two.loc['original', 'share']:.0f} %." in result.headline
+    stated = {each.subject: each for each in result.statements if each.baseline == CHANCE}
+    assert set(stated) == set(VECTORS)
+    for vector, each in stated.items():
+        assert each.estimate.value == two.loc[vector, "share"]
+        assert each.named_in(result.headline)
+    assert text_of(two.loc["norms", "p_value"], "p") in result.headline
 
 
 def test_every_column_is_explained(result) -> None:
@@ -70,15 +94,15 @@ def test_every_column_is_explained(result) -> None:
         assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
 
 
-def test_norms_that_name_the_task_are_said_to_be_enough(variants: Path) -> None:
+def test_norms_that_name_the_task_are_above_chance_with_the_recipe_beside_them(variants: Path) -> None:
     """Planted: each task moved to a size of its own, by one rate and as many steps."""
     result = STUDY.run(SPEC)
-    assert "Norms alone reach 100 % (p = .005): how far each matrix moved, without any direction, is enough" in (
-        result.headline
-    )
-    assert "though all were trained alike (rate 0.001, 100 steps)" in result.headline
+    norms = next(each for each in result.statements if each.subject == "norms")
+    assert (norms.verdict, norms.estimate.value) == (ABOVE, 1)
+    assert "(rate 0.001, 100 steps)" in result.headline
     chosen = STUDY.run(replace(SPEC, vector="norms"))
-    assert "That is how far each matrix moved and no direction" in chosen.headline
+    assert (chosen.statements[0].subject, chosen.statements[0].verdict) == ("norms", ABOVE)
+    assert "(rate 0.001, 100 steps)" in chosen.headline
     assert "projectors 100 %" in chosen.headline
 
 
@@ -86,22 +110,24 @@ def test_too_few_models_are_said_to_be_too_few(zoo: Path) -> None:
     """Two pairs: perfect neighbours have p = 1/3. Nobody may read that as absence."""
     models = ("zoo:nli-0", "zoo:nli-1", "zoo:pos-0", "zoo:pos-1")
     result = STUDY.run(replace(SPEC, models=models))
-    assert result.headline.startswith("Too few to tell whether neighbours share a task: 100 % of each model's nearest")
-    assert "with 4 models the smallest p = .33" in result.headline
-    assert "do not share" not in result.headline
+    assert (result.statements[0].verdict, result.statements[0].estimate.value) == (TOO_FEW, 1)
+    assert {each.verdict for each in result.statements if each.baseline == CHANCE} == {TOO_FEW}
+    assert "4 models" in result.headline
+    assert ".33" in result.headline
     assert result.tables["vectors"]["smallest_p"].min() == pytest.approx(1 / 3)
 
 
 def test_more_neighbours_or_clusters_than_there_are_are_refused(zoo: Path) -> None:
     for changes, reason in (
-        ({"neighbours": 50}, "50 neighbours were asked for, but 9 models have a label, so each has 8 others"),
-        ({"neighbours": 9}, "9 neighbours were asked for"),
-        ({"clusters": 10}, "10 clusters were asked for, but there are 9 models"),
+        ({"neighbours": 50}, "50 neighbours .* 9 models have a label, so each has 8 others"),
+        ({"neighbours": 9}, "9 neighbours .* up to 8"),
+        ({"clusters": 10}, "10 clusters .* 9 models"),
     ):
         with pytest.raises(SpecError, match=reason):
             measured(replace(SPEC, **changes))
     result = STUDY.run(replace(SPEC, neighbours=8, clusters=9))
-    assert "each model's 8 nearest" in result.headline
+    assert int(result.arrays["k"]) == 8
+    assert "eight neighbours" in result.headline
 
 
 def test_frozen_layers_are_said_and_counted_and_break_nothing(variants: Path) -> None:
@@ -110,11 +136,10 @@ def test_frozen_layers_are_said_and_counted_and_break_nothing(variants: Path) ->
     row = result.table.set_index("model").loc["zoo:parse-frozen-2"]
     assert (row["unchanged"], row["frozen"], row["nearest"][:10]) == (12, 2, "zoo:parse-")
     assert result.table["unchanged"].sum() == 12
-    still = [notice for notice in result.notices if "bit for bit" in notice]
-    assert still == [
-        "zoo:parse-frozen-2: 12 of 18 matrices (all of layer 1, 2) equal the base's bit for bit. Their rank and norm "
-        "are 0 and they have no directions: projectors and spectra are compared where both models moved."
-    ]
+    unchanged = [notice for notice in result.notices if "12 of 18 matrices" in notice]
+    assert len(unchanged) == 1
+    assert unchanged[0].startswith("zoo:parse-frozen-2:")
+    assert "all of layers 1, 2" in unchanged[0]
     ranks = result.tables["ranks"].query("model == 'zoo:parse-frozen-2'")
     assert (ranks.loc[ranks["layer"] <= 2, "rank"] == 0).all()
     assert (ranks.loc[ranks["layer"] <= 2, "relative_norm"] == 0).all()
@@ -176,7 +201,8 @@ def test_the_result_says_what_it_was_made_of(result) -> None:
     assert result.spec["rank"] == 3
     assert "9 fine-tunes of zoo:seed-0" in result.methods
     assert "(m - 1) / (n - 1)" in result.methods
-    assert any("another base" in notice for notice in result.notices)
+    left_out = "zoo:nli-0-from-seed-1 (zoo:seed-1)"
+    assert describe_strangers("zoo:seed-0", left_out) in result.notices
 
 
 def test_a_second_run_computes_nothing_and_a_smaller_rank_needs_no_new_one(zoo: Path) -> None:
@@ -215,20 +241,25 @@ def test_one_model_has_ranks_and_nothing_to_compare(zoo: Path) -> None:
     assert result.tables["neighbours"].empty
     assert result.tables["distances"].empty
     assert len(result.tables["ranks"])
-    assert any("No score" in notice for notice in result.notices)
-    assert result.headline.startswith("The median delta has rank")
+    assert describe_unscored(["nli"]) in result.notices
+    assert [(each.subject, each.verdict) for each in result.statements] == [
+        ("delta", RANKED),
+        ("delta", LOWER),
+    ]
+    assert all(each.named_in(result.headline) for each in result.statements)
 
 
 def test_weights_alone_of_one_model(zoo: Path) -> None:
     result = STUDY.run(replace(SPEC, models=("zoo:nli-0",), of="weights"))
     assert set(result.tables["matrices"]["of"]) == {"delta", "weights"}
-    assert "median weight matrix" in result.headline
+    assert {each.subject for each in result.statements} == {"weights"}
+    assert all(each.named_in(result.headline) for each in result.statements)
 
 
 def test_a_shared_instance_has_its_limit(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     monkeypatch.setattr(study, "MOST_SHARED", 5)
-    with pytest.raises(SpecError, match="up to 5 fine-tunes at once, not 9"):
+    with pytest.raises(SpecError, match=r"up to 5 fine-tunes .* not 9"):
         measured(SPEC)
 
 
@@ -248,20 +279,21 @@ def test_models_without_a_label_are_on_the_map_and_in_no_score(zoo: Path) -> Non
     result = STUDY.run(replace(SPEC, label="table", labels="upload:mine.csv"), table)
     assert len(result.table) == 9
     assert len(result.tables["predictions"]) == 6
-    assert any("3 of 9 models have no label" in notice for notice in result.notices)
+    assert describe_unlabelled(3, 9) in result.notices
 
 
 def test_labels_that_nobody_shares_cannot_be_scored(zoo: Path) -> None:
     table = label_table([(f"{task}-{run}", f"{task} {run}") for task in ("nli", "pos") for run in range(3)])
     result = STUDY.run(replace(SPEC, labels="upload:mine.csv"), table)
-    assert any("no two models share a label" in notice for notice in result.notices)
+    assert describe_unscored(["a", "b", "c"]) in result.notices
 
 
 def test_another_base_takes_part_with_its_own(zoo: Path) -> None:
     result = STUDY.run(replace(SPEC, own_bases=True, label="base"))
     assert set(result.table["label"]) == {"zoo:seed-0", "zoo:seed-1"}
     assert result.table["relative_delta"].max() < 0.2
-    assert "share a base" in result.headline
+    assert result.statements[0].baseline == CHANCE
+    assert re.search(r"\bbase\b", result.headline)
 
 
 def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: Path) -> None:
@@ -274,7 +306,7 @@ def test_models_of_other_shapes_are_left_out_with_a_notice(zoo: Path, tmp_path: 
         patch.setenv("PALIMPSEST_ZOO", str(box))
         result = STUDY.run(replace(SPEC, own_bases=True))
     assert len(result.table) == 9
-    assert any("nli-0-from-seed-1 is left out: its matrices" in notice for notice in result.notices)
+    assert describe_shapes("zoo:nli-0-from-seed-1", "zoo:nli-0") in result.notices
 
 
 def test_families_can_be_chosen(zoo: Path) -> None:
@@ -286,7 +318,7 @@ def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> Non
     rounded = {name: value.astype(np.float16) for name, value in base_tensors(0).items()}
     write_model(tmp_path / "half-0", rounded)
     result = STUDY.run(replace(SPEC, models=("zoo:*-*", f"path:{tmp_path}/half-0")))
-    assert any("rounding of its file" in notice for notice in result.notices)
+    assert any("rounding" in notice and "half-0" in notice for notice in result.notices)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +333,7 @@ def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> Non
         ({"threshold": 1.0}, r"threshold takes a number from 0\.5 to 0\.9999, not 1\.0"),
         ({"threshold": float("nan")}, "threshold takes a number"),
         ({"label": "colour"}, "label takes one of task, data, base, table"),
-        ({"label": "table"}, "need a table"),
+        ({"label": "table"}, "label table"),
         ({"method": "colour"}, "method takes one of agglomerative, hdbscan"),
         ({"map": "colour"}, "map takes one of pca, tsne, umap"),
         ({"of": "colour"}, "of takes one of delta, weights, both"),
@@ -309,7 +341,7 @@ def test_rounding_of_half_precision_is_noticed(zoo: Path, tmp_path: Path) -> Non
         ({"own_bases": "yes"}, "own_bases takes true or false"),
         ({"models": ()}, "Choose at least 1 for fine-tunes"),
         ({"models": ("hub:someone/*",)}, "names none of the public models"),
-        ({"tree": 3}, "fine-tunes of a hub model, and zoo:seed-0 is none"),
+        ({"tree": 3}, "base is zoo:seed-0"),
     ],
 )
 def test_a_spec_that_makes_no_sense_is_refused(changes: dict, reason: str) -> None:
@@ -320,9 +352,9 @@ def test_a_spec_that_makes_no_sense_is_refused(changes: dict, reason: str) -> No
 @pytest.mark.parametrize(
     ("ref", "column", "reason"),
     [
-        ("upload:gone.csv", "", r"gone\.csv is no longer there"),
+        ("upload:gone.csv", "", r"gone\.csv is no longer available"),
         ("/nowhere/labels.csv", "", "cannot be read"),
-        ("upload:mine.csv", "colour", "no column 'colour'; it has kind"),
+        ("upload:mine.csv", "colour", "no column 'colour'; choose from kind"),
     ],
 )
 def test_a_label_table_that_cannot_be_used_stops_the_study(zoo: Path, ref: str, column: str, reason: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import ShapeError
@@ -14,6 +16,15 @@ from core.runs.runner import run
 from core.study import read_first
 from core.weights.intruders.spec import IntruderSpec
 from core.weights.intruders.study import STUDY, collect, figures, plan, prepare
+from core.weights.intruders.text import (
+    ALL,
+    MORE,
+    NOT_MORE,
+    TOO_FEW,
+    corrected,
+    make_headline,
+    statements_of,
+)
 from core.weights.vectors.intruders import compare_directions, count_p_value, direction_p_values
 from tests.core.small_zoo import base_tensors, write_model
 
@@ -143,10 +154,14 @@ def test_the_study_finds_what_was_planted_and_says_so(spec: IntruderSpec) -> Non
     assert rows[["model", "family", "layer", "intruders"]].to_numpy().tolist() == [[spec.models[0], "ff1", 2, 1]]
     total = result.table.query("family == 'all'").set_index("model")
     assert total.loc[spec.models[0], "p_value"] < 0.01 <= total.loc[spec.models[1], "p_value"]
-    assert result.headline.startswith(
-        "Directions that the base does not have are more than noise makes in planted-0 (1 of 4"
-    )
-    assert ". Intruders: planted-0 1 of 4" in result.headline
+    assert [(each.subject, each.verdict) for each in result.statements] == [
+        (spec.models[0], MORE),
+        (spec.models[1], NOT_MORE),
+    ]
+    counts = [each.estimate.value for each in result.statements if each.estimate is not None]
+    assert counts == total.loc[list(spec.models), "intruders"].tolist()
+    assert all(each.named_in(result.headline) for each in result.statements)
+    np.testing.assert_allclose(total["corrected_p"], np.minimum(1, 2 * total["p_value"]))
     for name, table in result.tables.items():
         assert [column for column in table.columns if meaning(name, str(column)) is None] == [], name
     assert "Ff1" in str(figures(result)["intruders"].to_dict())
@@ -163,7 +178,41 @@ def test_another_threshold_computes_nothing(spec: IntruderSpec) -> None:
 
 def test_noise_alone_is_called_noise(spec: IntruderSpec, tmp_path: Path) -> None:
     result = STUDY.run(replace(spec, models=spec.models[1:]))
-    assert result.headline.startswith("No more new directions than noise of the same size would make")
+    assert [each.verdict for each in result.statements] == [NOT_MORE]
+    assert all(each.named_in(result.headline) for each in result.statements)
+
+
+def counted(counts: dict[str, float]) -> pd.DataFrame:
+    """A main table whose models have these p-values, one intruder of 40 each."""
+    rows = [
+        {"model": ref, "family": ALL, "looked": 40, "intruders": 1, "null_mean": 0.5, "p_value": p}
+        for ref, p in counts.items()
+    ]
+    table = pd.DataFrame(rows)
+    return table.assign(corrected_p=[corrected(p, len(table)) for p in table["p_value"]])
+
+
+@pytest.mark.parametrize(
+    ("p_values", "verdicts"),
+    [
+        ({"zoo:a": 0.01, "zoo:b": 0.4, "zoo:c": 0.02}, [MORE, NOT_MORE, NOT_MORE]),
+        ({"zoo:a": 0.01, "zoo:b": 0.011}, [MORE, MORE]),
+        ({"zoo:a": 0.04}, [MORE]),
+        ({"zoo:a": 0.06}, [NOT_MORE]),
+        ({"zoo:a": 0.03, "zoo:b": 0.4}, [NOT_MORE, NOT_MORE]),
+        ({f"zoo:{number}": 0.01 for number in range(6)}, [TOO_FEW] * 6),
+    ],
+)
+def test_p_values_are_corrected_for_the_number_of_models(
+    p_values: dict[str, float], verdicts: list[str]
+) -> None:
+    """100 draws give p-values down to 1/101, which 6 models together make .059."""
+    spec, table = IntruderSpec(), counted(p_values)
+    stated = statements_of(spec, table)
+    assert [each.verdict for each in stated] == verdicts
+    headline = make_headline(spec, stated, table)
+    for ref in p_values:
+        assert re.search(rf"\b{ref[4:]}\b", headline)
 
 
 def test_p_values_of_a_matrix_hold_for_all_its_directions_together() -> None:

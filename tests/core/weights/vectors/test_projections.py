@@ -63,5 +63,5 @@ def test_one_model_is_a_point() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ShapeError, match="pca, tsne, umap"):
         draw_map(np.zeros((4, 4)), "globe")
-    with pytest.raises(ShapeError, match="t-SNE needs 4"):
+    with pytest.raises(ShapeError, match="t-SNE needs at least 4"):
         draw_map(np.zeros((3, 3)), "tsne")

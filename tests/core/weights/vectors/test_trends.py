@@ -100,7 +100,7 @@ def test_five_layers_carry_a_line_and_no_parabola() -> None:
 
 
 def test_the_points_of_one_depth_are_to_be_averaged_first() -> None:
-    with pytest.raises(ShapeError, match="mean"):
+    with pytest.raises(ShapeError, match="per depth"):
         fit_trend(np.array([0.0, 0, 1, 1, 2, 3]), np.arange(6.0))
 
 

@@ -57,17 +57,17 @@ def test_spectra_of_one_model(result: Result) -> None:
 
 
 def test_what_is_not_there_is_refused(result: Result, zoo: Path) -> None:
-    with pytest.raises(SpecError, match="Colour by one of"):
+    with pytest.raises(SpecError, match="cannot be coloured by 'colour'"):
         map_chart(result, by="colour")
-    with pytest.raises(SpecError, match="it has query, key"):
+    with pytest.raises(SpecError, match="query, key"):
         depth_chart(result, "gate")
-    with pytest.raises(SpecError, match="measure must be one of"):
+    with pytest.raises(SpecError, match="not 'colour'"):
         depth_chart(result, "query", measure="colour")
-    with pytest.raises(SpecError, match="holds no delta"):
+    with pytest.raises(SpecError, match="no delta"):
         spectrum_chart(result, "zoo:nobody", "query")
     alone = STUDY.run(WeightsSpec(models=("zoo:nli-0",)))
-    with pytest.raises(SpecError, match="labels are needed"):
+    with pytest.raises(SpecError, match="need labels"):
         neighbours_chart(alone)
-    with pytest.raises(SpecError, match="two models"):
+    with pytest.raises(SpecError, match="at least two"):
         distances_chart(alone)
     assert "map" in figures(alone)

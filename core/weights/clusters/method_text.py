@@ -1,0 +1,250 @@
+"""What a reader must know beside the headline: purpose, methods, reading aids, notices, caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.results.numbers import text_of
+from core.weights.clusters.text import WORDS
+from core.weights.vectors.registry import VECTORS
+
+if TYPE_CHECKING:
+    from core.weights.clusters.members import Member
+    from core.weights.clusters.spec import WeightsSpec
+    from core.weights.clusters.tables import Scored
+    from core.weights.vectors.ranks import Spectra
+    from core.weights.vectors.registry import Features
+
+CITATIONS = (
+    "vectorsinthewild",
+    "hu2022",
+    "ilharco2023",
+    "roy2007",
+    "marchenko1967",
+    "phipson2010",
+    "hubert1985",
+    "hurvich1989",
+)
+REASON = (
+    "Run it to see whether the weight update alone tells what a model was fine-tuned on, and how "
+    "many directions the update of each layer needs."
+)
+HOW_TO_READ = {
+    "Map": (
+        "Each point is a fine-tune, coloured by its label; close points have similar updates. "
+        "Each axis of PCA gives its share of the squared distances; in t-SNE and UMAP, gaps and "
+        "sizes mean nothing."
+    ),
+    "Neighbours": (
+        "The vertical axis is the share of a model's k nearest neighbours that have its label: "
+        "100 % if all do. The dashed line is chance, the grey band holds 95 % of the shares "
+        "under shuffled labels, and the thick line is the chosen vector."
+    ),
+    "Distances": (
+        "Each cell is the distance between two models: 0 for equal updates, and for projectors 1 "
+        "if the updates have no direction in common (1.41 for delta, factors and original). The "
+        "tree on the right joins similar models; the strip beside it shows their labels."
+    ),
+    "Rank by depth": (
+        "The horizontal axis is the layer; the vertical axis counts the directions that hold the "
+        "chosen share of the update's energy. Thin lines are models, the thick line is their "
+        "mean, the dotted line its trend, and the dashed grey line a Gaussian matrix of the same "
+        "shape."
+    ),
+}
+
+
+def make_methods(
+    spec: WeightsSpec, members: Sequence[Member], scored: Scored, spectra: Spectra
+) -> str:
+    """A methods paragraph, ready to paste."""
+    families = (
+        ", ".join(dict.fromkeys(spectra.matrices["family"])) if len(spectra.matrices) else "none"
+    )
+    vector = VECTORS[spec.vector]
+    text = [
+        f"We compared {len(members)} fine-tunes of {spec.base} by their weight updates (fine-tuned",
+        f"minus base) in these matrices of every layer: {families}.",
+        "Singular values are the square roots of the eigenvalues of float64 Gram matrices.",
+        f"Models were compared by the vector '{spec.vector}'. {vector.meaning}",
+        "Projectors and spectra were compared on the matrices that changed in both models.",
+    ]
+    if vector.ranked:
+        text.append(f"The {spec.rank} leading directions of each matrix were used.")
+    if scored.k:
+        text.append(
+            "For each k we report the share of a model's k nearest neighbours that have its "
+            f"{WORDS[spec.label_by]}, averaged over models. Chance is its exact expectation under "
+            "permuted labels, the mean of (m - 1) / (n - 1) over models, each in a group of m "
+            f"among n. One-sided p-values come from {spec.permutations:,} permutations, or from "
+            "all arrangements of the labels where there are fewer; they are not corrected for "
+            "the number of k and vectors. The share that the norms of the updates reach, without "
+            "any direction, is the baseline."
+        )
+    method = (
+        "average-linkage agglomerative clustering" if spec.method == "agglomerative" else "HDBSCAN"
+    )
+    text.append(f"Clusters were found by {method} on the distances; no number depends on the map.")
+    text.append(
+        "The rank of a matrix is the number of directions that hold "
+        f"{text_of(spec.threshold, 'setting')} of its energy (the sum of squared singular "
+        "values), compared with the rank of a Gaussian matrix of the same shape "
+        "(Marchenko-Pastur). Trends were fitted to the means of layers; AICc chose between a "
+        "constant, a line and a parabola."
+    )
+    return " ".join(text)
+
+
+def describe_strangers(base: str, names: str) -> str:
+    """The notice of models that were fine-tuned from another base."""
+    return f"Left out, because they were fine-tuned from another base than {base}: {names}."
+
+
+def describe_variants(names: str) -> str:
+    """The notice of models that were trained with other settings and not named."""
+    return f"Left out, because they were trained with other settings; name one to add it: {names}."
+
+
+def describe_named_data(names: str) -> str:
+    """The notice of models whose data set was read from their names."""
+    return f"Data sets read from the models' names, because their cards name none: {names}."
+
+
+def describe_rounding(model: str, rounded: int, changed: int) -> str:
+    """The notice of updates that are hardly larger than the rounding of the file."""
+    return (
+        f"{model}: the updates of {rounded} of {changed} changed matrices are hardly larger than "
+        "the rounding of its file, so their ranks are those of rounding errors."
+    )
+
+
+def describe_aside(refs: Sequence[str]) -> list[str]:
+    """The notice of models that are on the map and in no score."""
+    if not refs:
+        return []
+    return [
+        "Trained with other settings than the rest, so shown on the map but not scored: "
+        f"{', '.join(refs)}."
+    ]
+
+
+def describe_unchanged(features: Mapping[str, Features]) -> list[str]:
+    """A sentence for each set of frozen matrices, with the models that have it."""
+    affected: dict[tuple[str, int], list[str]] = {}
+    for ref, model in features.items():
+        still = [place for place, norm in enumerate(model.delta_norms) if norm == 0]
+        moved = {model.layers[place] for place, norm in enumerate(model.delta_norms) if norm > 0}
+        whole = sorted(
+            {model.layers[place] + 1 for place in still if model.layers[place] not in moved}
+        )
+        where = (
+            f"all of layer{'s' * (len(whole) > 1)} {', '.join(map(str, whole))}"
+            if whole
+            else "no whole layer"
+        )
+        if still:
+            affected.setdefault((where, len(still)), []).append(ref)
+    return [
+        f"{', '.join(refs)}: {count} of {len(features[refs[0]].families)} matrices ({where}) are "
+        "identical to the base's. Their updates have norm and rank 0 and no directions, so "
+        "projectors and spectra are compared on matrices that changed in both models."
+        for (where, count), refs in affected.items()
+    ]
+
+
+def describe_shapes(ref: str, first: str) -> str:
+    """The notice of a model whose matrices cannot be compared with the others'."""
+    return f"{ref} is left out, because its matrices do not have the shapes of those of {first}."
+
+
+def describe_unscored(labels: Sequence[str]) -> str:
+    """Why labels of models allow no score; "" where they allow one."""
+    groups = len(set(labels))
+    if len(labels) < 3 or groups < 2:
+        return (
+            f"Neighbours cannot be scored: {len(labels)} labelled model{'s' * (len(labels) != 1)} "
+            f"with {groups} label{'s' * (groups != 1)}, and 3 models with 2 labels are needed."
+        )
+    if len(labels) == groups:
+        return (
+            "Neighbours cannot be scored, because no two models share a label; choose other labels."
+        )
+    return ""
+
+
+def describe_unlabelled(count: int, models: int) -> str:
+    """The notice of models without a label; "" where there is none."""
+    return (
+        f"{count} of {models} models have no label: they are on the map and not scored."
+        if count
+        else ""
+    )
+
+
+CAVEATS = {
+    "The original vector depends on arbitrary choices.": (
+        "A singular vector is defined up to its sign, and up to a rotation where singular values "
+        "are close. *Original* averages such vectors over layers, and so does *Factors*, "
+        "weighted by the square roots of the singular values: the same update can give two "
+        "unrelated vectors. The other four vectors do not change with signs or rotations."
+    ),
+    "Chance is not one in G.": (
+        "A model is not its own neighbour: with six tasks of three runs each, two of the "
+        "seventeen others share its label, which is 12 %, not 17 %. The p-values are for one "
+        "vector and one k; whoever tries six vectors and ten k finds a small one more easily."
+    ),
+    "A few models cannot show anything.": (
+        "With two tasks of two runs each, perfect neighbours have p = .33, because the labels "
+        "have so few arrangements. Where no arrangement could reach .05, the page says that "
+        "there are too few models."
+    ),
+    "Runs of a task share more than the task.": (
+        "They also share learning rate and number of steps, which *Norms* and *Spectrum* see "
+        "first: a model that was trained longer has moved further. The share that the size of "
+        "the update alone reaches is therefore shown with every vector. It speaks of the task "
+        "only where all models were trained with the same settings."
+    ),
+    "Frozen layers have no direction.": (
+        "A matrix that equals the base's has norm and rank 0. Projectors and spectra compare two "
+        "models on matrices that changed in both, so that frozen layers make no two models "
+        "similar."
+    ),
+    "Six layers support a simple trend at most.": (
+        "Trends are fitted to the means of layers, and AICc chooses between none, a line and a "
+        "parabola. A fit to the points of all models at once would find a parabola in most data "
+        "without a trend."
+    ),
+    "A rank means little without its baseline.": (
+        "A square matrix of noise needs 391 of 768 directions for 90 % of its energy. Compare a "
+        "rank with the dashed line, not with the width of the matrix."
+    ),
+    "Maps are illustrations.": (
+        "t-SNE and UMAP make islands of anything, and the gaps between them mean nothing. "
+        "Clusters and neighbours are computed from the distances, never from the map."
+    ),
+    "Rounding has full rank.": (
+        "Weights stored in 16 bits add full-rank noise of about 0.0002 of the weights' norm to "
+        "every update (bfloat16: 0.002). Where an update is hardly larger, its rank is that of "
+        "the rounding; a note then says so."
+    ),
+    "Another base has other directions.": (
+        "Fine-tunes of another base are left out, or compared with their own base. Then "
+        "*Spectrum* and *Norms* can be interpreted; *Projectors*, *Delta* and *Factors* cannot."
+    ),
+}
+FORMULAS = {
+    "Projectors: squared distance, averaged over matrices and both sides; θ are principal angles": (
+        r"d(A, B)^2 = \frac{1}{2r} \lVert P_A - P_B \rVert_F^2"
+        r" = \frac{1}{r} \sum_{i=1}^{r} \sin^2 \theta_i,"
+        r"\qquad \cos \theta_i = \sigma_i\bigl(U_A^\top U_B\bigr)"
+    ),
+    "Chance of sharing a label in a group of m among n; (m - 1) / (Gm - 1) for G equal groups": (
+        r"\frac{m - 1}{n - 1}"
+    ),
+    "Rank at an energy threshold, stable rank, and entropy rank": (
+        r"\min \Bigl\{ k : \sum_{i \le k} \sigma_i^2 \ge \tau \sum_i \sigma_i^2 \Bigr\}, \qquad"
+        r"\frac{\sum_i \sigma_i^2}{\sigma_1^2}, \qquad \exp\Bigl(-\sum_i p_i \log p_i\Bigr),"
+        r"\; p_i = \frac{\sigma_i}{\sum_j \sigma_j}"
+    ),
+}
