@@ -1,4 +1,4 @@
-"""The pure tasks of the alignment study: maps between two models at every layer, and any layer into any other."""
+"""The pure tasks of the alignment study: maps between two models at every layer, and of every layer into every layer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.vectors.pairs import Words, extract_pair
 if TYPE_CHECKING:
     from core.alignment.maps.fitting import Curve
 
-SHOWN = 120  # rows kept for the picture of the space
+SHOWN = 120  # rows kept for the projection of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")
 
 
@@ -38,17 +38,17 @@ def align_pair(
 ) -> Value:
     """Fit each method at each layer in both directions on training rows, score it on test rows.
 
-    Direction 0 maps `one` into `other`, direction 1 the other way. Where both have one width, all layers of both
-    directions are fitted in one batched product.
+    Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same width, all layers of
+    both directions are fitted in one batched product.
 
     Returns:
         For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part, subset, layer) for
         the training and the test rows and `protocol.WORDS`; `m/error` (direction, 2, layer, unit) for seen and unseen
         test rows; for networks `m/steps` (check,), `m/training`, `m/validation` (direction, check, layer) and
-        `m/converged` (direction, layer); `m/mapped` (direction, layer, point, 2); `m/left_out`, training rows
-        that did not fit into memory; `m/refused` with the reason where the method does not fit the shapes. And `spread`
-        as `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows` (training rows),
-        `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`, `notices`.
+        `m/converged` (direction, layer); `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training
+        rows left out to bound memory; `m/refused` with the reason where the method does not fit the shapes. Also
+        `spread` like `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows` (training
+        rows), `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`, `notices`.
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -57,7 +57,7 @@ def align_pair(
     with span(0.0, 0.2):
         x, y, parts, notices = _read(one, other, one_identity, other_identity, sentences, items, split, seed)
     chosen = _chosen_layers(layers, len(x))
-    x, y = x[chosen], y[chosen]  # in single precision: whoever computes with them takes what they need in double
+    x, y = x[chosen], y[chosen]  # in single precision; computations convert what they need to double
     value: Value = {
         "layers": chosen,
         "rows": len(parts.train),
@@ -90,10 +90,10 @@ def align_layers(
     method: str,
     seed: int,
 ) -> Value:
-    """Any layer of `one` into any layer of `other`, by one linear method.
+    """Map every layer of `one` into every layer of `other` by one linear method.
 
     Returns:
-        `nmse` (source layer, target layer) on test rows. Not symmetric: a map has a direction.
+        `nmse` (source layer, target layer) on test rows; not symmetric, because a map has a direction.
     """
     with span(0.0, 0.4):
         x, y, parts, notices = _read(
@@ -102,7 +102,7 @@ def align_layers(
     train, held, test = parts.train, parts.validation, parts.test
     nmse = np.zeros((len(x), len(y)))
     for row, source in enumerate(x):
-        tick(0.4 + 0.6 * row / len(nmse), f"layer {row} into all")
+        tick(0.4 + 0.6 * row / len(nmse), f"layer {row} into every layer")
         for column, target in enumerate(y):
             aligner = make_aligner(method, seed)
             aligner.fit(source[train], target[train], (source[held], target[held]))
@@ -120,10 +120,14 @@ def fit_method(
     parts: Parts,
     moments: Moments | None = None,
 ) -> Any:
-    """The fitted aligner of a name, from paired rows (layer, row, d) and their split.
+    """Fit the aligner of a name on paired rows and their split.
 
     Args:
-        moments: Of the training rows, where they are known: linear maps need no other pass over the rows.
+        name: In the registry.
+        seed: Of networks and samples.
+        x, y: Paired rows, (layer, row, d).
+        parts: The split.
+        moments: Of the training rows, so that linear maps need no further pass over the rows; computed where None.
 
     Raises:
         ShapeError: If the method does not fit the shapes.
@@ -148,14 +152,14 @@ def _read(
     seed: int,
     match_layers: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, Parts, list[str]]:
-    """Rows of both models, their split, and what to tell the reader."""
+    """Rows of both models, their split, and notices for the reader."""
     paired = extract_pair(one, other, one_identity, other_identity, sentences, (), items, match_layers)
     parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
     return paired.base, paired.other, parts, list(paired.notices)
 
 
 def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int) -> Value:
-    """Every method on stacked layers; what it gives is as in `align_pair`, with the stack for direction and layer."""
+    """Fit and score every method on stacked layers; outputs as in `align_pair`, with the stack for direction, layer."""
     train, test = parts.train, parts.test
     mean = y[:, train].mean(1, keepdims=True, dtype=np.float64)
     sums = moments(x[:, train], y[:, train])
@@ -202,7 +206,7 @@ LAYER_AXIS = {"training": -1, "validation": -1, "converged": -1, "mapped": 0, "s
 
 
 def _by_direction(fits: list[Value], layers: int) -> Value:
-    """Stacks of both directions (or one value for each direction) as arrays with a leading direction."""
+    """Turn stacks of both directions (or one value for each direction) into arrays with a leading direction."""
     value: Value = {}
     for name in {name: None for fit in fits for name in fit}:
         present = [fit[name] for fit in fits if name in fit]
@@ -222,12 +226,14 @@ def _by_direction(fits: list[Value], layers: int) -> Value:
 
 
 def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
-    """Curves (check, layer) of one length, the shorter ones ending in NaN."""
+    """Curves (check, layer) padded to the same length with NaN."""
     longest = max(map(len, curves))
     return [np.pad(curve, ((0, longest - len(curve)), (0, 0)), constant_values=np.nan) for curve in curves]
 
 
 def _chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
     if any(not 0 <= layer < depth for layer in layers):
-        raise ShapeError(f"Layers run from 0 to {depth - 1} here; {', '.join(map(str, layers))} were asked for.")
+        raise ShapeError(
+            f"These models have layers 0 to {depth - 1}; {', '.join(map(str, layers))} were requested: choose others."
+        )
     return np.asarray(layers or range(depth), dtype=np.int64)

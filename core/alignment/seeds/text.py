@@ -21,6 +21,8 @@ from core.alignment.seeds.statements import (
 from core.results.numbers import text_of
 from core.results.statements import Statement
 
+WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
+WITH_ARTICLE = {"lookup": "a per-word average", "inn": "the invertible network", "mlp": "the MLP"}
 NO_PAIR = "No pair of models could be aligned; the reasons are below."
 
 
