@@ -64,9 +64,9 @@ def statements_of(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFra
         facts.append(Statement(HEADS, WITHIN_CHANCE, baseline=CHANCE))
     if len(by_layer) > 1 and len(matrix):
         nearest = matrix.loc[matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()]
-        same = float((nearest["source_layer"] == nearest["target_layer"]).mean())
+        same, chance = float((nearest["source_layer"] == nearest["target_layer"]).mean()), 1 / len(by_layer)
         facts.append(
-            Statement(HEADS, SAME_LAYER, Estimate(same, kind="per cent"), baseline=_share_of(1 / len(by_layer)))
+            Statement(HEADS, SAME_LAYER, Estimate(same, kind="per cent"), baseline=text_of(chance, "per cent"))
         )
     means = outputs.groupby("method")["nmse"].mean()
     maps = means.drop([name for name in means.index if METHODS[name].kind == "control"])
@@ -89,8 +89,8 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     peak = "" if highest.estimate is None else f"{highest.estimate.value_text} at layer {highest.layers[0]}"
     if compared.verdict == TOO_FEW:
         found = (
-            f"Matched attention heads correlate at most {peak}, but {heads} heads per layer are too few to tell this "
-            f"from random matching ({factorial(heads)} possible matchings)"
+            f"Matched attention heads correlate at most {peak}; with {heads} heads per layer, the 95 % range of random "
+            f"matching includes even the best of {factorial(heads)} matchings"
         )
     elif compared.verdict == ABOVE_CHANCE:
         found = (
@@ -120,9 +120,6 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
 def _subject(method: str) -> str:
     return "a per-subword average" if method == "lookup" else named(method)
 
-
-def _share_of(share: float) -> str:
-    return text_of(share, "per cent")
 
 
 def make_methods(spec: AttentionSpec, sentences: int) -> str:

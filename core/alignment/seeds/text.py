@@ -123,12 +123,10 @@ def _layer_sentence(facts: Sequence[Statement]) -> str:
 
 def layer_clause(ends: Sequence[Statement]) -> str:
     """Where the error is lowest and where it is highest, of `layer_statements`."""
-    low, high = (f"{fact.layers[0]}{_in_brackets(fact)}" for fact in ends)
-    return f"layer {low} is aligned with the lowest error and layer {high} with the highest"
-
-
-def _in_brackets(fact: Statement) -> str:
-    return "" if fact.estimate is None else f" ({fact.estimate.text})"
+    (low, lowest), (high, highest) = (
+        (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})") for fact in ends
+    )
+    return f"layer {low} is aligned with the lowest error{lowest} and layer {high} with the highest{highest}"
 
 
 def _group_sentence(fact: Statement) -> str:
