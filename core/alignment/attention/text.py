@@ -86,34 +86,29 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     if not facts:
         return "No pair of models could be compared; the reasons are below."
     highest, compared = facts[0], facts[1]
-    peak = "" if highest.estimate is None else f"{highest.estimate.value_text} at layer {highest.layers[0]}"
+    best = "" if highest.estimate is None else f"{highest.estimate.value_text} at best (layer {highest.layers[0]})"
+    text = f"Matched attention heads correlate at {best}"
     if compared.verdict == TOO_FEW:
-        found = (
-            f"Matched attention heads correlate at most {peak}; with {heads} heads per layer, the 95 % range of random "
-            f"matching includes even the best of {factorial(heads)} matchings"
-        )
+        text += f", but with only {heads} heads per layer the 95 % range of random matching includes even the best matching"
     elif compared.verdict == ABOVE_CHANCE:
-        found = (
-            f"Matched attention heads correlate more than randomly matched ones at {len(compared.layers)} of {layers} "
-            f"layers, at most {peak}"
-        )
+        text += f", and above the 95 % range of random matching at {len(compared.layers)} of {layers} layers"
     else:
-        found = f"Matched attention heads correlate no more than randomly matched ones at any of {layers} layers ({peak})"
-    sentences = [found]
+        text += f", within the 95 % range of random matching at all {layers} layers"
+    sentences = [text]
     for fact in facts[2:]:
         if fact.verdict == SAME_LAYER and fact.estimate is not None:
             sentences.append(
                 f"For {fact.estimate.value_text} of heads the most similar head of the other model is in the same layer "
                 f"(chance: {fact.baseline})"
             )
-    errors = [fact for fact in facts if fact.verdict == LOWEST and fact.estimate is not None]
     clauses = [
-        f"{_subject(fact.subject)} leaves {fact.estimate.value_text}" for fact in errors if fact.estimate is not None
+        f"{_subject(fact.subject)} leaves {fact.estimate.value_text}"
+        for fact in facts
+        if fact.verdict == LOWEST and fact.estimate is not None
     ]
     if clauses:
-        sentences.append(
-            f"Averaged over layers, {' and '.join(clauses)} of the variance of held-out attention outputs unexplained"
-        )
+        clauses[0] += " of the variance of held-out attention outputs unexplained"
+        sentences.append(f"Averaged over layers, {'; '.join(clauses)}")
     return ". ".join(sentences) + "."
 
 

@@ -66,7 +66,10 @@ def make_headline(facts: Sequence[Statement]) -> str:
         return "The bijection check could not be run; the reasons are below."
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
-    clauses = [f"The best map of a known bijection ({maps}) leaves {_listed(best)} of the variance unexplained"]
+    clauses = [
+        f"The best map ({maps}) leaves {_listed(best)} of the variance unexplained, although a bijection is known to "
+        "exist"
+    ]
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
     compared = [
         f"{named(name)} leaves {_listed([f for f in facts if f.verdict == COMPARED and f.subject == name])}"

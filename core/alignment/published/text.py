@@ -46,7 +46,12 @@ class Claim:
 CLAIMS = {
     "cca": Claim("beats CCA", "the invertible network has a lower error than CCA", "the paper", -1),
     "linear": Claim("beats linear map", "the invertible network has a lower error than a linear map", "the paper", -1),
-    "mlp": Claim("MLP is better", "an MLP, which need not be invertible, has a lower error", "the code", -1),
+    "mlp": Claim(
+        "MLP is better",
+        "an MLP, which need not be invertible, has a lower error than the invertible network",
+        "the code",
+        -1,
+    ),
     "tuned": Claim("tuned is worse", "fine-tuned models have a higher error than pretrained ones", "a question", 1),
     "depth": Claim("top is worse", "the top layer has a higher error than the embeddings", "a question", 1),
     "mean": Claim("beats the mean", "the invertible network has a lower error than the target's mean", "a control", -1),
@@ -103,9 +108,9 @@ def make_headline(facts: Sequence[Statement]) -> str:
     if not facts:
         return "The published protocol could not be run on this pair; the reasons are below."
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
-    text = f"With the published protocol the invertible network is {_judged(by_protocol['published'])}"
+    text = f"With the published protocol, the invertible network is {_judged(by_protocol['published'])}"
     if OURS in by_protocol:
-        text += f"; with ours it is {_judged(by_protocol[OURS])}, on unseen words"
+        text += f"; with ours, on unseen words, it is {_judged(by_protocol[OURS])}"
     sentences = [text]
     for verdict, words in SURVIVES.items():
         said = [CLAIMS[fact.subject].says for fact in facts if fact.verdict == verdict and fact.subject in CLAIMS]

@@ -81,8 +81,7 @@ def make_headline(facts: Sequence[Statement]) -> str:
     )
     if "identity" in reached:
         text += f"; without a map they reach {reached['identity']}"
-    text += f". The difference from unmodified models is {compared.estimate.size}"
-    text += f" ({compared.verdict})" if compared.verdict != EQUAL else f" ({EQUAL})"
+    text += f". Stitched models are {compared.estimate.direction('above', 'below')} unmodified ones"
     if "lookup" in reached:
         text += f"; {AVERAGE}, which ignores the source model, reaches {reached['lookup']}"
     return text + "."
