@@ -48,7 +48,7 @@ def report_html(
         caveats, formulas: Of the study, see `core.study.Study`.
         say: Called with the progress from 0 to 1 and what is being made.
     """
-    records = {"Spec": result.spec, "Provenance": result.provenance}
+    records = {"Settings": result.spec, "Provenance": result.provenance}
     drawings = []
     for number, (name, chart) in enumerate(figures.items(), start=1):
         say((number - 1) / len(figures), f"Figure {number} of {len(figures)}")
