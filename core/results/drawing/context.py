@@ -1,4 +1,4 @@
-"""For which place charts are drawn: a page, a figure of a paper, a report. Rooms draw, the hand decides on letters.
+"""The drawing style of charts, for a page, a figure of a paper, a report or a presentation.
 
 with drawing(Hand(letter=8, legend=True)):
     chart = similarity_chart(result)
@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Hand:
-    """How charts are drawn.
+    """The drawing style of charts.
 
     Attributes:
-        letter: Size of all letters but titles, in the chart's units (pixels; points in a figure of a paper).
-        stretch: What heights are multiplied by.
-        thin: What the thickness of lines is multiplied by.
-        roomy: What the room for names beside a plot is multiplied by, where letters grow afterwards.
+        letter: Font size except for titles, in the chart's units (pixels; points in a figure of a paper).
+        stretch: Factor for heights.
+        thin: Factor for the thickness of lines.
+        roomy: Factor for the room for names beside a plot, where the font is enlarged afterwards.
         legend: Whether lines are named in a legend below the plot rather than at their right ends.
-        dashed: Whether every line has a dash of its own, to be told apart in grey.
-        unnamed: Whether lines have no names in the plot: a legend above several plots has them.
-        across: Panels beside each other in a figure of several; 0 for as many as the chart says.
+        dashed: Whether every line has a dash pattern of its own, for print without colour.
+        unnamed: Whether lines have no names in the plot, because a legend above several plots has them.
+        across: Panels per row in a figure of several; 0 for the chart's default.
     """
 
     letter: float = 12.0
@@ -37,22 +37,22 @@ class Hand:
     across: int = 0
 
     def height(self, pixels: float) -> float:
-        """Height of a plot that is so many pixels high on a page."""
+        """Scale the height of a plot from its pixels on a page."""
         return round(pixels * self.stretch)
 
     @property
     def narrow(self) -> float:
-        """Width of a map on a telephone or in one column of a paper: names are placed for it."""
+        """Width of a scatter plot on a phone or in one column of a paper, for which names are placed."""
         return 165 if self.across == 1 else 330
 
     @property
     def small(self) -> float:
-        """Size of the smallest letters: names of points; never under 7 points on paper."""
+        """Smallest font size, for names of points; at least 7 points on paper."""
         return max(self.letter * 10 / 12, 7.0)
 
     @property
     def row(self) -> float:
-        """Height of a line of letters, with the room that it needs above the next."""
+        """Height of a line of text."""
         return 1.22 * self.letter
 
 
@@ -60,13 +60,13 @@ _HAND: ContextVar[Hand] = ContextVar("hand", default=Hand())  # noqa: B039 - fro
 
 
 def hand() -> Hand:
-    """The hand that draws now."""
+    """Return the current drawing style."""
     return _HAND.get()
 
 
 @contextmanager
 def drawing(chosen: Hand) -> Iterator[None]:
-    """Within, charts are drawn by this hand."""
+    """Draw charts in this style within a block."""
     before = _HAND.set(chosen)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Several plots in one figure: in rows, at widths that add up, under one legend where they share one."""
+"""Figures of several panels: in rows that fill the width, under one legend where they share it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from core.results.numbers import text_of
 if TYPE_CHECKING:
     from core.results.drawing.curves import Look
 
-FULL = 640  # pixels across a figure that is not made to a measure
-MARGIN = 78  # of a panel: axis, its title, the gap to the next
-ALONE, STACKED = 230.0, 112.0  # height of a plot in one row of panels, and in several: two fit a screen of 720
+FULL = 640  # default width of a figure in pixels
+MARGIN = 78  # of a panel: axis, title, the gap to the next panel
+ALONE, STACKED = 230.0, 112.0  # height of a plot in one row of panels, and in several: two rows fit 720 pixels
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Charts that belong together: beside each other on a page, one figure in a file.
+    """Charts that belong together: side by side on a page, one figure in a file.
 
     Attributes:
         charts: Each stretches to its container.
-        across: How many beside each other.
+        across: How many per row.
         strip: A legend for all of them, above.
-        inline: Whether a panel's subtitle stands behind its title on a page, not below it.
+        inline: Whether a panel's subtitle follows its title on the same line of a page.
     """
 
     charts: Sequence[Chart]
@@ -36,17 +36,17 @@ class Panels:
     inline: bool = False
 
     def figure(self) -> Chart:
-        """All of them as one chart."""
+        """Join the panels into one chart."""
         return beside(self.charts, self.across, self.strip)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a panel stands among others.
+    """The position of a panel among others.
 
     Attributes:
-        number, count: Which one of how many.
-        across: How many beside each other.
+        number, count: Number of the panel, from 0, and number of panels.
+        across: How many per row.
     """
 
     number: int = 0
@@ -55,21 +55,21 @@ class Place:
 
     @property
     def height(self) -> float:
-        """Height of its plot on a page: all rows fit a screen together."""
+        """Height of its plot on a page, so that all rows fit a screen."""
         return ALONE if self.count <= self.across else STACKED
 
     @property
     def lowest(self) -> bool:
-        """Whether none stands below it, so that its axis has a title."""
+        """Whether it is in the last row, so that its axis has a title."""
         return self.number + self.across >= self.count
 
 
 def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None) -> Chart:
-    """The charts as panels of one figure.
+    """Join charts as panels of one figure.
 
     Args:
         charts: Each stretches to its container.
-        across: How many beside each other.
+        across: How many per row.
         strip: A legend for all of them, above.
     """
     across = min(hand().across or across, len(charts))
@@ -88,7 +88,7 @@ def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None)
 
 
 def legend_strip(looks: Mapping[str, Look]) -> Chart:
-    """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches, in two where long."""
+    """Draw a legend as a chart: a stroke and a name for each style, in one row that stretches, or in two."""
     import pandas as pd
 
     letter = hand().letter
@@ -129,5 +129,5 @@ def legend_strip(looks: Mapping[str, Look]) -> Chart:
 
 
 def share_of_variance(name: str, share: float) -> str:
-    """Title of an axis of a projection: what it is and how much of the variance it holds."""
+    """Write the title of an axis of a projection, with its share of the variance."""
     return f"{name} ({text_of(share, 'per cent')} of variance)" if share == share else name

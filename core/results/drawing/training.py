@@ -1,7 +1,7 @@
-"""Training on an axis: tables say how far each step is, plots share one axis of tokens seen, the loss has its plot.
+"""Training progress: columns of tables, the axis of tokens seen, and the plot of the loss.
 
-Tokens are on a logarithmic axis, on which a model that has seen none has no place: it stands at the left end, a
-stretch apart from the first that has seen any, and its tick says 0.
+The axis of tokens is logarithmic; a model that has seen no tokens is at its left end, apart from the first that has
+seen any, with the tick 0.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 LOSS = ("model", "steps", "tokens", "loss")
 LOW = 260
-APART = 4.0  # how many times nearer to 0 than the first step the place of a model that has seen nothing is
+APART = 4.0  # the first step's tokens divided by the position of a model that has seen none
 
 
 def with_progress(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with `steps` and `tokens` after its column `model`; missing where no card and no name says them."""
+    """Add `steps` and `tokens` after the column `model`; missing where neither card nor name has them."""
     progress = {ref: progress_of(str(ref)) for ref in dict.fromkeys(table["model"])}
     made = table.copy()
     at = list(made.columns).index("model") + 1
@@ -39,7 +39,7 @@ def with_progress(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def loss_table(refs: Iterable[str]) -> pd.DataFrame:
-    """The losses that the models' cards have: LOSS."""
+    """Make the table (LOSS) of the losses in the models' cards."""
     import pandas as pd
 
     steps = [(ref, *progress_of(ref)) for ref in refs]
@@ -48,7 +48,7 @@ def loss_table(refs: Iterable[str]) -> pd.DataFrame:
 
 
 def progress_notices(table: pd.DataFrame) -> list[str]:
-    """What is to be said of the axis, where cards and names say too little.
+    """Write notices about the axis where cards and names lack steps or tokens.
 
     Args:
         table: Columns `model`, `steps` and `tokens`, rows of models only.
@@ -56,30 +56,33 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
     models = table.drop_duplicates("model")
     unknown = models.loc[models["steps"].isna(), "model"]
     if len(models) and len(unknown) == len(models):
-        return ["No card and no name says how far any step is, so they stand in the order of their names."]
+        return ["Neither cards nor names give the training steps, so the checkpoints are in the order of their names."]
     said = []
     if models.loc[models["steps"].notna(), "tokens"].isna().any():
-        said.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
+        said.append("The tokens seen are unknown for some checkpoints, so the axis shows training steps.")
     if len(unknown):
         names = ", ".join(str(ref) for ref in unknown)
-        said.append(f"In the tables and not in the charts, since neither card nor name says how far it is: {names}.")
+        said.append(
+            "Neither card nor name gives the training steps of some checkpoints, which are in the tables but not in "
+            f"the charts: {names}."
+        )
     return said
 
 
 def along_training(
     table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], *, kind: Kind = "share", height: float = LOW
 ) -> tuple[pd.DataFrame, Plane]:
-    """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or else names.
+    """Add a column `place`, and make the plane with it as x axis: tokens, or else steps, or else names.
 
     Args:
-        table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
+        table: Columns `model`, `tokens`, `steps` and y; rows that are not checkpoints have neither.
         y, y_title, ends, kind, height: As for `Plane`.
     """
     counts = {name: table[name].astype(float) for name in ("steps", "tokens", "layer") if name in table.columns}
     if table["steps"].isna().all():
         order = {model: float(number) for number, model in enumerate(dict.fromkeys(table["model"]), start=1)}
         plane = Plane(
-            "place", y, "Steps, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
+            "place", y, "Checkpoints, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
             height=height,
         )  # fmt: skip
         return table.assign(place=table["model"].map(order), **counts), plane
@@ -105,33 +108,33 @@ def along_training(
 
 
 def step_tips(value: str, title: str, kind: Kind) -> tuple[Tip, ...]:
-    """What a tooltip says of a step."""
+    """Make the lines of a checkpoint's tooltip."""
     return (
-        *(Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("layer", "Layer", "whole")),
-        *(Tip(value, title, kind), Tip("low", "Band, 95 %", kind)),
+        *(Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole"), Tip("layer", "Layer", "whole")),
+        *(Tip(value, title, kind), Tip("low", "95 % interval", kind)),
     )
 
 
 def named_steps(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with each model's short name as `step`."""
+    """Add each model's short name as `step`."""
     return table.assign(step=table["model"].map(short_names(dict.fromkeys(table["model"]))))
 
 
 def loss_chart(table: pd.DataFrame) -> Chart:
-    """Held-out loss by tokens seen, the end of training included.
+    """Draw the held-out loss by tokens seen, including the final model.
 
     Args:
         table: Of `loss_table`.
     """
     rows, plane = along_training(table, "loss", "Held-out loss (nats)", span_of(table["loss"]), kind="measure")
     rows = named_steps(rows).assign(name="loss")
-    tips = (Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
+    tips = (Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
     chart = curves(rows, plane, {"loss": Look(GREY)}, tips)
-    return stepped(chart, rows, plane, "Loss on held-out text", "as the models' cards have it", ["loss"])
+    return stepped(chart, rows, plane, "Held-out loss", "from the models' cards", ["loss"])
 
 
 def stepped(chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]) -> Chart:
-    """The chart with its size, its title and its words, which count tokens (or steps) from 0."""
+    """Add size, title and a description, which counts tokens (or steps) from 0."""
     field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
     counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))
     words = lines_in_words(
