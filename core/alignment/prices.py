@@ -1,8 +1,8 @@
 """Prices of the alignment studies: maps between two spaces, fitted in both directions at every layer.
 
-Linear maps factor d by d matrices; kernel ridge factors a matrix of its rows; the two networks are trained until they
-converge, with products by d by d matrices. Stitching runs the upper layers again for every map and layer, and the
-published protocol trains networks four times as wide as d.
+Linear maps factor d by d matrices; kernel ridge factors a matrix of its rows; the two networks are
+trained until they converge, with products by d by d matrices. Stitching runs the upper layers again
+for every map and layer, and the published protocol trains networks four times as wide as d.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A result as a zip file: what the command line writes, with figures, data dictionary and BibTeX.
 
-Its size and time are bounded: files beyond `MOST_BYTES`, and figures that are not drawn after `MOST_SECONDS`, are left
-out and listed in `left-out.txt`.
+Its size and time are bounded: files beyond `MOST_BYTES`, and figures that are not drawn after
+`MOST_SECONDS`, are left out and listed in `left-out.txt`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def zip_result(
     Args:
         result: What the study returned.
         figures: Draws the figures by file name.
-        extra: Further files by name, each made by its function, after the tables and before the figures.
+        extra: Further files by name, each made by its function, after the tables and before the
+            figures.
         say: Called with the progress from 0 to 1 and what is being made.
         clock: Seconds, for the bound on the figures.
     """

@@ -1,7 +1,7 @@
 """The data dictionary: the meaning and unit of every column of every exported table.
 
-A column that means the same in every table is listed by its name, one with a meaning of its own in a table as
-`table.column`. A test runs every study and looks each of its columns up here.
+A column that means the same in every table is listed by its name, one with a meaning of its own in
+a table as `table.column`. A test runs every study and looks each of its columns up here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Mapping[str, str] = {
     # what a row is about
-    "model": "reference of the model; or a baseline without a model: position only, word identity (the word-lookup "
-    "baseline), majority, linear chain, random tree, or parser",
+    "model": "reference of the model; or a baseline without a model: position only, word identity "
+    "(the word-lookup baseline), majority, linear chain, random tree, or parser",
     "base": "reference of the base model, with which the model is compared",
     "source": "reference of the source model of the map",
     "target": "reference of the target model of the map",
@@ -41,62 +41,79 @@ COLUMNS: Mapping[str, str] = {
     "null_low": "lower end of the 95 % range of chance (unit of the value)",
     "null_high": "upper end of the 95 % range of chance (unit of the value)",
     "relative_change": "Frobenius norm of the weight change over that of the base's weights (share)",
-    "apart": "distance of the weights from the base's over that of unrelated weights of equal norms, median (share)",
-    "scaled": "share of the weight change that the model keeps: 1, or less where weight changes are matched in size",
+    "apart": "distance of the weights from the base's over that of unrelated weights of equal "
+    "norms, median (share)",
+    "scaled": "share of the weight change that the model keeps: 1, or less where weight changes "
+    "are matched in size",
     "runs": "how many fine-tuning runs the row averages",
     # probes
-    "probe": "what the probe predicts: distance or depth (with control: of random trees), heads, label or pos",
-    "metric": "the score: uuas, uas, root, accuracy and unseen (per cent); dspr and nspr (rank correlations); "
-    "bits (per label); with selectivity: the score on real minus that on control trees",
+    "probe": "what the probe predicts: distance or depth (with control: of random trees), heads, "
+    "label or pos",
+    "metric": "the score: uuas, uas, root, accuracy and unseen (per cent); dspr and nspr (rank "
+    "correlations); bits (per label); with selectivity: the score on real minus that on control "
+    "trees",
     "value": "the score, in the metric's unit",
     "dev": "the score on development sentences, on which layers are chosen (the metric's unit)",
-    "probes": "number of probes that the score averages, with different initial maps or different control trees",
+    "probes": "number of probes that the score averages, with different initial maps or different "
+    "control trees",
     "sd": "standard deviation of the score over these probes (the metric's unit)",
-    "rival": "the baseline, a simpler explanation of the score: position only, or the reference of an untrained model",
+    "rival": "the baseline, a simpler explanation of the score: position only, or the reference of "
+    "an untrained model",
     "rival_layer": "the baseline's layer; empty where it has none",
     "rival_value": "the baseline's score (the metric's unit)",
     "margin": "the score minus the baseline's (the metric's unit)",
     "difference": "the value minus that of its baseline (the value's unit)",
     "rank": "rank of the probe's linear map",
     # edge probes
-    "edges.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or distance (of the head)",
-    "codes.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or distance (of the head)",
-    "edge_margins.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or distance (of the "
-    "head)",
-    "labels": "real; control, one random label per word type; or selectivity, the difference of the two",
-    "edges.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits of online code per label",
-    "edge_margins.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits per label",
+    "edges.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
+    "distance (of the head)",
+    "codes.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
+    "distance (of the head)",
+    "edge_margins.probe": "what the probe predicts: pos (part of speech), label (of a dependency) "
+    "or distance (of the head)",
+    "labels": "real; control, one random label per word type; or selectivity, the difference of "
+    "the two",
+    "edges.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits of "
+    "online code per label",
+    "edge_margins.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits "
+    "per label",
     "edges.dev": "accuracy on development sentences, on which layers are chosen (per cent)",
     "edges.probes": "number of sets of control labels that the score averages; 1 for real labels",
     "edges.sd": "standard deviation of the score over these sets (the metric's unit)",
-    "edge_margins.rival": "the baseline, a simpler explanation of the labels: majority, word identity, position only, "
-    "or the reference of an untrained model",
+    "edge_margins.rival": "the baseline, a simpler explanation of the labels: majority, word "
+    "identity, position only, or the reference of an untrained model",
     "kilobits": "online code length of all training labels (kilobits)",
     "uniform_kilobits": "length of the uniform code of the same labels (kilobits)",
     "compression": "how many times shorter the online code is than the uniform one",
     # maps
-    "nmse": "fraction of the target's variance unexplained: squared error over squared distance from the mean; 0 is "
-    "perfect, 1 no better than the mean",
+    "nmse": "fraction of the target's variance unexplained: squared error over squared distance "
+    "from the mean; 0 is perfect, 1 no better than the mean",
     "l2": "mean Euclidean distance of mapped and true vectors (units of the target space)",
     "r2": "one minus the fraction of variance unexplained",
     "retrieval": "share of mapped vectors whose nearest true vector is the right one",
-    "inverse_error": "round-trip error: fraction of the source's variance lost by the map followed by its inverse",
+    "inverse_error": "round-trip error: fraction of the source's variance lost by the map followed "
+    "by its inverse",
     "other_group": "the group of the method with which it is compared: models, or against",
     "other_method": "the method with which it is compared",
-    "level": "level of the interval: .95, or higher where several methods are compared with one (Bonferroni)",
+    "level": "level of the interval: .95, or higher where several methods are compared with one "
+    "(Bonferroni)",
     "converged": "whether training ended because the validation loss had stopped falling",
     "step": "training step",
     "training": "error on training rows (fraction of variance unexplained)",
     "validation": "error on validation rows (fraction of variance unexplained)",
     "claim": "the finding, by a short name",
     "says": "what the finding says",
-    "said_by": "the source of the finding: the paper, the code (its readme), or this study: a question or a control",
-    "protocol": "published; the published protocol with one change: padding, dropout, partners, maps, rows, training or "
-    "unit; all (changes); or ours",
-    "published": "verdict with the published protocol: holds, reversed, or open (its interval includes 0)",
-    "ours": "verdict with our protocol, on unseen words: holds, reversed, open; empty where it was not tested",
+    "said_by": "the source of the finding: the paper, the code (its readme), or this study: a "
+    "question or a control",
+    "protocol": "published; the published protocol with one change: padding, dropout, partners, "
+    "maps, rows, training or unit; all (changes); or ours",
+    "published": "verdict with the published protocol: holds, reversed, or open (its interval "
+    "includes 0)",
+    "ours": "verdict with our protocol, on unseen words: holds, reversed, open; empty where it was "
+    "not tested",
     "changed_by": "changes of the published protocol that change the verdict",
-    "survives": "yes (with both protocols), no (only with the published one), only by ours, found by neither, or not asked",
+    "survives": "yes (with both protocols), no (only with the published one), only by ours, found "
+    "by neither, or not asked",
     "verdict": "holds, reversed, or open: the interval of the difference includes 0",
     "claims.difference": "difference of the two errors of the finding (times the target's variance)",
     "errors.method": "the map; start is the invertible network before training, mean the target's mean",
@@ -112,7 +129,8 @@ COLUMNS: Mapping[str, str] = {
     "label": "what models are grouped by: task, data set, base, or the label in the table of labels",
     "task": "what the model was trained for, as its card says",
     "data": "what it was trained on, as its card says",
-    "data_from": "where the data set was read for a model of the Hub: its card, or its name where the card has none",
+    "data_from": "where the data set was read for a model of the Hub: its card, or its name where "
+    "the card has none",
     "cluster": "number of its cluster",
     "nearest": "reference of the nearest other model",
     "distance": "distance to the nearest other model (by the study's vector)",
@@ -127,9 +145,12 @@ COLUMNS: Mapping[str, str] = {
     "share": "share of nearest neighbours with the same label",
     "chance": "the share expected with random labels: (m - 1) / (Gm - 1)",
     "p_value": "p-value: share of permutations of the labels that reach at least this share",
-    "smallest_p": "smallest p-value possible with these labels, that of the highest share any permutation reaches",
-    "vector": "the vector that describes a weight change: projector, spectrum, norms, delta, factors or original",
-    "gauge_safe": "whether the vector is independent of the signs and rotations of its singular vectors",
+    "smallest_p": "smallest p-value possible with these labels, that of the highest share any "
+    "permutation reaches",
+    "vector": "the vector that describes a weight change: projector, spectrum, norms, delta, "
+    "factors or original",
+    "gauge_safe": "whether the vector is independent of the signs and rotations of its singular "
+    "vectors",
     "ari": "adjusted Rand index of clusters and labels",
     "nmi": "normalised mutual information of clusters and labels",
     "nmi_chance": "normalised mutual information expected with random labels",
@@ -143,22 +164,30 @@ COLUMNS: Mapping[str, str] = {
     "null_stable_rank": "stable rank of a Gaussian matrix of that shape",
     "null_entropy_rank": "entropy rank of a Gaussian matrix of that shape",
     "threshold": "share of energy at which the effective rank is counted",
-    "ranks.rank": "effective rank: number of leading directions that hold the threshold's share of energy",
-    "intruders": "leading directions whose cosine with every direction of the base is below the threshold",
-    "rare": "intruders that resemble the base's directions less than after a random update of equal norm (p < .01)",
+    "ranks.rank": "effective rank: number of leading directions that hold the threshold's share of "
+    "energy",
+    "intruders": "leading directions whose cosine with every direction of the base is below the "
+    "threshold",
+    "rare": "intruders that resemble the base's directions less than after a random update of "
+    "equal norm (p < .01)",
     "null_mean": "intruders after a random update of equal norm, on average",
-    "families.null_low": "lower end of the 95 % range of intruders after a random update of equal norm",
-    "families.null_high": "upper end of the 95 % range of intruders after a random update of equal norm",
-    "families.p_value": "p-value: share of random updates of equal norm with at least as many intruders",
-    "intruders.p_value": "p-value: share of random updates of equal norm with at least as many intruders",
-    "directions.p_value": "p-value: share of random updates of equal norm after which a direction resembles the base's as "
-    "little",
+    "families.null_low": "lower end of the 95 % range of intruders after a random update of equal "
+    "norm",
+    "families.null_high": "upper end of the 95 % range of intruders after a random update of equal "
+    "norm",
+    "families.p_value": "p-value: share of random updates of equal norm with at least as many "
+    "intruders",
+    "intruders.p_value": "p-value: share of random updates of equal norm with at least as many "
+    "intruders",
+    "directions.p_value": "p-value: share of random updates of equal norm after which a direction "
+    "resembles the base's as little",
     "looked": "number of leading directions examined",
     "direction": "number of the direction, from 1, the largest singular value first",
     "singular_value": "its singular value in the fine-tuned matrix (the weights' unit)",
     "cosine": "largest absolute cosine with any left singular vector of the base",
     "intruder": "whether that cosine is below the threshold",
-    "kind": "trend of the layers' mean rank with depth, chosen by AICc: constant, linear or quadratic",
+    "kind": "trend of the layers' mean rank with depth, chosen by AICc: constant, linear or "
+    "quadratic",
     "equation": "the equation of the trend",
     "coefficients": "its coefficients, lowest power first",
     "trends.r2": "share of the means' variance that the trend explains",
@@ -168,11 +197,12 @@ COLUMNS: Mapping[str, str] = {
     "unchanged": "matrices that equal the base's bit for bit",
     "dose": "learning rate relative to that of the task's other runs, from its card",
     "frozen": "number of frozen lowest layers (the embeddings are frozen too), from its card",
-    "to_task": "mean distance to the runs of its task with the standard settings (by the row's vector)",
-    "to_dose": "mean distance to the models of other tasks with weight changes of the most similar size (by the row's "
+    "to_task": "mean distance to the runs of its task with the standard settings (by the row's "
     "vector)",
-    "lies_with": "task or dose: the group of which every model is nearer than every model of the other group; else "
-    "neither",
+    "to_dose": "mean distance to the models of other tasks with weight changes of the most similar "
+    "size (by the row's vector)",
+    "lies_with": "task or dose: the group of which every model is nearer than every model of the "
+    "other group; else neither",
     "same_dose": "the models of other tasks with weight changes of the most similar size",
     "projector": "distance of the two models by projectors (share of the largest)",
     "spectrum": "distance of the two models by the shapes of their singular values (no unit)",
@@ -181,8 +211,8 @@ COLUMNS: Mapping[str, str] = {
     "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine)",
     "original": "distance of the two models by averaged left singular vectors, sqrt(2 - 2 cosine)",
     # layer swaps
-    "way": "which layers were swapped: below, above, layer, only, truncated or removed, with those of the base, noise or "
-    "random weights",
+    "way": "which layers were swapped: below, above, layer, only, truncated or removed, with those "
+    "of the base, noise or random weights",
     "score": "share of correct answers (of all answers of all sentences)",
     "loss": "the unmodified fine-tune's score minus this one (share)",
     "loss_low": "lower end of the 95 % interval of the loss (share)",
@@ -194,24 +224,29 @@ COLUMNS: Mapping[str, str] = {
     "own.task": "what the task head predicts: sentence, words (tags) or arcs (heads)",
     "answers": "the source of the correct answers: labels, a parse, or the text's own annotation",
     "own.chance": "the majority baseline's score (share)",
-    "commonest": "the majority answer among the examples; for heads, their most frequent relative position",
+    "commonest": "the majority answer among the examples; for heads, their most frequent relative "
+    "position",
     "items": "number of answers scored",
     "sentences": "number of sentences with these answers",
-    "self_difference": "largest difference of a logit after a swap with a copy of the model; 0 is identical, bit for bit",
-    "whole_difference": "largest difference from the base's top state after a swap of all layers with the base's",
+    "self_difference": "largest difference of a logit after a swap with a copy of the model; 0 is "
+    "identical, bit for bit",
+    "whole_difference": "largest difference from the base's top state after a swap of all layers "
+    "with the base's",
     "frozen_difference": "largest difference of a logit after a swap of layers that did not change",
     "sizes.unchanged": "whether every weight of the layer equals the base's, bit for bit",
     "frozen.of": "reference of the fine-tune of the same task without frozen layers",
     "frozen.layer": "highest frozen layer; all lower layers are frozen too",
     # benchmark with known answers
-    "finder": "the score that ranks layers: a measure, depth (layer number) or weights (size of the weight change)",
-    "truth.truth": "the known answer: frozen (fine-tunes with frozen lower layers) or planted (layers inserted into the "
-    "base)",
-    "reading": "what is compared at a layer: its state, the drop from the layer below, or its answer (the output on the "
-    "base's input)",
+    "finder": "the score that ranks layers: a measure, depth (layer number) or weights (size of "
+    "the weight change)",
+    "truth.truth": "the known answer: frozen (fine-tunes with frozen lower layers) or planted "
+    "(layers inserted into the base)",
+    "reading": "what is compared at a layer: its state, the drop from the layer below, or its "
+    "answer (the output on the base's input)",
     "matched": "whether weight changes were scaled to the smallest one of their group",
     "bits": "bits to which the other model's matrices were rounded; 0 for no rounding",
-    "auc": "area under the ROC curve: probability that a changed layer has a higher score than an unchanged one",
+    "auc": "area under the ROC curve: probability that a changed layer has a higher score than an "
+    "unchanged one",
     "same_depth": "AUC over pairs of layers with the same number, for which depth is no help",
     "truth.changed": "number of changed layers",
     "truth.unchanged": "number of unchanged layers",
@@ -220,15 +255,20 @@ COLUMNS: Mapping[str, str] = {
     "steps": "optimiser steps so far, from the card or the name",
     "tokens": "tokens seen so far, from the card",
     "loss.loss": "held-out loss on masked tokens (nats), from the card",
-    "beyond": "the similarity minus that of another run's final model at the same layer (the first of --others)",
+    "beyond": "the similarity minus that of another run's final model at the same layer (the first "
+    "of --others)",
     "clear": "whether the layer's interval is above every other layer's",
     # probes through training
     "best.layer": "best layer on the development sentences; 0 is the embeddings",
-    "best.clear": "whether the layer is better than every other: the 95 % interval of each difference is above 0",
+    "best.clear": "whether the layer is better than every other: the 95 % interval of each "
+    "difference is above 0",
     "end_layer": "best layer of the final model",
-    "ahead": "the score minus that of the final model's best layer in the same model (the metric's unit)",
-    "ahead_low": "lower end of the interval of that difference, 95 % for all steps together (the metric's unit)",
-    "ahead_high": "upper end of the interval of that difference, 95 % for all steps together (the metric's unit)",
+    "ahead": "the score minus that of the final model's best layer in the same model (the metric's "
+    "unit)",
+    "ahead_low": "lower end of the interval of that difference, 95 % for all steps together (the "
+    "metric's unit)",
+    "ahead_high": "upper end of the interval of that difference, 95 % for all steps together (the "
+    "metric's unit)",
     # one sentence in probe trees
     "sentence_words.position": "position of the word in its sentence, from 1",
     "sentence_words.word": "the word",
@@ -236,7 +276,8 @@ COLUMNS: Mapping[str, str] = {
     "parse_head": "position of the word's head in the parse; 0 for the root",
     "predicted_head": "position of the word's head in the predicted tree; 0 for the root",
     "parse_depth": "edges between the word and the root of the parse",
-    "predicted_depth": "squared norm of the word's vector under the depth probe; empty without a depth probe",
+    "predicted_depth": "squared norm of the word's vector under the depth probe; empty without a "
+    "depth probe",
     "sentence_words.x": "first principal component of the distance probe's space (its units)",
     "sentence_words.y": "second principal component of the distance probe's space (its units)",
     "first_position": "position of the first word of the pair, from 1",
@@ -248,9 +289,11 @@ COLUMNS: Mapping[str, str] = {
     # token map
     "word": "the word",
     "position": "its position in the passage, from 0",
-    "highlighted": "whether it was chosen or belongs to the question, the answer or a supporting sentence",
+    "highlighted": "whether it was chosen or belongs to the question, the answer or a supporting "
+    "sentence",
     "role": "its role: question, answer, supporting sentence, highlighted, or other words",
-    "tokens.predicted": "whether it is in the answer predicted by the model's span head at this layer",
+    "tokens.predicted": "whether it is in the answer predicted by the model's span head at this "
+    "layer",
     "first": "position of the answer's first word in the passage, from 0",
     "last": "position of the answer's last word in the passage, from 0",
     "span": "the words of the answer",

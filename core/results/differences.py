@@ -1,8 +1,9 @@
 """Differences between two results of the same study, row by row, with simultaneous intervals.
 
-The interval of a difference is made from the intervals of its two values (MOVER: Zou & Donner 2008, Statistics in
-Medicine 27), taken as independent: where both results use the same sentences it is wider than necessary. Intervals
-are corrected for the number of differences (Bonferroni, with normal quantiles), because a reader looks for the largest.
+The interval of a difference is made from the intervals of its two values (MOVER: Zou & Donner 2008,
+Statistics in Medicine 27), taken as independent: where both results use the same sentences it is
+wider than necessary. Intervals are corrected for the number of differences (Bonferroni, with normal
+quantiles), because a reader looks for the largest.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ OF_RSA = ("kernel", "comparison")  # options that other measures do not use
 class Compared:
     """What is compared of a study's results: a table, the columns that identify its rows, the value and its format.
 
-    `same` are the options that define the value, with a word for each: results that differ in one of them have
-    different measures, units or items, and are not subtracted.
+    `same` are the options that define the value, with a word for each: results that differ in one
+    of them have different measures, units or items, and are not subtracted.
     """
 
     table: str
@@ -71,7 +72,8 @@ def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence
         value: Column of the value.
 
     Returns:
-        The keys, difference, low, high (NaN where a value has no interval), in the first table's order.
+        The keys, difference, low, high (NaN where a value has no interval), in the first table's
+        order.
     """
     columns = [*keys, value, "low", "high"]
     left, right = (table.reindex(columns=columns) for table in (first, second))
@@ -91,8 +93,8 @@ def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence
 def result_differences(first: Result, second: Result) -> pd.DataFrame:
     """Subtract the first result from the second, where they have rows in common; see `banded_differences`.
 
-    Two results with one model each are compared whatever the names of the models. The table is empty where the results
-    are not comparable.
+    Two results with one model each are compared whatever the names of the models. The table is
+    empty where the results are not comparable.
 
     Args:
         first, second: Of the same study.

@@ -1,7 +1,7 @@
 """Estimates: a number with its interval, the level of the interval, and the kind of number.
 
-Tables keep estimates as columns (value, low, high); sentences, tooltips and reports format them with
-`core.results.numbers`.
+Tables keep estimates as columns (value, low, high); sentences, tooltips and reports format them
+with `core.results.numbers`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class Estimate:
 
         Args:
             above: Written after a positive difference, or 0.
-            below: Written after a negative one, whose size and interval are written without a minus.
+            below: Written after a negative one, whose size and interval are written without a
+                minus.
         """
         return f"{self.size} {below if self.value < 0 else above}"
 
@@ -118,7 +119,8 @@ def estimate_of(row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | No
 def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
     """Read a column of a table with its intervals, row by row.
 
-    `low` and `high` are the interval of the table's first column of `BANDED`; other columns have their own, or none.
+    `low` and `high` are the interval of the table's first column of `BANDED`; other columns have
+    their own, or none.
     """
     owner = next((name for name in BANDED if name in table), "")
     low, _ = _ends(column)

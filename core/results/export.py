@@ -1,7 +1,7 @@
 """Results and their files: tables, figures and records, the same from a page and from the command line.
 
-Every study's `collect` returns a `Result`: tidy tables, arrays for charts, a headline, and enough provenance (versions,
-fingerprints, spec) to run the study again.
+Every study's `collect` returns a `Result`: tidy tables, arrays for charts, a headline, and enough
+provenance (versions, fingerprints, spec) to run the study again.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class Result:
             if name in self.tables and column in self.tables[name]:
                 return estimates_of(self.tables[name], column)
         raise SpecError(
-            f"This result has no column {column!r}{f' in a table {table!r}' if table else ''}: choose one of its columns."
+            f"This result has no column {column!r}{f' in a table {table!r}' if table else ''}: "
+            "choose one of its columns."
         )
 
     def need(self, name: str, what: str) -> pd.DataFrame:
@@ -160,8 +161,9 @@ def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str
 def table_csv(table: pd.DataFrame) -> bytes:
     """Write a table as CSV: UTF-8, with a header line, in full precision.
 
-    Text that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line end, as some words of a
-    corpus do) gets an apostrophe in front, which spreadsheets read as "this is text". Numbers stay numbers.
+    Text that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line end,
+    as some words of a corpus do) gets an apostrophe in front, which spreadsheets read as "this is
+    text". Numbers stay numbers.
     """
     from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
@@ -231,8 +233,8 @@ def write_result(
 ) -> list[Path]:
     """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and `extra` files.
 
-    The first figure is `figure.svg`; the others have their names. `result.safetensors` holds tables and arrays for
-    `core.results.load`, which reads the result again.
+    The first figure is `figure.svg`; the others have their names. `result.safetensors` holds tables
+    and arrays for `core.results.load`, which reads the result again.
 
     Returns:
         The files written, in order.
@@ -255,8 +257,9 @@ def tables_by_file(result: Result) -> dict[str, pd.DataFrame]:
 def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:
     """Write files by name so that no reader of the folder sees only some of them.
 
-    They are written next to the folder and moved into place. A new folder appears with all of its files; in an existing
-    one, the first file is removed before the others are replaced and written last: where it is present, all are.
+    They are written next to the folder and moved into place. A new folder appears with all of its
+    files; in an existing one, the first file is removed before the others are replaced and written
+    last: where it is present, all are.
 
     Returns:
         The files written, in order.

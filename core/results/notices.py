@@ -18,9 +18,9 @@ def start_notices(base: str, changes: Mapping[str, Change]) -> list[str]:
     """
     names = short_names((base, *changes))
     return [
-        f"{names[ref]} was not trained from {names[base]}: their weights are {text_of(change.apart, 'per cent')} as "
-        "far apart as unrelated weights. The results show how two models without a common start differ, not what "
-        "fine-tuning changed."
+        f"{names[ref]} was not trained from {names[base]}: their weights are "
+        f"{text_of(change.apart, 'per cent')} as far apart as unrelated weights. The results show "
+        "how two models without a common start differ, not what fine-tuning changed."
         for ref, change in changes.items()
         if shares_no_start(change.apart)
     ]

@@ -1,8 +1,8 @@
 """The format of numbers, the same on axes, in tooltips, in labels, in cells and in sentences.
 
-A share or a similarity has no zero before its point (.25), a negative number a real minus sign, a percentage a space
-before its sign (25 %). Sentences and figures give two significant digits; a value and its interval have the same
-number of decimals.
+A share or a similarity has no zero before its point (.25), a negative number a real minus sign, a
+percentage a space before its sign (25 %). Sentences and figures give two significant digits; a
+value and its interval have the same number of decimals.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def text_of(value: float, kind: Kind = "share") -> str:
 
     Args:
         value: The number; for "per cent" a share of 1.
-        kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: percentage points), "gain" (+5.2), "per cent"
-            (25 %), "setting" (99.5 %: a share of 1 that a user chose, with all its digits), "amount" (two significant
-            digits: 8.7, 0.0012, 1,234), "measure" (three: 8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012,
-            p < .001), "probability" (.0012) or "seconds" (12 s, 2 min).
+        kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: percentage points), "gain"
+            (+5.2), "per cent" (25 %), "setting" (99.5 %: a share of 1 that a user chose, with all
+            its digits), "amount" (two significant digits: 8.7, 0.0012, 1,234), "measure" (three:
+            8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012, p < .001), "probability" (.0012)
+            or "seconds" (12 s, 2 min).
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -72,7 +73,8 @@ def band_text(value: float, low: float, high: float, kind: Kind = "share") -> st
     Args:
         value: The number; for "per cent" a share of 1.
         low, high: Ends of its interval; NaN where it has none.
-        kind: As for `text_of`; "points" are written with " %", "gain" with " points", both without a plus.
+        kind: As for `text_of`; "points" are written with " %", "gain" with " points", both without
+            a plus.
     """
     if not math.isfinite(value):
         return UNKNOWN

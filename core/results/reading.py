@@ -29,7 +29,8 @@ def load(folder: str | Path) -> Result:
         folder: The folder that was given as `--out`.
 
     Raises:
-        ReadError: If the folder has no result, a damaged one, or one of another version of the program.
+        ReadError: If the folder has no result, a damaged one, or one of another version of the
+            program.
     """
     folder = Path(folder)
     record = _read(folder, RECORD)
@@ -45,10 +46,15 @@ def load(folder: str | Path) -> Result:
 def _read(folder: Path, name: str) -> bytes:
     try:
         if (folder / name).stat().st_size > LARGEST:
-            raise ReadError(f"{folder / name} is too large for a result: choose a folder that a study has written.")
+            raise ReadError(
+                f"{folder / name} is too large for a result: choose a folder that a study has "
+                "written."
+            )
         return (folder / name).read_bytes()
     except OSError as error:
-        raise ReadError(f"{folder} has no {name}: choose a folder that a study has written with --out.") from error
+        raise ReadError(
+            f"{folder} has no {name}: choose a folder that a study has written with --out."
+        ) from error
 
 
 def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:

@@ -1,6 +1,7 @@
 """The report: one HTML file with figures, captions and tables; further ones are folded and long ones cut.
 
-Its template is `templates/report.html`: texts are escaped, figures are SVG images, nothing is run or loaded.
+Its template is `templates/report.html`: texts are escaped, figures are SVG images, nothing is run
+or loaded.
 """
 
 from __future__ import annotations

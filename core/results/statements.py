@@ -1,7 +1,7 @@
 """The facts of a headline: a study makes statements from its tables, and writes its sentences from the statements.
 
-Tests check the statements, and of the sentence only that it names their numbers, so that wording can be improved
-without changing a test.
+Tests check the statements, and of the sentence only that it names their numbers, so that wording
+can be improved without changing a test.
 """
 
 from __future__ import annotations

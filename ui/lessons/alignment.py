@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def _ridge_error(result: Result) -> float | None:
     """Ridge's error on unseen words; None where the study has no such words."""
     table = result.tables["methods"]
-    rows = table[(table["group"] == "models") & (table["method"] == "ridge") & (table["words"] == "unseen")]
+    rows = table[
+        (table["group"] == "models") & (table["method"] == "ridge") & (table["words"] == "unseen")
+    ]
     return float(rows["nmse"].iloc[0]) if len(rows) else None
 
 
@@ -24,10 +26,11 @@ ALIGNMENT = Lesson(
     title="Do two seeds learn the same space?",
     minutes=20,
     background=(
-        "Two models were trained on the same text with the same recipe; only the random seed differs. At first sight "
-        "their vectors have nothing in common. We fit maps from one space into the other on some words and evaluate them "
-        "on words that they have not seen. The error is the share of the target's variance that a map leaves "
-        "unexplained: 0 is perfect, and 1 is no better than always predicting the mean."
+        "Two models were trained on the same text with the same recipe; only the random seed "
+        "differs. At first sight their vectors have nothing in common. We fit maps from one space "
+        "into the other on some words and evaluate them on words that they have not seen. The "
+        "error is the share of the target's variance that a map leaves unexplained: 0 is perfect, "
+        "and 1 is no better than always predicting the mean."
     ),
     guess=Guess(
         question="What is the **error** of ridge, a linear map, on words that it has not seen?",
@@ -42,10 +45,11 @@ ALIGNMENT = Lesson(
     ),
     options={},
     explain=(
-        "How well a map does depends on the words. For words seen in training, even a per-word average, which ignores "
-        "the source model, has a low error; for new words it predicts nothing, and what a map still predicts is what "
-        "the two spaces share. The error alone does not tell whether the rest is a real difference between the spaces "
-        "or a lack of words to learn the map from."
+        "How well a map does depends on the words. For words seen in training, even a per-word "
+        "average, which ignores the source model, has a low error; for new words it predicts "
+        "nothing, and what a map still predicts is what the two spaces share. The error alone does "
+        "not tell whether the rest is a real difference between the spaces or a lack of words to "
+        "learn the map from."
     ),
     tries=(
         Try(
@@ -60,36 +64,38 @@ ALIGNMENT = Lesson(
         ),
         Try(
             "Let the maps find a known bijection",
-            "Here one space is a transformed copy of the other, so a bijection exists. Which maps find it?",
+            "Here one space is a transformed copy of the other, so a bijection exists. Which maps "
+            "find it?",
             {"view": "Bijection check"},
         ),
     ),
     questions=(
         Question(
             "Without a map the error is above 1. How can a prediction be worse than the mean?",
-            "The vectors of the two models point in unrelated directions. Taking one for the other adds the source's "
-            "variance to the variance that was to be explained.",
+            "The vectors of the two models point in unrelated directions. Taking one for the other "
+            "adds the source's variance to the variance that was to be explained.",
         ),
         Question(
             "Why is the per-word average among the maps?",
-            "It knows which word it sees and nothing about the source's vectors. A map that does no better may have "
-            "learned words rather than a relation between the spaces.",
+            "It knows which word it sees and nothing about the source's vectors. A map that does "
+            "no better may have learned words rather than a relation between the spaces.",
         ),
         Question(
             "A map that cannot be inverted has the lowest error. Does that show a bijection?",
-            "No. Such a map may discard information. Only a map that can be inverted, and whose inverse is as accurate, "
-            "is evidence of a bijection.",
+            "No. Such a map may discard information. Only a map that can be inverted, and whose "
+            "inverse is as accurate, is evidence of a bijection.",
         ),
         Question(
             "Five seeds give twenty directed pairs. Are these twenty independent samples?",
-            "No. There are five models, and each is in eight of the pairs. The interval is therefore computed by leaving "
-            "out one model at a time.",
+            "No. There are five models, and each is in eight of the pairs. The interval is "
+            "therefore computed by leaving out one model at a time.",
         ),
         Question(
-            "In stitching, a sentence is processed by the lower layers of one model, a map, and the upper layers of "
-            "another. Why is accuracy a different test from the error?",
-            "The upper layers use some directions much and others hardly at all. The error counts all directions "
-            "alike; accuracy depends only on the directions that the other model uses.",
+            "In stitching, a sentence is processed by the lower layers of one model, a map, and "
+            "the upper layers of another. Why is accuracy a different test from the error?",
+            "The upper layers use some directions much and others hardly at all. The error counts "
+            "all directions alike; accuracy depends only on the directions that the other model "
+            "uses.",
         ),
     ),
 )

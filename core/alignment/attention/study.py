@@ -1,13 +1,15 @@
 """Attention of two models: do their heads attend to the same words, and can their attention outputs be aligned?
 
-Two seeds do not order their heads alike, so each head of the source is first matched with one head of the target in
-the same layer, one to one, so that the summed correlation of their attention probabilities on training sentences is
-largest (the Hungarian method). Results are on held-out sentences: the correlation of matched heads, compared with
-random matching; the correlation of every head of the first pair with every head of any layer; and the error of maps
-between attention outputs, as for hidden states.
+Two seeds do not order their heads alike, so each head of the source is first matched with one head
+of the target in the same layer, one to one, so that the summed correlation of their attention
+probabilities on training sentences is largest (the Hungarian method). Results are on held-out
+sentences: the correlation of matched heads, compared with random matching; the correlation of every
+head of the first pair with every head of any layer; and the error of maps between attention
+outputs, as for hidden states.
 
-References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, by scipy). Deviations: probabilities are
-compared head by head after matching, because a map would not turn distributions into distributions.
+References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, by scipy). Deviations:
+probabilities are compared head by head after matching, because a map would not turn distributions
+into distributions.
 """
 
 from __future__ import annotations
@@ -34,7 +36,6 @@ from core.models.identity import as_identified, contents, identity_tasks
 from core.models.loading.memory import borrow_model
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
-
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
@@ -70,24 +71,28 @@ def align_attention(
     """Match heads and map attention outputs, layer by layer (layer 1 is the first after the embeddings).
 
     Returns:
-        `matched` (layer, head): held-out correlation of each source head with its match; `match` (layer, head): the
-        number of that target head; `null` (layer, draw): mean correlation under random matchings; `matrix` (layer,
-        head, layer, head): held-out correlation of every source head with every target head; `m/nmse` (layer,) of the
-        attention outputs for each method, `m/refused` with the reason where a method does not fit.
+        `matched` (layer, head): held-out correlation of each source head with its match; `match`
+        (layer, head): the number of that target head; `null` (layer, draw): mean correlation under
+        random matchings; `matrix` (layer, head, layer, head): held-out correlation of every source
+        head with every target head; `m/nmse` (layer,) of the attention outputs for each method,
+        `m/refused` with the reason where a method does not fit.
 
     Raises:
-        ModelError: If a model cannot be loaded, does not return its attention, or the tokenizers or depths differ.
+        ModelError: If a model cannot be loaded, does not return its attention, or the tokenizers or
+            depths differ.
         ShapeError: If there are too few sentences to split.
     """
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(
-            f"{source} and {target} split words into different subwords, so their attention cannot be compared: choose "
-            "models with the same tokenizer."
+            f"{source} and {target} split words into different subwords, so their attention cannot "
+            "be compared: choose models with the same tokenizer."
         )
     tokenizer = load_tokenizer(target, source)
     where = np.array([part_of(words, seed) for words in sentences])
     if min((where == part).sum() for part in ("train", "validation", "test")) < 1:
-        raise ShapeError("The text has too few sentences for training, validation and test: use more sentences.")
+        raise ShapeError(
+            "The text has too few sentences for training, validation and test: use more sentences."
+        )
     read = []
     for place, ref in enumerate((source, target)):
         with span(0.3 * place, 0.3 * (place + 1)), borrow_model(ref, device="cpu", attentions=True) as loaded:
@@ -95,7 +100,8 @@ def align_attention(
     (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
     if len(x) != len(y):
         raise ModelError(
-            f"{source} has {len(x)} layers and {target} {len(y)}: choose models with the same number of layers."
+            f"{source} has {len(x)} layers and {target} {len(y)}: choose models with the same "
+            "number of layers."
         )
     owner, subwords = read[0][2:]
     value: Value = _match_heads(moments_x, moments_y, seed)
@@ -116,7 +122,7 @@ def align_attention(
 
 
 def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
-    """Match heads on the training entries and correlate them on the test entries; x, y are (part, layer, head, entry)."""
+    """Match heads on training entries, correlate them on test entries; (part, layer, head, entry)."""
     from scipy.optimize import linear_sum_assignment
 
     rng = np.random.default_rng(seed)

@@ -27,19 +27,22 @@ TAIL = 0.025  # share of random matchings above the upper end of their 95 % rang
 ROUNDING = 1e-6
 
 REASON = (
-    "Two seeds may look at the same words without sharing the order of their attention heads: matching the heads first "
-    "shows whether they correspond."
+    "Two seeds may look at the same words without sharing the order of their attention heads: "
+    "matching the heads first shows whether they correspond."
 )
 HOW_TO_READ = {
     "Attention": (
-        "In the first figure each point is a matched pair of heads: the horizontal axis is the layer, the vertical axis "
-        "the correlation of their attention (1 is the same attention, 0 unrelated), and the grey band is the 95 % range "
-        "of the mean under random matching. In the second, an error of 1 is no better than the target's mean."
+        "In the first figure each point is a matched pair of heads: the horizontal axis is the "
+        "layer, the vertical axis the correlation of their attention (1 is the same attention, 0 "
+        "unrelated), and the grey band is the 95 % range of the mean under random matching. In the "
+        "second, an error of 1 is no better than the target's mean."
     )
 }
 
 
-def statements_of(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame) -> tuple[Statement, ...]:
+def statements_of(
+    heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame
+) -> tuple[Statement, ...]:
     """State whether matched heads correlate more than chance, where their counterparts are, and the best output map.
 
     Args:
@@ -48,30 +51,54 @@ def statements_of(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFra
         matrix: source_layer, source_head, target_layer, target_head, correlation of the first pair.
 
     Returns:
-        First the layer of the highest mean correlation, then how the layers compare with chance; empty without a pair.
+        First the layer of the highest mean correlation, then how the layers compare with chance;
+        empty without a pair.
     """
     if heads.empty:
         return ()
     by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
     best = by_layer["correlation"].idxmax()
-    facts = [Statement(HEADS, HIGHEST, Estimate(float(by_layer["correlation"][best])), (int(best),), CHANCE)]
+    facts = [
+        Statement(
+            HEADS, HIGHEST, Estimate(float(by_layer["correlation"][best])), (int(best),), CHANCE
+        )
+    ]
     above = by_layer[by_layer["correlation"] > by_layer["null_high"] + ROUNDING].index
     if 1 / factorial(int(heads["head"].max()) + 1) > TAIL:
         facts.append(Statement(HEADS, TOO_FEW, baseline=CHANCE))
     elif len(above):
-        facts.append(Statement(HEADS, ABOVE_CHANCE, layers=tuple(int(layer) for layer in above), baseline=CHANCE))
+        facts.append(
+            Statement(
+                HEADS, ABOVE_CHANCE, layers=tuple(int(layer) for layer in above), baseline=CHANCE
+            )
+        )
     else:
         facts.append(Statement(HEADS, WITHIN_CHANCE, baseline=CHANCE))
     if len(by_layer) > 1 and len(matrix):
-        nearest = matrix.loc[matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()]
-        same, chance = float((nearest["source_layer"] == nearest["target_layer"]).mean()), 1 / len(by_layer)
+        nearest = matrix.loc[
+            matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()
+        ]
+        same, chance = (
+            float((nearest["source_layer"] == nearest["target_layer"]).mean()),
+            1 / len(by_layer),
+        )
         facts.append(
-            Statement(HEADS, SAME_LAYER, Estimate(same, kind="per cent"), baseline=text_of(chance, "per cent"))
+            Statement(
+                HEADS,
+                SAME_LAYER,
+                Estimate(same, kind="per cent"),
+                baseline=text_of(chance, "per cent"),
+            )
         )
     means = outputs.groupby("method")["nmse"].mean()
     maps = means.drop([name for name in means.index if METHODS[name].kind == "control"])
-    shown = [*([str(maps.idxmin())] if len(maps) else []), *(["lookup"] if "lookup" in means else [])]
-    facts += [Statement(name, LOWEST, Estimate(float(means[name]), kind="per cent")) for name in shown]
+    shown = [
+        *([str(maps.idxmin())] if len(maps) else []),
+        *(["lookup"] if "lookup" in means else []),
+    ]
+    facts += [
+        Statement(name, LOWEST, Estimate(float(means[name]), kind="per cent")) for name in shown
+    ]
     return tuple(facts)
 
 
@@ -86,10 +113,17 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     if not facts:
         return "No pair of models could be compared; the reasons are below."
     highest, compared = facts[0], facts[1]
-    best = "" if highest.estimate is None else f"{highest.estimate.value_text} at best (layer {highest.layers[0]})"
+    best = (
+        ""
+        if highest.estimate is None
+        else f"{highest.estimate.value_text} at best (layer {highest.layers[0]})"
+    )
     text = f"Matched attention heads correlate at {best}"
     if compared.verdict == TOO_FEW:
-        text += f", but with only {heads} heads per layer the 95 % range of random matching includes even the best matching"
+        text += (
+            f", but with only {heads} heads per layer the 95 % range of random matching includes "
+            "even the best matching"
+        )
     elif compared.verdict == ABOVE_CHANCE:
         text += f", and above the 95 % range of random matching at {len(compared.layers)} of {layers} layers"
     else:
@@ -98,8 +132,8 @@ def make_headline(facts: Sequence[Statement], layers: int, heads: int) -> str:
     for fact in facts[2:]:
         if fact.verdict == SAME_LAYER and fact.estimate is not None:
             sentences.append(
-                f"For {fact.estimate.value_text} of heads the most similar head of the other model is in the same layer "
-                f"(chance: {fact.baseline})"
+                f"For {fact.estimate.value_text} of heads the most similar head of the other model "
+                f"is in the same layer (chance: {fact.baseline})"
             )
     clauses = [
         f"{_subject(fact.subject)} leaves {fact.estimate.value_text}"
@@ -116,14 +150,14 @@ def _subject(method: str) -> str:
     return "a per-subword average" if method == "lookup" else named(method)
 
 
-
 def make_methods(spec: AttentionSpec, sentences: int) -> str:
     """Write the methods paragraph."""
     return (
-        f"On {sentences:,} sentences of {spec.corpus}, each source head was matched with one target head of the same "
-        "layer by the Hungarian method, which maximises the summed correlation of attention probabilities over training "
-        "sentences. Correlations shown are on held-out sentences; chance is random one-to-one matching. The matrix "
-        "compares every head of the first pair with every head, in any layer. Attention outputs (before the residual "
-        "connection) of all subwords were mapped like hidden states, with whole sentences held out. The per-word "
-        f"average is over subwords here. {spec.settings()}"
+        f"On {sentences:,} sentences of {spec.corpus}, each source head was matched with one "
+        "target head of the same layer by the Hungarian method, which maximises the summed "
+        "correlation of attention probabilities over training sentences. Correlations shown are on "
+        "held-out sentences; chance is random one-to-one matching. The matrix compares every head "
+        "of the first pair with every head, in any layer. Attention outputs (before the residual "
+        "connection) of all subwords were mapped like hidden states, with whole sentences held "
+        f"out. The per-word average is over subwords here. {spec.settings()}"
     )

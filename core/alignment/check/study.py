@@ -1,12 +1,12 @@
 """The bijection check: hidden states are transformed by a known bijection, and each map is fitted to undo it.
 
-A bijection exists by construction, so every remaining error is the map's own. With 0 blocks every form is a rotation,
-which every linear map can undo; each further block makes it less linear. One of the three forms is that of the
-invertible network, which favours it; the others favour no map, and kernel ridge shows what can be learned from so many
-rows without an assumed form.
+A bijection exists by construction, so every remaining error is the map's own. With 0 blocks every
+form is a rotation, which every linear map can undo; each further block makes it less linear. One of
+the three forms is that of the invertible network, which favours it; the others favour no map, and
+kernel ridge shows what can be learned from so many rows without an assumed form.
 
-Reference: arXiv 2305.14555, the sanity experiment. Deviations: the number of blocks of the bijection is varied, and two
-forms are added that are not the network's.
+Reference: arXiv 2305.14555, the sanity experiment. Deviations: the number of blocks of the
+bijection is varied, and two forms are added that are not the network's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from core.errors import ShapeError
 from core.models.identity import as_identified, identity_tasks
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
-
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
@@ -41,7 +40,6 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.pairs import Words
-
 
 BLOCKS = (0, 1, 2, 4)
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
@@ -64,8 +62,9 @@ def check_bijections(
     """Measure the held-out error of undoing each form with each number of blocks; all are fitted together.
 
     Returns:
-        `m/nmse` and `m/inverse` (form, number of blocks) for each method, NaN without an inverse; `m/refused` with the
-        reason where a method does not fit; `rows`, the number of training rows; `notices`.
+        `m/nmse` and `m/inverse` (form, number of blocks) for each method, NaN without an inverse;
+        `m/refused` with the reason where a method does not fit; `rows`, the number of training
+        rows; `notices`.
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -75,7 +74,9 @@ def check_bijections(
         activations = extract(model, sentences, items=items)
     depth = len(activations.vectors)
     if layer >= depth:
-        raise ShapeError(f"{model} has layers 0 to {depth - 1}; {layer} was requested: choose another layer.")
+        raise ShapeError(
+            f"{model} has layers 0 to {depth - 1}; {layer} was requested: choose another layer."
+        )
     truth = activations.vectors[layer].astype(np.float64)
     parts = split_rows(sentences, activations.sentence, activations.word, split, seed)
     bent = np.stack([plant(truth, form, count, seed) for form in truths for count in blocks])

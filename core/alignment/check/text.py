@@ -20,14 +20,15 @@ BEST, COMPARED = "lowest error", "compared"
 RIVALS = ("kernel", "inn", "ols")  # maps that the headline names beside the best one
 
 REASON = (
-    "An error between two seeds may mean that no bijection exists or that the maps cannot find it from so few words; "
-    "here a bijection exists by construction, so every remaining error is the maps' own."
+    "An error between two seeds may mean that no bijection exists or that the maps cannot find it "
+    "from so few words; here a bijection exists by construction, so every remaining error is the "
+    "maps' own."
 )
 HOW_TO_READ = {
     "Bijection check": (
-        "The horizontal axis is the number of blocks of the known bijection, 0 a rotation; the vertical axis is the "
-        "held-out error on a logarithmic scale, where 1 is no better than the target's mean. Grey dashed lines are "
-        "control maps."
+        "The horizontal axis is the number of blocks of the known bijection, 0 a rotation; the "
+        "vertical axis is the held-out error on a logarithmic scale, where 1 is no better than the "
+        "target's mean. Grey dashed lines are control maps."
     )
 }
 
@@ -47,7 +48,12 @@ def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
     errors = most.pivot_table(index="truth", columns="method", values="nmse", sort=False)
     best = errors.idxmin(axis=1)
     facts = [
-        Statement(str(name), BEST, Estimate(float(errors.loc[truth, name]), kind="per cent"), baseline=str(truth))
+        Statement(
+            str(name),
+            BEST,
+            Estimate(float(errors.loc[truth, name]), kind="per cent"),
+            baseline=str(truth),
+        )
         for truth, name in best.items()
     ]
     facts += [
@@ -67,12 +73,13 @@ def make_headline(facts: Sequence[Statement]) -> str:
     best = [fact for fact in facts if fact.verdict == BEST]
     maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
     clauses = [
-        f"The best map ({maps}) leaves {_listed(best)} of the variance unexplained, although a bijection is known to "
-        "exist"
+        f"The best map ({maps}) leaves {_listed(best)} of the variance unexplained, although a "
+        "bijection is known to exist"
     ]
     rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
     compared = [
-        f"{named(name)} leaves {_listed([f for f in facts if f.verdict == COMPARED and f.subject == name])}"
+        f"{named(name)} leaves "
+        f"{_listed([f for f in facts if f.verdict == COMPARED and f.subject == name])}"
         for name in rivals
     ]
     if compared:
@@ -83,7 +90,11 @@ def make_headline(facts: Sequence[Statement]) -> str:
 
 def _listed(facts: Sequence[Statement]) -> str:
     """Errors with the form of the bijection."""
-    parts = [f"{fact.estimate.value_text} ({fact.baseline})" for fact in facts if fact.estimate is not None]
+    parts = [
+        f"{fact.estimate.value_text} ({fact.baseline})"
+        for fact in facts
+        if fact.estimate is not None
+    ]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -91,8 +102,10 @@ def make_methods(spec: CheckSpec) -> str:
     """Write the methods paragraph."""
     forms = "; ".join(f"{name}: {TRUTHS[name]}" for name in spec.truths)
     return (
-        f"States of {spec.model} at layer {spec.layer} were centred, scaled, rotated and mapped through random "
-        f"bijections ({forms}). Each map ({', '.join(METHODS[name].label for name in spec.methods)}) was fitted to "
-        f"undo them on training rows, split by {spec.split}, and evaluated on held-out rows. A bijection exists by "
-        f"construction, so every remaining error is the map's own. Intervals are not computed. {spec.settings()}"
+        f"States of {spec.model} at layer {spec.layer} were centred, scaled, rotated and mapped "
+        f"through random bijections ({forms}). Each map "
+        f"({', '.join(METHODS[name].label for name in spec.methods)}) was fitted to undo them on "
+        f"training rows, split by {spec.split}, and evaluated on held-out rows. A bijection exists "
+        "by construction, so every remaining error is the map's own. Intervals are not computed. "
+        f"{spec.settings()}"
     )

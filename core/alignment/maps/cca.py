@@ -1,16 +1,18 @@
 """Canonical correlation analysis (CCA) as a map from X to Y.
 
-CCA finds the directions of X and of Y that correlate most. As a map, a row of X is transformed into its canonical
-coordinates, each coordinate is multiplied by its canonical correlation (the least-squares prediction of Y's
-coordinate), and the result is transformed into Y. With all directions this is ordinary least squares; with fewer
-it is reduced-rank regression.
+CCA finds the directions of X and of Y that correlate most. As a map, a row of X is transformed into
+its canonical coordinates, each coordinate is multiplied by its canonical correlation (the
+least-squares prediction of Y's coordinate), and the result is transformed into Y. With all
+directions this is ordinary least squares; with fewer it is reduced-rank regression.
 
-SVCCA first keeps the principal components that hold 99 % of the variance on each side; PWCCA keeps the canonical
-directions with most of the projection weight.
+SVCCA first keeps the principal components that hold 99 % of the variance on each side; PWCCA keeps
+the canonical directions with most of the projection weight.
 
-References: Hotelling 1936; Raghu et al. 2017 (SVCCA); Morcos et al. 2018 (PWCCA); Izenman 1975 (reduced rank).
-Deviations: SVCCA and PWCCA are similarity indices in their papers; here the same directions make a map. Moments in
-float64 with rank truncation instead of a QR of the rows, so that collinear dimensions do not inflate correlations.
+References: Hotelling 1936; Raghu et al. 2017 (SVCCA); Morcos et al. 2018 (PWCCA); Izenman 1975
+(reduced rank).
+Deviations: SVCCA and PWCCA are similarity indices in their papers; here the same directions make a
+map. Moments in float64 with rank truncation instead of a QR of the rows, so that collinear
+dimensions do not inflate correlations.
 """
 
 from __future__ import annotations

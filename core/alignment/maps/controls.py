@@ -1,8 +1,8 @@
 """Control maps: the per-word average, and ridge regression on shuffled pairs.
 
-The per-word average ignores the source model. Hidden states depend mostly on their word: where a test word occurs in
-training, its mean target vector is already close. What a map has learned beyond the word is its difference from that
-average, and its error on unseen words.
+The per-word average ignores the source model. Hidden states depend mostly on their word: where a
+test word occurs in training, its mean target vector is already close. What a map has learned beyond
+the word is its difference from that average, and its error on unseen words.
 """
 
 from __future__ import annotations

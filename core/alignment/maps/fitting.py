@@ -1,15 +1,18 @@
 """Gradient training of many small networks at once, one per map, each until it has converged.
 
-All layers and both directions of a pair of models form one bank: their parameters are stacked and `torch.vmap` runs
-them in one batched product. Each network sees its own rows and has its own learning rate; the loss is the sum over
-networks of the mean squared error divided by the target's variance. No network's training depends on another's: each
-ends with the weights that it would have if it were trained alone.
+All layers and both directions of a pair of models form one bank: their parameters are stacked and
+`torch.vmap` runs them in one batched product. Each network sees its own rows and has its own
+learning rate; the loss is the sum over networks of the mean squared error divided by the target's
+variance. No network's training depends on another's: each ends with the weights that it would have
+if it were trained alone.
 
-A network has converged when it has stopped improving on the validation rows at three learning rates: after `patience`
-checks in a row without improvement it returns to its best parameters and continues at a quarter of the rate; after the
-last rate it leaves the bank, so that later steps cost less.
+A network has converged when it has stopped improving on the validation rows at three learning
+rates: after `patience` checks in a row without improvement it returns to its best parameters and
+continues at a quarter of the rate; after the last rate it leaves the bank, so that later steps cost
+less.
 
-Reference: Kingma & Ba 2015 (Adam), Loshchilov & Hutter 2019 (decoupled weight decay). Deviations: none.
+Reference: Kingma & Ba 2015 (Adam), Loshchilov & Hutter 2019 (decoupled weight decay). Deviations:
+none.
 """
 
 from __future__ import annotations
@@ -46,8 +49,9 @@ class Schedule:
         check_every: Steps between two evaluations on the validation rows.
         patience: Checks without improvement after which a network's rate falls.
         rates: How many rates, each a quarter of the previous one.
-        noise: Standard deviation of the noise added to the training rows, in units of the target's spread; it falls
-            with the rate. Without noise, fewer than 3,000 rows of 1,000 words are soon memorised.
+        noise: Standard deviation of the noise added to the training rows, in units of the target's
+            spread; it falls with the rate. Without noise, fewer than 3,000 rows of 1,000 words are
+            soon memorised.
         seed: Of the batches and the noise.
     """
 

@@ -1,12 +1,15 @@
 """Kernel ridge regression with a Gaussian kernel: a non-linear map without an architecture or a training schedule.
 
-    f(x) = mean_y + sum_i exp(-|x - x_i|^2 / (width * median |x_i - x_j|^2)) a_i,    a = (K + penalty I)^-1 (y - mean_y)
+    f(x) = mean_y + sum_i exp(-|x - x_i|^2 / (width * median |x_i - x_j|^2)) a_i,    a = (K +
+    penalty I)^-1 (y - mean_y)
 
-Width and penalty are chosen for each layer on the validation rows: both are searched on a sample of the training rows,
-then the penalty is refined on all of them, since the ratio of noise to signal hardly depends on the number of rows.
+Width and penalty are chosen for each layer on the validation rows: both are searched on a sample of
+the training rows, then the penalty is refined on all of them, since the ratio of noise to signal
+hardly depends on the number of rows.
 
-Reference: Saunders, Gammerman & Vovk 1998. Deviations: at most `MOST_ROWS` training rows, sampled uniformly at random,
-because the kernel matrix grows with their square; in float32, which the penalties keep well conditioned.
+Reference: Saunders, Gammerman & Vovk 1998. Deviations: at most `MOST_ROWS` training rows, sampled
+uniformly at random, because the kernel matrix grows with their square; in float32, which the
+penalties keep well conditioned.
 """
 
 from __future__ import annotations
@@ -133,8 +136,8 @@ class _Layer:
 def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:
     """Compute the squared Euclidean distances of every row of `a` from every row of `b`, float32.
 
-    Sums are in float64, in chunks: in float32 the difference of two large norms would be rounding error and the kernel
-    no longer positive definite.
+    Sums are in float64, in chunks: in float32 the difference of two large norms would be rounding
+    error and the kernel no longer positive definite.
 
     Example:
         >>> squared_distances(np.float32([[0, 0]]), np.float32([[3, 4], [1, 0]])).tolist()

@@ -1,13 +1,15 @@
 """Closed-form maps between two spaces: identity, Procrustes, ordinary least squares, ridge.
 
-Every map uses the training rows only through their moments (means and covariances, in float64), so that the maps of
-all layers of a pair are fitted together by batched products and eigendecompositions.
+Every map uses the training rows only through their moments (means and covariances, in float64), so
+that the maps of all layers of a pair are fitted together by batched products and
+eigendecompositions.
 
 Shapes: rows are `(..., row, d)`; leading dimensions (layers) are fitted independently.
 
-References: Schönemann 1966 (orthogonal Procrustes); Gower & Dijksterhuis 2004, section 5 (with scale);
-Hoerl & Kennard 1970 (ridge). Deviations: least squares drops directions of X with less than `RCOND` of the
-largest variance, so that constant or collinear dimensions get no weight instead of an arbitrary one.
+References: Schönemann 1966 (orthogonal Procrustes); Gower & Dijksterhuis 2004, section 5 (with
+scale); Hoerl & Kennard 1970 (ridge). Deviations: least squares drops directions of X with less than
+`RCOND` of the largest variance, so that constant or collinear dimensions get no weight instead of
+an arbitrary one.
 """
 
 from __future__ import annotations
@@ -107,7 +109,8 @@ class Aligner:
     Class attributes:
         needs_equal_width: The two spaces must have the same d.
         invertible: `inverse_transform` exists.
-        of_words: Its input is the number of each row's word type, (..., row, 1), instead of its vector.
+        of_words: Its input is the number of each row's word type, (..., row, 1), instead of its
+            vector.
     """
 
     needs_equal_width = False

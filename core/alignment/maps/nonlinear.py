@@ -1,15 +1,18 @@
 """Non-linear maps: an invertible network (the paper's BERT-INN) and an MLP, which need not be bijective.
 
-The invertible network is a rotation followed by affine coupling blocks, each in a random basis: rotate, couple both
-halves, rotate back. A coupling block scales and shifts one half of the dimensions by functions of the other half, then
-the other way round, so its inverse is exact and costs the same. The last layer of every block starts at zero, so that
-training starts from the orthogonal Procrustes map; the MLP starts from ridge regression in the same way. Starting the
-invertible network from ridge as well was tried on one pair: the error was no lower after 300 steps and the inverse a
-thousand times less exact, because ridge shrinks unpredictable directions to almost nothing.
+The invertible network is a rotation followed by affine coupling blocks, each in a random basis:
+rotate, couple both halves, rotate back. A coupling block scales and shifts one half of the
+dimensions by functions of the other half, then the other way round, so its inverse is exact and
+costs the same. The last layer of every block starts at zero, so that training starts from the
+orthogonal Procrustes map; the MLP starts from ridge regression in the same way. Starting the
+invertible network from ridge as well was tried on one pair: the error was no lower after 300 steps
+and the inverse a thousand times less exact, because ridge shrinks unpredictable directions to
+almost nothing.
 
-References: Dinh et al. 2017 (RealNVP); Kingma & Dhariwal 2018 (both halves in a block); arXiv 2305.14555 (BERT-INN).
-Deviations: the paper trains one network for all layers from a random initialisation, at a learning rate of 1e-6; here
-each layer has a network.
+References: Dinh et al. 2017 (RealNVP); Kingma & Dhariwal 2018 (both halves in a block); arXiv
+2305.14555 (BERT-INN).
+Deviations: the paper trains one network for all layers from a random initialisation, at a learning
+rate of 1e-6; here each layer has a network.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
         blocks: How many blocks.
         hidden: Width of the networks in a block.
         seed: Of the weights and the rotations.
-        zero: Start as the identity; False draws random weights (the bijection check's known bijection).
+        zero: Start as the identity; False draws random weights (the bijection check's known
+            bijection).
 
     Raises:
         ShapeError: If d is less than 2.

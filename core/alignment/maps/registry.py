@@ -21,7 +21,8 @@ class Method:
     Attributes:
         label: Its name in charts and sentences.
         make: Makes an unfitted aligner from a random seed.
-        kind: "control", "linear" or "non-linear"; a non-linear one is slow, so each is a task of its own.
+        kind: "control", "linear" or "non-linear"; a non-linear one is slow, so each is a task of
+            its own.
         note: What it is, in one clause.
         colour: Its colour in every chart.
     """

@@ -1,8 +1,9 @@
 """Findings by the published protocol and by this app's: errors, differences with intervals, and which findings hold.
 
-A finding is a difference of two errors with a sign. It holds where the whole interval has that sign, is reversed where
-the whole interval has the other sign, and is open where the interval includes 0. Intervals are jackknife intervals over
-evaluated sentences or words, simultaneous for all findings of a protocol (Bonferroni).
+A finding is a difference of two errors with a sign. It holds where the whole interval has that
+sign, is reversed where the whole interval has the other sign, and is open where the interval
+includes 0. Intervals are jackknife intervals over evaluated sentences or words, simultaneous for
+all findings of a protocol (Bonferroni).
 """
 
 from __future__ import annotations
@@ -49,7 +50,11 @@ class Errors:
 
 def errors_of(value: Mapping[str, Any], variant: str) -> Errors:
     """Collect errors from the output of `maps.published_pair`."""
-    errors = {name: [value[f"{variant}/{name}/error"]] for name in METHODS if f"{variant}/{name}/error" in value}
+    errors = {
+        name: [value[f"{variant}/{name}/error"]]
+        for name in METHODS
+        if f"{variant}/{name}/error" in value
+    }
     return Errors([value[f"{variant}/spread"]], errors, VARIANTS[variant].pooled)
 
 
@@ -72,7 +77,8 @@ def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates |
             return None
         by_layer = errors.replicates("inn")
         ends = [
-            Replicates(*(part[..., place] for part in _parts(by_layer))) for place in (slice(-1, None), slice(0, 1))
+            Replicates(*(part[..., place] for part in _parts(by_layer)))
+            for place in (slice(-1, None), slice(0, 1))
         ]
         return ends[0] - ends[1]
     if claim == "tuned":
@@ -112,7 +118,9 @@ def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.
             low, high = (float(end[0]) for end in gap.band(LEVEL))
             decided = verdict(claim, low, high) if low == low else OPEN
             rows.append((claim, protocol, float(gap.point[0]), low, high, LEVEL, decided))
-    return pd.DataFrame(rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"])
+    return pd.DataFrame(
+        rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"]
+    )
 
 
 def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
@@ -126,12 +134,26 @@ def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
             continue
         theirs, ours = verdicts["published"], verdicts.get(OURS, "")
         changed = [
-            PROTOCOLS[name] for name in verdicts.index if name not in ("published", OURS) and verdicts[name] != theirs
+            PROTOCOLS[name]
+            for name in verdicts.index
+            if name not in ("published", OURS) and verdicts[name] != theirs
         ]
-        survives = "not asked" if not ours else "yes" if theirs == ours == HOLDS else "no" if theirs == HOLDS else ""
+        survives = (
+            "not asked"
+            if not ours
+            else "yes"
+            if theirs == ours == HOLDS
+            else "no"
+            if theirs == HOLDS
+            else ""
+        )
         survives = survives or ("only by ours" if ours == HOLDS else "found by neither")
-        rows.append((claim, about.says, about.source, theirs, ours, "; ".join(changed) or "none", survives))
-    return pd.DataFrame(rows, columns=["claim", "says", "said_by", "published", "ours", "changed_by", "survives"])
+        rows.append(
+            (claim, about.says, about.source, theirs, ours, "; ".join(changed) or "none", survives)
+        )
+    return pd.DataFrame(
+        rows, columns=["claim", "says", "said_by", "published", "ours", "changed_by", "survives"]
+    )
 
 
 def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFrame:
@@ -143,14 +165,35 @@ def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFr
         for method in [*measured.by_method, "mean"]:
             by_layer = measured.replicates(method)
             squared = np.mean(
-                [part.mean(-1) for part in (measured.spread if method == "mean" else measured.by_method[method])], 0
+                [
+                    part.mean(-1)
+                    for part in (
+                        measured.spread if method == "mean" else measured.by_method[method]
+                    )
+                ],
+                0,
             )
-            for estimate, layers, mse in ((by_layer.mean(), [-1], [squared.mean()]), (by_layer, None, squared)):
+            for estimate, layers, mse in (
+                (by_layer.mean(), [-1], [squared.mean()]),
+                (by_layer, None, squared),
+            ):
                 low, high = estimate.band()
                 tables.append(
                     pd.DataFrame(
-                        {"nmse": estimate.point, "low": low, "high": high, "mse": np.asarray(mse) / width}
-                    ).assign(pair=pair, protocol=protocol, method=method, layer=layers or range(len(estimate.point)))
+                        {
+                            "nmse": estimate.point,
+                            "low": low,
+                            "high": high,
+                            "mse": np.asarray(mse) / width,
+                        }
+                    ).assign(
+                        pair=pair,
+                        protocol=protocol,
+                        method=method,
+                        layer=layers or range(len(estimate.point)),
+                    )
                 )
     columns = ["pair", "protocol", "method", "layer", "nmse", "low", "high", "mse"]
-    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    return (
+        pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    )

@@ -1,13 +1,14 @@
 """Maps fitted and evaluated by the published protocol, and by variants of it, on the same sentences.
 
-The published code evaluates on training sentences with dropout on, and pairs each sentence with another one: source and
-target are read from one iterator, one after the other. The error on unrelated rows cannot be lower than the target's
-variance, whatever the map; every map is therefore compared with the target's mean.
+The published code evaluates on training sentences with dropout on, and pairs each sentence with
+another one: source and target are read from one iterator, one after the other. The error on
+unrelated rows cannot be lower than the target's variance, whatever the map; every map is therefore
+compared with the target's mean.
 
 References: arXiv 2305.14555; github.com/twinkle0331/BERT-similarity.
-Deviations: their CCA multiplies by a transposed matrix and compares components; here the same directions (those that
-hold 90 % of the sum of singular values) define a map of vectors, which takes the source's canonical coordinates for the
-target's.
+Deviations: their CCA multiplies by a transposed matrix and compares components; here the same
+directions (those that hold 90 % of the sum of singular values) define a map of vectors, which takes
+the source's canonical coordinates for the target's.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ class Protocol:
         dropout: Dropout is on for evaluated rows and for those on which CCA is fitted.
         unrelated: Each source row is paired with another sentence's target row.
         shared: One network for all layers.
-        theirs: Networks are initialised at random and trained for a fixed number of steps; else our networks, trained
-            until they converge.
+        theirs: Networks are initialised at random and trained for a fixed number of steps; else our
+            networks, trained until they converge.
         training: Evaluated on training sentences; else on held-out ones.
-        pooled: Errors of all layers are divided by one variance, like plain squared errors; else each by its layer's.
+        pooled: Errors of all layers are divided by one variance, like plain squared errors; else
+            each by its layer's.
     """
 
     padding: bool = True
@@ -104,9 +106,9 @@ def published_pair(
         seed: Of the split, the initial weights and the dropout.
 
     Returns:
-        For each variant v: `v/spread` (layer, unit), the squared distance of each evaluated target row from the mean of
-        the training rows, and `v/m/error` (layer, unit), the squared error, for each method m; `d`, `seen` (batches
-        trained on), `rows` (training rows).
+        For each variant v: `v/spread` (layer, unit), the squared distance of each evaluated target
+        row from the mean of the training rows, and `v/m/error` (layer, unit), the squared error,
+        for each method m; `d`, `seen` (batches trained on), `rows` (training rows).
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -120,15 +122,16 @@ def published_pair(
     x, y = (rows.padded for rows in read[False])
     if x.shape[0] != y.shape[0] or x.shape[-1] != y.shape[-1]:
         raise ShapeError(
-            f"{one} and {other} have {len(x) - 1} and {len(y) - 1} layers of widths {x.shape[-1]} and {y.shape[-1]}: "
-            "choose two models of the same shape for the published protocol."
+            f"{one} and {other} have {len(x) - 1} and {len(y) - 1} layers of widths {x.shape[-1]} "
+            f"and {y.shape[-1]}: choose two models of the same shape for the published protocol."
         )
     where = np.array([part_of(words, seed) for words in sentences])
     rows = {name: np.flatnonzero(where == name) for name in SHARES}
     for name, some in rows.items():
         if len(some) < LEAST:
             raise ShapeError(
-                f"The {name} part of the split has {len(some)} sentences and needs {LEAST}: use more sentences."
+                f"The {name} part of the split has {len(some)} sentences and needs {LEAST}: use "
+                "more sentences."
             )
     how = VARIANTS[fitted]
     x, y = (rows.padded if how.padding else rows.real for rows in read[False])
@@ -197,7 +200,8 @@ def _cca_of(how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray]) -> Map
 def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "layer row d"]) -> Map:
     """Take the source's canonical coordinates for the target's, between the leading components of each side.
 
-    Coordinates are not multiplied by their correlation, so this is not the least-squares prediction.
+    Coordinates are not multiplied by their correlation, so this is not the least-squares
+    prediction.
     """
     sums = moments(x, y)
     number = np.maximum(_components(sums.xx), _components(sums.yy))

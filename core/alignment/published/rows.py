@@ -1,13 +1,16 @@
 """Sentence vectors of the code published with BERT-INN: averaged over padding, with dropout on.
 
-Every sentence is padded to the same length and its states are averaged over all positions: for short sentences, most of
-the mean is padding. The published code computes evaluation rows in training mode, so that each has a new dropout mask,
-and the rows for training networks in evaluation mode. Here one pass gives both means, with and without padding,
-because real positions do not attend to padding.
+Every sentence is padded to the same length and its states are averaged over all positions: for
+short sentences, most of the mean is padding. The published code computes evaluation rows in
+training mode, so that each has a new dropout mask, and the rows for training networks in evaluation
+mode. Here one pass gives both means, with and without padding, because real positions do not attend
+to padding.
 
-References: arXiv 2305.14555; its code, github.com/twinkle0331/BERT-similarity, `run_hidden_similarity.py`.
-Deviations: models trained without dropout (the included ones) get BERT's rate, `RATE`, because the paper's models are
-BERTs. Sentences are lists of words. A model with fewer positions than `length` is padded to its longest input.
+References: arXiv 2305.14555; its code, github.com/twinkle0331/BERT-similarity,
+`run_hidden_similarity.py`.
+Deviations: models trained without dropout (the included ones) get BERT's rate, `RATE`, because the
+paper's models are BERTs. Sentences are lists of words. A model with fewer positions than `length`
+is padded to its longest input.
 """
 
 from __future__ import annotations

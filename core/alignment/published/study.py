@@ -1,17 +1,20 @@
 """The protocol published with BERT-INN, compared with ours on the same pair: which findings hold with both?
 
-The published code averages sentences over their padding and evaluates with dropout on, on pairs of unrelated training
-sentences, with one network for all layers that is initialised at random and trained at a learning rate of 1e-6. Each
-of these choices is changed alone, then all of them, and the result is compared with this page's own study. The
-findings and their sources are in `text.CLAIMS`.
+The published code averages sentences over their padding and evaluates with dropout on, on pairs of
+unrelated training sentences, with one network for all layers that is initialised at random and
+trained at a learning rate of 1e-6. Each of these choices is changed alone, then all of them, and
+the result is compared with this page's own study. The findings and their sources are in
+`text.CLAIMS`.
 
-References: Ren et al. 2023, arXiv 2305.14555, *All Roads Lead to Rome?*, and github.com/twinkle0331/BERT-similarity
-(`run_hidden_similarity.py`, its readme). From the paper's abstract: that the network learns the bijection better than
-other bijective methods such as CCA. From the code's readme: that a network that need not be invertible should have the
-lowest error, and 1,600 sentences of GLUE. From the code: everything else, see `rows`, `maps` and `training`. Not known:
-whether the paper's figures were made by this version of the code.
-Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the target's variance
-(of all layers together, so that layers have the weight of a plain squared error), which `mse` is not.
+References: Ren et al. 2023, arXiv 2305.14555, *All Roads Lead to Rome?*, and
+github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`, its readme). From the paper's
+abstract: that the network learns the bijection better than other bijective methods such as CCA.
+From the code's readme: that a network that need not be invertible should have the lowest error, and
+1,600 sentences of GLUE. From the code: everything else, see `rows`, `maps` and `training`. Not
+known: whether the paper's figures were made by this version of the code.
+Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the
+target's variance (of all layers together, so that layers have the weight of a plain squared error),
+which `mse` is not.
 """
 
 from __future__ import annotations

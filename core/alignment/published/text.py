@@ -45,17 +45,36 @@ class Claim:
 
 CLAIMS = {
     "cca": Claim("beats CCA", "the invertible network has a lower error than CCA", "the paper", -1),
-    "linear": Claim("beats linear map", "the invertible network has a lower error than a linear map", "the paper", -1),
+    "linear": Claim(
+        "beats linear map",
+        "the invertible network has a lower error than a linear map",
+        "the paper",
+        -1,
+    ),
     "mlp": Claim(
         "MLP is better",
         "an MLP, which need not be invertible, has a lower error than the invertible network",
         "the code",
         -1,
     ),
-    "tuned": Claim("tuned is worse", "fine-tuned models have a higher error than pretrained ones", "a question", 1),
-    "depth": Claim("top is worse", "the top layer has a higher error than the embeddings", "a question", 1),
-    "mean": Claim("beats the mean", "the invertible network has a lower error than the target's mean", "a control", -1),
-    "start": Claim("training helps", "training lowers the invertible network's error", "a control", -1),
+    "tuned": Claim(
+        "tuned is worse",
+        "fine-tuned models have a higher error than pretrained ones",
+        "a question",
+        1,
+    ),
+    "depth": Claim(
+        "top is worse", "the top layer has a higher error than the embeddings", "a question", 1
+    ),
+    "mean": Claim(
+        "beats the mean",
+        "the invertible network has a lower error than the target's mean",
+        "a control",
+        -1,
+    ),
+    "start": Claim(
+        "training helps", "training lowers the invertible network's error", "a control", -1
+    ),
 }
 SURVIVES = {
     "yes": "Both protocols agree that",
@@ -65,14 +84,15 @@ SURVIVES = {
 }
 
 REASON = (
-    "Published findings about seed alignment may depend on how the maps were trained and evaluated: changing one choice "
-    "at a time shows which findings remain."
+    "Published findings about seed alignment may depend on how the maps were trained and "
+    "evaluated: changing one choice at a time shows which findings remain."
 )
 HOW_TO_READ = {
     "Published protocol": (
-        "In the first figure the horizontal axis is the error as a multiple of the target's variance, on a logarithmic "
-        "scale: left of the dashed line at 1 a map is better than the target's mean, and bars are 95 % intervals. In "
-        "the second, each cell says whether a finding holds with a protocol; it is open where the interval includes 0."
+        "In the first figure the horizontal axis is the error as a multiple of the target's "
+        "variance, on a logarithmic scale: left of the dashed line at 1 a map is better than the "
+        "target's mean, and bars are 95 % intervals. In the second, each cell says whether a "
+        "finding holds with a protocol; it is open where the interval includes 0."
     )
 }
 
@@ -85,10 +105,12 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
         findings: claim, survives.
 
     Returns:
-        First the error by the published protocol, then by ours, then a statement for each finding, whose verdict is a
-        key of `SURVIVES`; empty where the published protocol has no error.
+        First the error by the published protocol, then by ours, then a statement for each finding,
+        whose verdict is a key of `SURVIVES`; empty where the published protocol has no error.
     """
-    rows = errors[(errors["pair"] == "models") & (errors["layer"] == -1) & (errors["method"] == "inn")]
+    rows = errors[
+        (errors["pair"] == "models") & (errors["layer"] == -1) & (errors["method"] == "inn")
+    ]
     by_protocol = rows.set_index("protocol")
     if "published" not in by_protocol.index:
         return ()
@@ -98,7 +120,14 @@ def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Stateme
             error = estimate_of(by_protocol.loc[protocol], "nmse")
             if error.value > 1:
                 error = Estimate(error.value, error.low, error.high, kind="amount")
-            facts.append(Statement(protocol, ABOVE if error.value > 1 else BELOW, error, baseline="the target's mean"))
+            facts.append(
+                Statement(
+                    protocol,
+                    ABOVE if error.value > 1 else BELOW,
+                    error,
+                    baseline="the target's mean",
+                )
+            )
     facts += [Statement(str(row["claim"]), str(row["survives"])) for _, row in findings.iterrows()]
     return tuple(facts)
 
@@ -113,7 +142,11 @@ def make_headline(facts: Sequence[Statement]) -> str:
         text += f"; with ours, on unseen words, it is {_judged(by_protocol[OURS])}"
     sentences = [text]
     for verdict, words in SURVIVES.items():
-        said = [CLAIMS[fact.subject].says for fact in facts if fact.verdict == verdict and fact.subject in CLAIMS]
+        said = [
+            CLAIMS[fact.subject].says
+            for fact in facts
+            if fact.verdict == verdict and fact.subject in CLAIMS
+        ]
         if said:
             sentences.append(f"{words} {'; '.join(said)}")
     return ". ".join(sentences) + "."
@@ -132,23 +165,25 @@ def make_notices(width: int) -> list[str]:
     if width >= THEIR_WIDTH:
         return []
     return [
-        f"These models have width {width}, the paper's {THEIR_WIDTH}: a wider network has more weights to change, so the "
-        "same number of training steps has a larger effect."
+        f"These models have width {width}, the paper's {THEIR_WIDTH}: a wider network has more "
+        "weights to change, so the same number of training steps has a larger effect."
     ]
 
 
 def make_methods(spec: ProtocolSpec, sentences: int) -> str:
     """Write the methods paragraph."""
     return (
-        f"{sentences:,} sentences of {spec.corpus} were padded to {spec.length} subwords and their states averaged over "
-        "all positions. One invertible layer (RealNVP), a linear map and an MLP of four layers, each shared by all "
-        "layers of the models, were initialised at random and trained with one step of Adam per layer and batch of 64, "
-        f"at a learning rate of 1e-6 that falls by 1 % per batch, for {spec.steps:,} batches. They were evaluated on "
-        f"training sentences with dropout on (rate {RATE} for models trained without dropout), with each source row "
-        "paired with another sentence's target row; CCA was fitted on such pairs. Then each of these choices was "
-        "changed alone, and finally all of them. Our protocol fits maps between vectors of words, as in this page's own "
-        "study, and evaluates them on unseen words. Errors are squared errors divided by the target's variance. "
-        "Intervals are jackknife intervals over evaluated sentences or words: 95 % in figures of errors, simultaneous "
-        "for all findings of a protocol where findings are judged. They describe this pair of models. "
-        f"{spec.settings()}"
+        f"{sentences:,} sentences of {spec.corpus} were padded to {spec.length} subwords and their "
+        "states averaged over all positions. One invertible layer (RealNVP), a linear map and an "
+        "MLP of four layers, each shared by all layers of the models, were initialised at random "
+        "and trained with one step of Adam per layer and batch of 64, at a learning rate of 1e-6 "
+        f"that falls by 1 % per batch, for {spec.steps:,} batches. They were evaluated on training "
+        f"sentences with dropout on (rate {RATE} for models trained without dropout), with each "
+        "source row paired with another sentence's target row; CCA was fitted on such pairs. Then "
+        "each of these choices was changed alone, and finally all of them. Our protocol fits maps "
+        "between vectors of words, as in this page's own study, and evaluates them on unseen "
+        "words. Errors are squared errors divided by the target's variance. Intervals are "
+        "jackknife intervals over evaluated sentences or words: 95 % in figures of errors, "
+        "simultaneous for all findings of a protocol where findings are judged. They describe this "
+        f"pair of models. {spec.settings()}"
     )

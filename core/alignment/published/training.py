@@ -1,16 +1,18 @@
 """The maps of the code published with BERT-INN, trained as in that code.
 
-Three networks: an invertible one (one RealNVP layer, which transforms both halves of the coordinates in turn with the
-same pair of networks for log-scale and shift), a linear map, and an MLP of four linear layers, which need not be
-invertible. All are initialised at random, data are neither centred nor scaled, and Adam takes one step for each layer
-of each batch while gradients accumulate over the layers of a batch. The learning rate starts at 1e-6 and falls by 1 %
-after every batch, so that all steps together change a weight by little more than 1e-4 per layer, about a hundredth of
-a typical initial weight.
+Three networks: an invertible one (one RealNVP layer, which transforms both halves of the
+coordinates in turn with the same pair of networks for log-scale and shift), a linear map, and an
+MLP of four linear layers, which need not be invertible. All are initialised at random, data are
+neither centred nor scaled, and Adam takes one step for each layer of each batch while gradients
+accumulate over the layers of a batch. The learning rate starts at 1e-6 and falls by 1 % after every
+batch, so that all steps together change a weight by little more than 1e-4 per layer, about a
+hundredth of a typical initial weight.
 
-References: arXiv 2305.14555; github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`, `utils/MLP.py`), and
-the package of its invertible layer, github.com/ELIFE-ASU/INNLab. From the code: architecture, initialisation (Xavier
-normal, including biases), Adam, rates, batches of 64 in the order of the text, 3,000 batches, incomplete batches
-skipped while the rate still falls. Whether the paper's figures were made with these settings is not known.
+References: arXiv 2305.14555; github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`,
+`utils/MLP.py`), and the package of its invertible layer, github.com/ELIFE-ASU/INNLab. From the
+code: architecture, initialisation (Xavier normal, including biases), Adam, rates, batches of 64 in
+the order of the text, 3,000 batches, incomplete batches skipped while the rate still falls. Whether
+the paper's figures were made with these settings is not known.
 Deviations: bfloat16 products where the processor has units for them, as for the maps of the study.
 """
 

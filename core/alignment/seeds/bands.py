@@ -1,10 +1,11 @@
 """Errors averaged over pairs, and their differences, with intervals over models and held-out units.
 
-Pairs that share a model are not independent, and three models are a sample of three, not of six pairs. The jackknife
-therefore leaves out a model with all its pairs, and a held-out unit (a word type or a sentence) with all its rows. The
-two variances are added, and the interval is Student's t with the degrees of freedom of the sum (Welch-Satterthwaite),
-so that few models give a wide interval. With two models only units can be left out, and the interval describes this
-pair. The interval of a difference uses the same replicates, so that variation shared by two maps cancels.
+Pairs that share a model are not independent, and three models are a sample of three, not of six
+pairs. The jackknife therefore leaves out a model with all its pairs, and a held-out unit (a word
+type or a sentence) with all its rows. The two variances are added, and the interval is Student's t
+with the degrees of freedom of the sum (Welch-Satterthwaite), so that few models give a wide
+interval. With two models only units can be left out, and the interval describes this pair. The
+interval of a difference uses the same replicates, so that variation shared by two maps cancels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Charts of the alignment study: error by method and layer, pairs, every layer into every layer, training, the space.
 
-Methods have the same colours in every chart; controls are grey and dashed. No chart sets a background or a text
-colour, so that it fits a light and a dark theme; a chart without panels stretches to its container.
+Methods have the same colours in every chart; controls are grey and dashed. No chart sets a
+background or a text colour, so that it fits a light and a dark theme; a chart without panels
+stretches to its container.
 """
 
 from __future__ import annotations
@@ -123,7 +124,9 @@ def grid_chart(result: Result) -> Chart:
     """
     table = result.tables.get("grid")
     if table is None:
-        raise SpecError("This study has no maps between different layers: choose a map under Layer into layer.")
+        raise SpecError(
+            "This study has no maps between different layers: choose a map under Layer into layer."
+        )
     names = short_names(result.spec["models"])
     source, target = (names[ref] for ref in result.spec["models"][:2])
     titles = (f"Layer of {target}", f"Layer of {source}", "Error")
@@ -176,14 +179,18 @@ def curve_chart(result: Result, method: str = "") -> Chart:
 
     Args:
         result: Of the alignment study.
-        method: One network, for a chart that stretches; all networks side by side where it is empty.
+        method: One network, for a chart that stretches; all networks side by side where it is
+            empty.
 
     Raises:
         SpecError: If no network was trained.
     """
     table = result.tables.get("curves")
     if table is None:
-        raise SpecError("No network was trained in this study: add the invertible network or the MLP to the maps.")
+        raise SpecError(
+            "No network was trained in this study: add the invertible network or the MLP to the "
+            "maps."
+        )
     if not method:
         return beside([curve_chart(result, name) for name in trained(result)])
     low, high = span_of(table["validation"])
@@ -211,7 +218,8 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
         place: "source" for the words before the map, "mapped" for after it.
 
     Raises:
-        SpecError: If the projection does not exist (before the map, for spaces of different widths).
+        SpecError: If the projection does not exist (before the map, for spaces of different
+            widths).
     """
     import pandas as pd
 
@@ -223,7 +231,9 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
         ours = result.arrays["mapped_points"][(methods.index(method), *pair)]
     there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
     if not there.any():
-        raise SpecError(f"{source} was not mapped into {target} by {method}: choose another pair or map.")
+        raise SpecError(
+            f"{source} was not mapped into {target} by {method}: choose another pair or map."
+        )
     ours, theirs = ours[there], theirs[there]
     who = np.flatnonzero(there).astype(str)  # highlights a word in both panels
     ends = pd.DataFrame({"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
@@ -248,8 +258,8 @@ def space_chart(result: Result, source: str, target: str, method: str, layer: in
     across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
     words = (
         f"{what}. Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and {spaces[1]}. "
-        f"The mean distance between the two vectors of a word is {text_of(apart / across)} of the words' mean "
-        "distance from their centre."
+        f"The mean distance between the two vectors of a word is {text_of(apart / across)} of the "
+        "words' mean distance from their centre."
     )
     chart = layered(rules, points).properties(
         title=heading(what, "each line joins the two vectors of a word"),

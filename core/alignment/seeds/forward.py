@@ -45,8 +45,8 @@ def subword_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute the states of every subword, float64 (layer, row, d_model), and each row's sentence and subword.
 
-    Rows are in the order of the batches, which depends only on the tokenizer and the text: the rows of two models with
-    the same tokenizer pair up.
+    Rows are in the order of the batches, which depends only on the tokenizer and the text: the rows
+    of two models with the same tokenizer pair up.
     """
     vectors, owners, subwords = [], [], []
     for batch in batches(tokenizer, sentences):
@@ -60,7 +60,8 @@ def subword_rows(
 def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     """Compute attention probabilities (layer, sentence, head, subword, subword) and outputs.
 
-    The output (layer, sentence, subword, d_model) is the attention block's, before the residual connection.
+    The output (layer, sentence, subword, d_model) is the attention block's, before the residual
+    connection.
 
     Raises:
         ModelError: If the architecture's attention is not found, or the model does not return it.
@@ -74,7 +75,9 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     for layer in layer_list(model):
         attention = getattr(getattr(layer, "attention", None), "self", None)
         if attention is None:
-            raise ModelError(f"The attention of {type(model).__name__} was not found: choose a BERT-like model.")
+            raise ModelError(
+                f"The attention of {type(model).__name__} was not found: choose a BERT-like model."
+            )
         handles.append(attention.register_forward_hook(hook))
     try:
         with torch.inference_mode():
@@ -84,7 +87,8 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
             handle.remove()
     if not result.attentions or result.attentions[0] is None:
         raise ModelError(
-            f"{type(model).__name__} does not return its attention probabilities: choose a BERT-like model."
+            f"{type(model).__name__} does not return its attention probabilities: choose a "
+            "BERT-like model."
         )
     return torch.stack(result.attentions), torch.stack(captured)
 
@@ -109,7 +113,8 @@ def stitched_labels(
     """Predict the class number of each text by each stitched model, (layer, text) by method.
 
     Args:
-        lower, upper: The source, whose lower layers are used, and the target, whose upper layers and head are used.
+        lower, upper: The source, whose lower layers are used, and the target, whose upper layers
+            and head are used.
         tokenizer: Of both.
         labelled: (text, label) pairs.
         aligners: The maps by method.

@@ -1,13 +1,14 @@
 """How a map between two spaces is evaluated: on held-out rows, in units of the target's variance.
 
-Rows are words (or sentences) of the same text in both models. Either whole word types are held out, so that no type
-is in both training and test and a map cannot memorise test words, or whole sentences, in which case most test words
-also occur in training. Errors are given for all test rows, for rows whose word type is in training (`seen`) and for
-the others (`unseen`). A word type is a word regardless of case. The split is a hash of the word, or of the sentence's
-words, so that it is the same for every pair of models.
+Rows are words (or sentences) of the same text in both models. Either whole word types are held out,
+so that no type is in both training and test and a map cannot memorise test words, or whole
+sentences, in which case most test words also occur in training. Errors are given for all test rows,
+for rows whose word type is in training (`seen`) and for the others (`unseen`). A word type is a
+word regardless of case. The split is a hash of the word, or of the sentence's words, so that it is
+the same for every pair of models.
 
-Deviations from arXiv 2305.14555: the squared error is divided by the target's variance, so that layers and models
-of different scale can be compared; the mean L2 distance is given as well.
+Deviations from arXiv 2305.14555: the squared error is divided by the target's variance, so that
+layers and models of different scale can be compared; the mean L2 distance is given as well.
 """
 
 from __future__ import annotations
@@ -58,11 +59,12 @@ class Scores:
     """Errors of one fitted map on one part of the split; subsets are `WORDS`, NaN where a subset has no rows.
 
     Attributes:
-        nmse: Squared error over the target's squared distance from the training mean: 0 is perfect, 1 is no better
-            than that mean.
+        nmse: Squared error over the target's squared distance from the training mean: 0 is perfect,
+            1 is no better than that mean.
         l2: Mean Euclidean distance between mapped and true rows, in the target's units.
         r2: 1 - squared error over the squared distance from the subset's mean, over all dimensions.
-        retrieval: Share of mapped rows whose nearest true row (Euclidean) is the right one, among `RETRIEVED`.
+        retrieval: Share of mapped rows whose nearest true row (Euclidean) is the right one, among
+            `RETRIEVED`.
         inverse: Round-trip squared error over the source's variance; NaN without an inverse.
         error: Sum of squared errors per unit, for seen and unseen rows.
         spread: Sum of squared distances from the training mean per unit, for seen and unseen rows.
@@ -101,11 +103,14 @@ def split_rows(
         seed: Of the hash.
 
     Raises:
-        ShapeError: If rows are split by word but are sentences, or a part has fewer than `LEAST_ROWS` rows.
+        ShapeError: If rows are split by word but are sentences, or a part has fewer than
+            `LEAST_ROWS` rows.
     """
     whole = bool((word < 0).any())
     if whole and split == "word":
-        raise ShapeError("Rows of whole sentences cannot be split by word: choose split by sentence.")
+        raise ShapeError(
+            "Rows of whole sentences cannot be split by word: choose split by sentence."
+        )
     if whole:
         types = np.full(len(word), -1)
     else:
@@ -130,8 +135,8 @@ def parts_from(parts: np.ndarray, types: Int[np.ndarray, " row"], unit: Int[np.n
     for part, rows in zip(SHARES, (train, validation, test), strict=True):
         if len(rows) < LEAST_ROWS:
             raise ShapeError(
-                f"The {part} part of the split has {len(rows)} rows and needs {LEAST_ROWS}: use more sentences, or "
-                "words as rows."
+                f"The {part} part of the split has {len(rows)} rows and needs {LEAST_ROWS}: use "
+                "more sentences, or words as rows."
             )
     return Parts(train, validation, test, types, unit)
 
@@ -145,7 +150,9 @@ def rows_for(aligner: Aligner, x: Rows, types: Int[np.ndarray, " row"]) -> Rows:
     if not aligner.of_words:
         return x
     if (types < 0).any():
-        raise ShapeError("The per-word average needs rows that are words: choose words as rows, or leave it out.")
+        raise ShapeError(
+            "The per-word average needs rows that are words: choose words as rows, or leave it out."
+        )
     return np.broadcast_to(types[:, None].astype(np.float64), (*x.shape[:-1], 1))
 
 
@@ -187,9 +194,9 @@ def _by_row(aligner: Aligner, x: Rows, y: Rows, train_mean: np.ndarray) -> tuple
     """Measure each row, in chunks, because all rows in float64 would take most of the memory.
 
     Returns:
-        Squared error, squared distance from the training mean and the result of `find_again`, each (layer, row), and
-        the round-trip squared error with the squared distance from the mean of x, (2, layer, row), NaN without an
-        inverse.
+        Squared error, squared distance from the training mean and the result of `find_again`, each
+        (layer, row), and the round-trip squared error with the squared distance from the mean of x,
+        (2, layer, row), NaN without an inverse.
     """
     layers, rows = x.shape[:2]
     squared, from_train = np.empty((layers, rows)), np.empty((layers, rows))
@@ -237,8 +244,8 @@ def _subset(
 def find_again(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> Int[np.ndarray, " row"]:
     """Return 1 where a mapped row's nearest true row is the right one, 0 where not, -1 where it was not tested.
 
-    At most `RETRIEVED` evenly spaced rows are tested, among each other. Where a true row occurs twice (the same word in
-    the same context), either counts as right.
+    At most `RETRIEVED` evenly spaced rows are tested, among each other. Where a true row occurs
+    twice (the same word in the same context), either counts as right.
     """
     chosen = np.linspace(0, len(y) - 1, min(RETRIEVED, len(y))).astype(np.int64)
     result = np.full(len(y), -1)

@@ -63,10 +63,12 @@ class AlignSpec(Spec):
         (),
         least=0,
         most=MOST_MODELS,
-        help="A second set of models to compare with the first, such as fine-tuned seeds; leave it empty for none.",
+        help="A second set of models to compare with the first, such as fine-tuned seeds; leave it "
+        "empty for none.",
     )
     methods: tuple[str, ...] = methods_option(
-        DEFAULT_METHODS, "The maps fitted from source to target; the non-linear ones take most of the time."
+        DEFAULT_METHODS, "The maps fitted from source to target; the non-linear ones take most of "
+        "the time."
     )
     split: str = split_option()
     corpus: str = options.corpus()
@@ -81,14 +83,18 @@ class AlignSpec(Spec):
         "ridge",
         {"": "none", **{name: METHODS[name].label for name in LINEAR}},
         titled=True,
-        help="The linear map from every layer of the first model into every layer of the second; empty for none.",
+        help="The linear map from every layer of the first model into every layer of the second; "
+        "empty for none.",
         shown=False,
     )
     seed: int = options.seed("Seed of the split, the networks and the samples.")
 
     def check(self) -> None:
         if len(self.against) == 1:
-            raise SpecError("The second group has one model and needs at least two, or none: add a model or clear it.")
+            raise SpecError(
+                "The second group has one model and needs at least two, or none: add a model or "
+                "clear it."
+            )
         check_rows(self.items, self.split)
 
     @property
@@ -109,5 +115,6 @@ def check_rows(items: str, split: str) -> None:
     """
     if items != "words" and split == "word":
         raise SpecError(
-            f"split takes sentence where items is {items}: a row is a whole sentence, so it belongs to no word type."
+            f"split takes sentence where items is {items}: a row is a whole sentence, so it "
+            "belongs to no word type."
         )

@@ -36,18 +36,28 @@ def statements_of(
         differences: group, method, other_group, other_method, words, difference, low, high, level.
 
     Returns:
-        The best map's statement first; subjects are methods or groups. Empty where no pair was aligned.
+        The best map's statement first; subjects are methods or groups. Empty where no pair was
+        aligned.
     """
     words = judged(methods)
-    first = methods[(methods["group"] == "models") & (methods["words"] == words)].set_index("method")
+    first = methods[(methods["group"] == "models") & (methods["words"] == words)].set_index(
+        "method"
+    )
     tried = first[[METHODS[str(name)].kind != "control" for name in first.index]]
     if tried.empty:
         return ()
     best = str(tried["nmse"].idxmin())
-    shown = [best, *(name for name in ("ridge", "lookup", "identity") if name in first.index and name != best)]
+    shown = [
+        best,
+        *(name for name in ("ridge", "lookup", "identity") if name in first.index and name != best),
+    ]
     facts = [_predicts(name, first.loc[name]) for name in shown]
-    inside = differences[(differences["group"] == "models") & (differences["other_group"] == "models")]
-    against_ridge = inside[(inside["words"] == words) & (inside["other_method"] == "ridge")].set_index("method")
+    inside = differences[
+        (differences["group"] == "models") & (differences["other_group"] == "models")
+    ]
+    against_ridge = inside[
+        (inside["words"] == words) & (inside["other_method"] == "ridge")
+    ].set_index("method")
     bent = against_ridge[against_ridge.index.isin(NON_LINEAR)]
     rivals = [best, *([str(bent["difference"].idxmin())] if len(bent) else []), "inn"]
     facts += [
@@ -56,9 +66,13 @@ def statements_of(
         if name in against_ridge.index
     ]
     facts += _of_seen_words(methods, inside)
-    by_layer = layers[(layers["group"] == "models") & (layers["method"] == best) & (layers["words"] == words)]
+    by_layer = layers[
+        (layers["group"] == "models") & (layers["method"] == best) & (layers["words"] == words)
+    ]
     facts += layer_statements(by_layer, best)
-    between = differences[(differences["group"] == "against") & (differences["other_group"] == "models")]
+    between = differences[
+        (differences["group"] == "against") & (differences["other_group"] == "models")
+    ]
     between = between[(between["words"] == words) & (between["method"] == best)]
     facts += [_compared(SECOND, row, FIRST) for _, row in between.iterrows()]
     return tuple(facts)
@@ -84,27 +98,40 @@ def _predicts(name: str, row: pd.Series) -> Statement:
     """What share of the target's variance a map predicts; its error where that is no share."""
     error = estimate_of(row, "nmse")
     if error.value > 1 - NOTHING:
-        return Statement(name, PREDICTS_NOTHING, Estimate(error.value, error.low, error.high, kind="amount"))
-    return Statement(name, PREDICTS, Estimate(1 - error.value, 1 - error.high, 1 - error.low, kind="per cent"))
+        return Statement(
+            name, PREDICTS_NOTHING, Estimate(error.value, error.low, error.high, kind="amount")
+        )
+    share = Estimate(1 - error.value, 1 - error.high, 1 - error.low, kind="per cent")
+    return Statement(name, PREDICTS, share)
 
 
 def _compared(name: str, row: pd.Series, baseline: str) -> Statement:
     """By how many points of variance a map or a group predicts more than its baseline; the error's sign turned."""
-    points = Estimate(-100 * row["difference"], -100 * row["high"], -100 * row["low"], float(row["level"]), "gain")
+    points = Estimate(
+        -100 * row["difference"], -100 * row["high"], -100 * row["low"], float(row["level"]), "gain"
+    )
     verdict = EQUAL if not points.clear else BETTER if points.value > 0 else WORSE
     return Statement(name, verdict, points, baseline=baseline)
 
 
 def _of_seen_words(methods: pd.DataFrame, inside: pd.DataFrame) -> Iterator[Statement]:
-    seen = methods[(methods["group"] == "models") & (methods["words"] == "seen")].set_index("method")
+    seen = methods[(methods["group"] == "models") & (methods["words"] == "seen")].set_index(
+        "method"
+    )
     if "lookup" not in seen.index:
         return
     yield _predicts("lookup" + SEEN, seen.loc["lookup"])
-    of_ridge = (inside["words"] == "seen") & (inside["method"] == "ridge") & (inside["other_method"] == "lookup")
+    of_ridge = (
+        (inside["words"] == "seen")
+        & (inside["method"] == "ridge")
+        & (inside["other_method"] == "lookup")
+    )
     for _, row in inside[of_ridge].iterrows():
         yield _compared("ridge" + SEEN, row, "lookup")
 
 
 def find(facts: Sequence[Statement], subject: str, baseline: str = "") -> Statement | None:
     """The first statement of a subject compared with a baseline; None without one."""
-    return next((fact for fact in facts if (fact.subject, fact.baseline) == (subject, baseline)), None)
+    return next(
+        (fact for fact in facts if (fact.subject, fact.baseline) == (subject, baseline)), None
+    )

@@ -1,11 +1,13 @@
 """The seed-alignment study: do two models learn the same space up to a bijection?
 
-`prepare` reads the text and identifies the models. `plan` makes, for every pair of models, one task for the controls
-and linear maps and one for each non-linear map, which are slow, with both directions in each, and one task for the map
-of every layer of the first pair into every other. `collect` makes tidy tables, intervals over models and held-out
-words, the headline and the methods paragraph.
+`prepare` reads the text and identifies the models. `plan` makes, for every pair of models, one task
+for the controls and linear maps and one for each non-linear map, which are slow, with both
+directions in each, and one task for the map of every layer of the first pair into every other.
+`collect` makes tidy tables, intervals over models and held-out words, the headline and the methods
+paragraph.
 
-Reference: arXiv 2305.14555, *All Roads Lead to Rome?*. Deviations and their reasons: see `text.METHOD_NOTE`.
+Reference: arXiv 2305.14555, *All Roads Lead to Rome?*. Deviations and their reasons: see
+`text.METHOD_NOTE`.
 """
 
 from __future__ import annotations
@@ -21,15 +23,8 @@ from core.alignment.seeds.spec import AlignSpec
 from core.alignment.seeds.statements import judged, statements_of
 from core.alignment.seeds.tables import band_tables, error_table, grid_table, points_of, training_table
 from core.alignment.seeds.tasks import align_layers, align_pair
-from core.alignment.seeds.text import (
-    CAVEATS,
-    FORMULAS,
-    HOW_TO_READ,
-    REASON,
-    make_headline,
-    make_methods,
-    make_notices,
-)
+from core.alignment.seeds.text import CAVEATS, FORMULAS, make_headline, make_methods, make_notices
+from core.alignment.seeds.view_text import HOW_TO_READ, REASON
 from core.models.identity import contents, identity_tasks
 from core.results.export import Result, provenance
 from core.results.papers.citing import cite
@@ -92,11 +87,12 @@ def collect(spec: AlignSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make the result from the outputs of the tasks.
 
     Returns:
-        A result with the tables `alignment` (`tables.COLUMNS`), `layers` (group, method, words, layer, nmse, low,
-        high), `methods` (the same averaged over layers), `differences` (group, method, other_group, other_method,
-        words, difference, low, high, level), and where there are any `curves` (source, target, method, layer, step,
-        training, validation, converged) and `grid` (source_layer, target_layer, nmse). Arrays hold the projections
-        of the space, see `tables.points_of`.
+        A result with the tables `alignment` (`tables.COLUMNS`), `layers` (group, method, words,
+        layer, nmse, low, high), `methods` (the same averaged over layers), `differences` (group,
+        method, other_group, other_method, words, difference, low, high, level), and where there are
+        any `curves` (source, target, method, layer, step, training, validation, converged) and
+        `grid` (source_layer, target_layer, nmse). Arrays hold the projections of the space, see
+        `tables.points_of`.
     """
     values = {role: value for role, value in outputs.values.items() if role != "grid"}
     tables = {"alignment": error_table(spec, values)}

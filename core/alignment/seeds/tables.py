@@ -1,6 +1,7 @@
 """Tidy tables and arrays from the outputs of the alignment study's tasks.
 
-`values` maps (group, one, other, methods) to the output of `tasks.align_pair`; direction 0 is one into other.
+`values` maps (group, one, other, methods) to the output of `tasks.align_pair`; direction 0 is one
+into other.
 """
 
 from __future__ import annotations
@@ -169,8 +170,8 @@ def _differences(
 ) -> list[dict[str, object]]:
     """Every map compared with least squares, ridge and the per-word average in its group, and between the groups.
 
-    The intervals of the non-linear maps compared with ridge are simultaneous (Bonferroni), because the headline names
-    the best of these maps.
+    The intervals of the non-linear maps compared with ridge are simultaneous (Bonferroni), because
+    the headline names the best of these maps.
     """
     rows: list[dict[str, object]] = []
     for (group, method, words), (ends, estimate) in replicates.items():

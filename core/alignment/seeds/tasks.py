@@ -1,4 +1,4 @@
-"""The pure tasks of the alignment study: maps between two models at every layer, and of every layer into every layer."""
+"""The pure tasks of the alignment study: maps between two models, layer by layer or between layers."""
 
 from __future__ import annotations
 
@@ -38,17 +38,19 @@ def align_pair(
 ) -> Value:
     """Fit each method at each layer in both directions on training rows, score it on test rows.
 
-    Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same width, all layers of
-    both directions are fitted in one batched product.
+    Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same
+    width, all layers of both directions are fitted in one batched product.
 
     Returns:
-        For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part, subset, layer) for
-        the training and the test rows and `protocol.WORDS`; `m/error` (direction, 2, layer, unit) for seen and unseen
-        test rows; for networks `m/steps` (check,), `m/training`, `m/validation` (direction, check, layer) and
-        `m/converged` (direction, layer); `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training
-        rows left out to bound memory; `m/refused` with the reason where the method does not fit the shapes. Also
-        `spread` like `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows` (training
-        rows), `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`, `notices`.
+        For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part,
+        subset, layer) for the training and the test rows and `protocol.WORDS`; `m/error`
+        (direction, 2, layer, unit) for seen and unseen test rows; for networks `m/steps` (check,),
+        `m/training`, `m/validation` (direction, check, layer) and `m/converged` (direction, layer);
+        `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training rows left out
+        to bound memory; `m/refused` with the reason where the method does not fit the shapes. Also
+        `spread` like `m/error`, `source_points` where the widths are equal, `target_points`,
+        `layers`, `rows` (training rows), `units` (numbers of the test rows' words or sentences),
+        `d_one`, `d_other`, `notices`.
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -93,7 +95,8 @@ def align_layers(
     """Map every layer of `one` into every layer of `other` by one linear method.
 
     Returns:
-        `nmse` (source layer, target layer) on test rows; not symmetric, because a map has a direction.
+        `nmse` (source layer, target layer) on test rows; not symmetric, because a map has a
+        direction.
     """
     with span(0.0, 0.4):
         x, y, parts, notices = _read(
@@ -127,7 +130,8 @@ def fit_method(
         seed: Of networks and samples.
         x, y: Paired rows, (layer, row, d).
         parts: The split.
-        moments: Of the training rows, so that linear maps need no further pass over the rows; computed where None.
+        moments: Of the training rows, so that linear maps need no further pass over the rows;
+            computed where None.
 
     Raises:
         ShapeError: If the method does not fit the shapes.
@@ -234,6 +238,7 @@ def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
 def _chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
     if any(not 0 <= layer < depth for layer in layers):
         raise ShapeError(
-            f"These models have layers 0 to {depth - 1}; {', '.join(map(str, layers))} were requested: choose others."
+            f"These models have layers 0 to {depth - 1}; {', '.join(map(str, layers))} were "
+            "requested: choose others."
         )
     return np.asarray(layers or range(depth), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Every sentence of the alignment study but those of its views, which stand in `view_text`."""
+"""The sentences of the alignment study, except those of its views, which are in `view_text`."""
 
 from __future__ import annotations
 
@@ -51,8 +51,14 @@ def lead_sentence(facts: Sequence[Statement], words: str) -> str:
     best, share = facts[0], facts[0].estimate
     if share is None or best.verdict == PREDICTS_NOTHING:
         error = "" if share is None else f" (error {share.text})"
-        return f"On {WHICH[words]}, no map predicts better than the target's mean; the best is {named(best.subject)}{error}."
-    text = f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the variance of the other model's vectors"
+        return (
+            f"On {WHICH[words]}, no map predicts better than the target's mean; the best is "
+            f"{named(best.subject)}{error}."
+        )
+    text = (
+        f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the variance of "
+        "the other model's vectors"
+    )
     ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
     if ridge is not None and ridge is not best:
         text += _beside(ridge, find(facts, best.subject, "ridge"))
@@ -69,7 +75,11 @@ def _beside(ridge: Statement, compared: Statement | None) -> str:
 
 def amount(fact: Statement) -> str:
     """What a map predicts, as a share of the variance or "none"."""
-    return "none" if fact.verdict == PREDICTS_NOTHING or fact.estimate is None else fact.estimate.value_text
+    return (
+        "none"
+        if fact.verdict == PREDICTS_NOTHING or fact.estimate is None
+        else fact.estimate.value_text
+    )
 
 
 def named(method: str) -> str:
@@ -80,7 +90,8 @@ def named(method: str) -> str:
 def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
     compared = [fact for fact in facts if fact.baseline == "ridge"]
     clauses = [
-        f"{named(fact.subject)} is not detectably different from ridge ({fact.estimate.direction('more', 'less')})"
+        f"{named(fact.subject)} is not detectably different from ridge "
+        f"({fact.estimate.direction('more', 'less')})"
         if fact.verdict == EQUAL
         else f"{named(fact.subject)} predicts {fact.estimate.direction('more', 'less')} than ridge"
         for fact in compared
@@ -91,7 +102,11 @@ def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
     sentences = [f"{_upper('; '.join(clauses))}."]
     levels = [fact.estimate.level for fact in compared if fact.estimate is not None]
     tried = round(0.05 / (1 - max(levels)))
-    return [*sentences, f"Intervals are corrected for {tried} non-linear maps."] if tried > 1 else sentences
+    return (
+        [*sentences, f"Intervals are corrected for {tried} non-linear maps."]
+        if tried > 1
+        else sentences
+    )
 
 
 def _identity_sentence(facts: Sequence[Statement]) -> str:
@@ -108,10 +123,14 @@ def _seen_sentence(facts: Sequence[Statement]) -> str:
     if average is None or average.estimate is None:
         return ""
     share = "none" if average.verdict == PREDICTS_NOTHING else average.estimate.text
-    text = f"On {WHICH['seen']}, {named('lookup')}, which ignores the source model, predicts {share} of the variance"
+    text = (
+        f"On {WHICH['seen']}, {named('lookup')}, which ignores the source model, predicts {share} "
+        "of the variance"
+    )
     if ridge is None or ridge.estimate is None:
         return f"{text}."
-    return f"{text}; ridge predicts {ridge.estimate.direction('more', 'less')}{' (' + EQUAL + ')' if ridge.verdict == EQUAL else ''}."
+    equal = f" ({EQUAL})" if ridge.verdict == EQUAL else ""
+    return f"{text}; ridge predicts {ridge.estimate.direction('more', 'less')}{equal}."
 
 
 def _layer_sentence(facts: Sequence[Statement]) -> str:
@@ -124,7 +143,8 @@ def _layer_sentence(facts: Sequence[Statement]) -> str:
 def layer_clause(ends: Sequence[Statement]) -> str:
     """Where the error is lowest and where it is highest, of `layer_statements`."""
     (low, lowest), (high, highest) = (
-        (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})") for fact in ends
+        (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})")
+        for fact in ends
     )
     return f"layer {low} is aligned with the lowest error{lowest} and layer {high} with the highest{highest}"
 
@@ -133,9 +153,12 @@ def _group_sentence(fact: Statement) -> str:
     if fact.estimate is None:
         return ""
     if fact.verdict == EQUAL:
-        return f"The two groups are not detectably different ({fact.estimate.direction('more', 'less')} in the second)."
+        size = fact.estimate.direction("more", "less")
+        return f"The two groups are not detectably different (second: {size} variance predicted)."
     lower = "lower" if fact.verdict == BETTER else "higher"
-    return f"The second group is aligned with {lower} error than the first, by {fact.estimate.size}."
+    return (
+        f"The second group is aligned with {lower} error than the first, by {fact.estimate.size}."
+    )
 
 
 def _upper(text: str) -> str:
@@ -144,10 +167,10 @@ def _upper(text: str) -> str:
 
 def make_methods(spec: AlignSpec, sentences: int) -> str:
     """Write the methods paragraph, ready to paste."""
-    from core.alignment.seeds.protocol import SHARES
-
     parts = {"train": "training", "validation": "validation", "test": "test"}
-    shares = ", ".join(f"{text_of(share, 'per cent')} {parts[part]}" for part, share in SHARES.items())
+    shares = ", ".join(
+        f"{text_of(share, 'per cent')} {parts[part]}" for part, share in SHARES.items()
+    )
     row = {
         "words": "a word (the mean of its subwords)",
         "cls": "the [CLS] vector of a sentence",
@@ -156,16 +179,18 @@ def make_methods(spec: AlignSpec, sentences: int) -> str:
     units = {"word": "word types", "sentence": "sentences"}[spec.split]
     pairs = len(spec.pairs())
     return (
-        f"Both models of {'the pair' if pairs == 1 else f'each of {pairs} pairs'} read the same {sentences:,} "
-        f"sentences from {spec.corpus} in evaluation mode; a row is {row}. {_upper(units)} were split by a hash "
-        f"({shares}). At every layer and in both directions, a map from source to target was fitted on the training "
-        f"rows ({', '.join(METHODS[name].label for name in spec.methods)}). Penalties, kernel widths, ranks and the "
-        "length of training were chosen on the validation rows; networks were trained until they had stopped improving "
-        "at three learning rates. The error is the squared error on the test rows divided by the target's squared "
-        "distance from its training mean (the fraction of variance unexplained). A test word is seen if its word type "
-        f"occurs in training. Intervals are 95 % Student's t intervals from a jackknife over {units} and, with three "
-        "or more models, over models; those of the differences between non-linear maps and ridge are simultaneous "
-        "(Bonferroni)."
+        f"Both models of {'the pair' if pairs == 1 else f'each of {pairs} pairs'} read the same "
+        f"{sentences:,} sentences from {spec.corpus} in evaluation mode; a row is {row}. "
+        f"{_upper(units)} were split by a hash ({shares}). At every layer and in both directions, "
+        "a map from source to target was fitted on the training rows "
+        f"({', '.join(METHODS[name].label for name in spec.methods)}). Penalties, kernel widths, "
+        "ranks and the length of training were chosen on the validation rows; networks were "
+        "trained until they had stopped improving at three learning rates. The error is the "
+        "squared error on the test rows divided by the target's squared distance from its training "
+        "mean (the fraction of variance unexplained). A test word is seen if its word type occurs "
+        f"in training. Intervals are 95 % Student's t intervals from a jackknife over {units} and, "
+        "with three or more models, over models; those of the differences between non-linear maps "
+        "and ridge are simultaneous (Bonferroni)."
     )
 
 
@@ -181,8 +206,9 @@ def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
         width = max(value["d_one"], value["d_other"])
         if width >= value["rows"]:
             notices.append(
-                f"There are only {value['rows']} training rows for {width} dimensions: least squares and CCA fit them "
-                "exactly, so their held-out errors mean nothing. Use more sentences, or read ridge and Procrustes."
+                f"There are only {value['rows']} training rows for {width} dimensions: least "
+                "squares and CCA fit them exactly, so their held-out errors mean nothing. Use more "
+                "sentences, or read ridge and Procrustes."
             )
         for method in methods:
             label = METHODS[method].label
@@ -190,44 +216,49 @@ def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
                 notices.append(f"{first} and {second}: {value[f'{method}/refused']}")
             if f"{method}/left_out" in value:
                 notices.append(
-                    f"{_upper(label)} was fitted on a random sample of {value['rows'] - value[f'{method}/left_out']:,} of "
-                    f"{value['rows']:,} training rows, because its memory grows with the square of their number."
+                    f"{_upper(label)} was fitted on a random sample of "
+                    f"{value['rows'] - value[f'{method}/left_out']:,} of {value['rows']:,} "
+                    "training rows, because its memory grows with the square of their number."
                 )
             if f"{method}/converged" in value and not value[f"{method}/converged"].all():
                 left = int((~value[f"{method}/converged"].astype(bool)).sum())
                 notices.append(
-                    f"{first} and {second}: {left} of {value[f'{method}/converged'].size} maps ({label}) had not "
-                    "converged at the last training step, so their errors may be too high."
+                    f"{first} and {second}: {left} of {value[f'{method}/converged'].size} maps "
+                    f"({label}) had not converged at the last training step, so their errors may "
+                    "be too high."
                 )
     return notices
 
 
 METHOD_NOTE = (
-    "The code released with the paper pairs unrelated sentences, keeps dropout on, averages over padding, shares one "
-    "map among all layers and trains at a learning rate of 1e-6. Here both models read the same sentences in evaluation "
-    "mode, only words count, each layer has its own map, every network is trained until it converges, and every "
-    "reported number is from held-out data."
+    "The code released with the paper pairs unrelated sentences, keeps dropout on, averages over "
+    "padding, shares one map among all layers and trains at a learning rate of 1e-6. Here both "
+    "models read the same sentences in evaluation mode, only words count, each layer has its own "
+    "map, every network is trained until it converges, and every reported number is from held-out "
+    "data."
 )
 CAVEATS = {
     "Much of a vector depends on its word alone.": (
-        "With a split by sentence, most test words also occur in training sentences, and a per-word average, which "
-        "ignores the source model, does as well as many maps. Read the errors on unseen words; a split by word holds "
-        "out whole word types."
+        "With a split by sentence, most test words also occur in training sentences, and a "
+        "per-word average, which ignores the source model, does as well as many maps. Read the "
+        "errors on unseen words; a split by word holds out whole word types."
     ),
     "Training error says little.": (
-        "With as many dimensions as training rows, least squares fits any data exactly. Only held-out error is shown."
+        "With as many dimensions as training rows, least squares fits any data exactly. Only "
+        "held-out error is shown."
     ),
     "A low error of a map without an inverse does not show a bijection.": (
-        "Kernel ridge and the MLP may discard information. For the maps with an inverse, the table gives the round-trip "
-        "error (`inverse_error`)."
+        "Kernel ridge and the MLP may discard information. For the maps with an inverse, the table "
+        "gives the round-trip error (`inverse_error`)."
     ),
     "Retrieval is easier than prediction.": (
-        "A map with an error of .5 can still rank the right word first among a thousand for most words."
+        "A map with an error of .5 can still rank the right word first among a thousand for most "
+        "words."
     ),
     "Pairs of models are not independent.": (
-        "Five seeds give twenty directed pairs but are five models. Intervals therefore come from leaving out one model "
-        "at a time, and one held-out word or sentence at a time. With two models only words or sentences are left out, "
-        "so the interval describes this pair."
+        "Five seeds give twenty directed pairs but are five models. Intervals therefore come from "
+        "leaving out one model at a time, and one held-out word or sentence at a time. With two "
+        "models only words or sentences are left out, so the interval describes this pair."
     ),
     "How this differs from the published code.": METHOD_NOTE,
 }
@@ -238,36 +269,5 @@ FORMULAS = {
     ),
     "An affine coupling block, whose inverse costs the same": (
         r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
-    ),
-}
-REASON = (
-    "Two pretraining seeds may represent words in the same way in different coordinates: if so, a map fitted on some "
-    "words predicts the vectors of words that it has not seen."
-)
-ERROR_AXIS = "share of the target's variance left unexplained, from 0 (perfect) to 1 (no better than the target's mean)"
-HOW_TO_READ = {
-    "By method": (
-        f"The horizontal axis is the held-out error: the {ERROR_AXIS}. Boxes show all pairs and layers, diamonds the "
-        "mean and the thick bars its 95 % interval; the dashed line is at 1."
-    ),
-    "By layer": (
-        f"The horizontal axis is the layer, 0 the embeddings; the vertical axis is the held-out error: the {ERROR_AXIS}. "
-        "Shaded bands are 95 % intervals; grey dashed lines are control maps and the target's mean."
-    ),
-    "Layer into layer": (
-        "Each cell is the held-out error of a linear map from one layer of the first model (row) into one layer of the "
-        "second (column): bright is 0 (perfect), dark is 1 (no better than the target's mean)."
-    ),
-    "Pair by pair": (
-        "Each cell is the held-out error of the best map from one model (row) into another (column), averaged over "
-        "layers: bright is 0 (perfect), dark is 1 (no better than the target's mean)."
-    ),
-    "The space": (
-        "Each point is a held-out word on the target's first two principal components, and a grey line joins the two "
-        "vectors of the same word: the shorter the lines after the map, the better the map fits."
-    ),
-    "Training": (
-        "The horizontal axis is the training step, and step 0 is the closed-form map that training starts from; the "
-        "vertical axis is the error on validation rows. Each line is a layer, averaged over pairs."
     ),
 }

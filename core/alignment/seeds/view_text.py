@@ -1,4 +1,4 @@
-"""The headline of each view of the alignment page, at most two lines long."""
+"""The views of the alignment page: their headlines, at most two lines long, and how to read them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,46 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.results.export import Result
+
+REASON = (
+    "Two pretraining seeds may represent words in the same way in different coordinates: if so, a "
+    "map fitted on some words predicts the vectors of words that it has not seen."
+)
+ERROR_AXIS = (
+    "share of the target's variance left unexplained, from 0 (perfect) to 1 (no better than the "
+    "target's mean)"
+)
+HOW_TO_READ = {
+    "By method": (
+        f"The horizontal axis is the held-out error: the {ERROR_AXIS}. Boxes show all pairs and "
+        "layers, diamonds the mean and the thick bars its 95 % interval; the dashed line is at 1."
+    ),
+    "By layer": (
+        "The horizontal axis is the layer, 0 the embeddings; the vertical axis is the held-out "
+        f"error: the {ERROR_AXIS}. Shaded bands are 95 % intervals; grey dashed lines are control "
+        "maps and the target's mean."
+    ),
+    "Layer into layer": (
+        "Each cell is the held-out error of a linear map from one layer of the first model (row) "
+        "into one layer of the second (column): bright is 0 (perfect), dark is 1 (no better than "
+        "the target's mean)."
+    ),
+    "Pair by pair": (
+        "Each cell is the held-out error of the best map from one model (row) into another "
+        "(column), averaged over layers: bright is 0 (perfect), dark is 1 (no better than the "
+        "target's mean)."
+    ),
+    "The space": (
+        "Each point is a held-out word on the target's first two principal components, and a grey "
+        "line joins the two vectors of the same word: the shorter the lines after the map, the "
+        "better the map fits."
+    ),
+    "Training": (
+        "The horizontal axis is the training step, and step 0 is the closed-form map that training "
+        "starts from; the vertical axis is the error on validation rows. Each line is a layer, "
+        "averaged over pairs."
+    ),
+}
 
 
 def method_sentence(result: Result) -> str:
@@ -49,17 +89,20 @@ def grid_sentence(result: Result) -> str:
     source, target = list(short_names(result.spec["models"]).values())[:2]
     away = best[best["source_layer"] != best["target_layer"]]
     text = (
-        f"By {METHODS[str(result.spec['grid'])].label}, {len(best) - len(away)} of {len(best)} layers of {target} are "
-        f"predicted best from the same layer of {source}"
+        f"By {METHODS[str(result.spec['grid'])].label}, {len(best) - len(away)} of {len(best)} "
+        f"layers of {target} are predicted best from the same layer of {source}"
     )
     if away.empty:
         return f"{text}."
     row = away.loc[away["target_layer"].idxmax()]
-    own = grid[(grid["source_layer"] == row["target_layer"]) & (grid["target_layer"] == row["target_layer"])]
+    own = grid[
+        (grid["source_layer"] == row["target_layer"])
+        & (grid["target_layer"] == row["target_layer"])
+    ]
     beside = f", from its own {text_of(own['nmse'].iloc[0])}" if len(own) else ""
     return (
-        f"{text}; layer {int(row['target_layer'])} is predicted best from layer {int(row['source_layer'])} (error "
-        f"{text_of(row['nmse'])}{beside})."
+        f"{text}; layer {int(row['target_layer'])} is predicted best from layer "
+        f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside})."
     )
 
 
@@ -73,23 +116,27 @@ def pairs_sentence(result: Result) -> str:
         return ""
     low, high = means.idxmin(), means.idxmax()
     return (
-        f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error ({text_of(means[low])}) and {_arrow(high)} "
-        f"the highest ({text_of(means[high])}), averaged over layers (map: {METHODS[best].label})."
+        f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error "
+        f"({text_of(means[low])}) and {_arrow(high)} the highest ({text_of(means[high])}), "
+        f"averaged over layers (map: {METHODS[best].label})."
     )
 
 
 def space_sentence(result: Result, source: str, target: str, method: str, layer: int) -> str:
     """How well one map at one layer predicts held-out rows."""
     words, rows = judged(result.tables["methods"]), result.table
-    rows = rows[(rows["source"] == source) & (rows["target"] == target) & (rows["method"] == method)]
+    rows = rows[
+        (rows["source"] == source) & (rows["target"] == target) & (rows["method"] == method)
+    ]
     rows = rows[(rows["layer"] == layer) & (rows["words"] == words) & (rows["split"] == "test")]
     if rows.empty:
         return ""
     error = float(rows["nmse"].iloc[0])
     share = "none" if error > 1 - NOTHING else text_of(1 - error, "per cent")
     return (
-        f"At layer {layer}, {named(method)} predicts {share} of the variance of {short_name(target)}'s vectors from "
-        f"{short_name(source)}'s (error {text_of(error)}, {WHICH[words]})."
+        f"At layer {layer}, {named(method)} predicts {share} of the variance of "
+        f"{short_name(target)}'s vectors from {short_name(source)}'s (error {text_of(error)}, "
+        f"{WHICH[words]})."
     )
 
 
@@ -101,10 +148,13 @@ def training_sentence(result: Result) -> str:
     ended = curves.groupby(["source", "target", "method", "layer"])["converged"].last()
     missing = int((~ended.astype(bool)).sum())
     if not missing:
-        return f"All {len(ended)} networks converged: they stopped improving on validation rows at three learning rates."
+        return (
+            f"All {len(ended)} networks converged: they stopped improving on validation rows at "
+            "three learning rates."
+        )
     return (
-        f"{missing} of {len(ended)} networks had not converged at the last training step, so their errors may be too "
-        "high."
+        f"{missing} of {len(ended)} networks had not converged at the last training step, so their "
+        "errors may be too high."
     )
 
 

@@ -19,9 +19,11 @@ class StitchSpec(options.Spec):
         ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
         least=2,
         most=25,
-        help="Two or more models with the same classes; every ordered pair is stitched at every layer.",
+        help="Two or more models with the same classes; every ordered pair is stitched at every "
+        "layer.",
     )
-    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps fitted from the source's states to the target's.")
+    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps fitted from the source's states "
+    "to the target's.")
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)

@@ -1,12 +1,13 @@
 """Stitching: the lower layers of one model, a map, the upper layers and the head of another.
 
-If two models compute the same function up to a map, the target's upper layers and head work on the source's mapped
-states. The map at layer l is fitted on subword states of unlabelled sentences; then each labelled sentence is run
-through the source up to l, the map, and the target from l to its head. The per-subword average, which ignores the
-source model, is a control.
+If two models compute the same function up to a map, the target's upper layers and head work on the
+source's mapped states. The map at layer l is fitted on subword states of unlabelled sentences; then
+each labelled sentence is run through the source up to l, the map, and the target from l to its
+head. The per-subword average, which ignores the source model, is a control.
 
-References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching). Deviations: the map is fitted to
-the target's states and never trained on the task's loss, so that it cannot learn the task.
+References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching). Deviations: the
+map is fitted to the target's states and never trained on the task's loss, so that it cannot learn
+the task.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import as_identified, contents, identity_tasks
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
-
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
@@ -75,19 +75,21 @@ def stitch_pair(
         seed: Of the split and the networks.
 
     Returns:
-        `m/correct` (layer, text) for each method, `m/refused` with the reason where one does not fit; `own_target` and
-        `own_source` (text,), whether the unmodified models are correct; `rows`, the number of training rows.
+        `m/correct` (layer, text) for each method, `m/refused` with the reason where one does not
+        fit; `own_target` and `own_source` (text,), whether the unmodified models are correct;
+        `rows`, the number of training rows.
 
     Raises:
-        ModelError: If a model cannot be loaded, has no such head, or the tokenizers or depths differ.
+        ModelError: If a model cannot be loaded, has no such head, or the tokenizers or depths
+            differ.
         ShapeError: If a label is unknown to the target.
     """
     from core.alignment.seeds.forward import predict_labels, stitched_labels, subword_rows
 
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
         raise ModelError(
-            f"{source} and {target} split words into different subwords, so one cannot continue from the other's "
-            "states: choose models with the same tokenizer."
+            f"{source} and {target} split words into different subwords, so one cannot continue "
+            "from the other's states: choose models with the same tokenizer."
         )
     tokenizer = load_tokenizer(target, source)
     lower, upper = (load_with_head(ref, device="cpu").model for ref in (source, target))
@@ -95,7 +97,8 @@ def stitch_pair(
     unknown = sorted({label for _, label in labelled} - set(names))
     if unknown:
         raise ShapeError(
-            f"{target} has no class {unknown[0]!r} among {', '.join(names)}: correct the labelled sentences."
+            f"{target} has no class {unknown[0]!r} among {', '.join(names)}: correct the labelled "
+            "sentences."
         )
     with span(0.0, 0.2):
         tick(0.1, "computing states of the unlabelled sentences")
@@ -103,7 +106,8 @@ def stitch_pair(
         y = subword_rows(upper, tokenizer, sentences)[0]
     if len(x) != len(y):
         raise ModelError(
-            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}: choose models with the same number of layers."
+            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}: choose models with the "
+            "same number of layers."
         )
     where = np.array([part_of(words, seed) for words in sentences])[owner]
     parts = parts_from(where, subwords, owner)
@@ -133,8 +137,8 @@ def _labels(ref: str, config: Any) -> list[str]:
     architecture = str((getattr(config, "architectures", None) or ["none"])[0])
     if not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"{ref} has no head that classifies sentences (architecture: {architecture}): choose a fine-tuned "
-            "classifier, such as an included sentiment model."
+            f"{ref} has no head that classifies sentences (architecture: {architecture}): choose a "
+            "fine-tuned classifier, such as an included sentiment model."
         )
     return [str(config.id2label[number]) for number in range(config.num_labels)]
 
@@ -175,8 +179,9 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
 def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
     """Make the tables `stitching` (COLUMNS), `own` (model, accuracy, low, high), `means` and `differences`.
 
-    `means` (MEANS) averages over pairs of different models; `differences` (DIFFERENCES) is that minus the mean accuracy
-    of the unmodified models, with intervals from the same bootstrap samples.
+    `means` (MEANS) averages over pairs of different models; `differences` (DIFFERENCES) is that
+    minus the mean accuracy of the unmodified models, with intervals from the same bootstrap
+    samples.
     """
     import pandas as pd
 

@@ -21,19 +21,22 @@ BELOW, ABOVE, EQUAL = "below", "above", "no detectable difference"
 AVERAGE = "a per-subword average"
 
 REASON = (
-    "If two models compute the same function up to a map between their spaces, the upper layers and head of one still "
-    "work on the mapped states of the other."
+    "If two models compute the same function up to a map between their spaces, the upper layers "
+    "and head of one still work on the mapped states of the other."
 )
 HOW_TO_READ = {
     "Stitching": (
-        "The horizontal axis is the layer at which the source is left and the target entered, 0 the embeddings; the "
-        "vertical axis is the accuracy on labelled sentences. The dashed line across is the unmodified models' "
-        "accuracy, grey lines are control maps, and bands are 95 % intervals."
+        "The horizontal axis is the layer at which the source is left and the target entered, 0 "
+        "the embeddings; the vertical axis is the accuracy on labelled sentences. The dashed line "
+        "across is the unmodified models' accuracy, grey lines are control maps, and bands are 95 "
+        "% intervals."
     )
 }
 
 
-def statements_of(means: pd.DataFrame, differences: pd.DataFrame, unmodified: float) -> tuple[Statement, ...]:
+def statements_of(
+    means: pd.DataFrame, differences: pd.DataFrame, unmodified: float
+) -> tuple[Statement, ...]:
     """State what stitched models reach at the middle layer, and how far that is from unmodified models.
 
     Args:
@@ -42,8 +45,8 @@ def statements_of(means: pd.DataFrame, differences: pd.DataFrame, unmodified: fl
         unmodified: Mean accuracy of the unmodified models.
 
     Returns:
-        First the best map, then the controls without a map and by subword, then the unmodified models, then how the
-        best map compares with these; empty where no pair was stitched.
+        First the best map, then the controls without a map and by subword, then the unmodified
+        models, then how the best map compares with these; empty where no pair was stitched.
     """
     if means.empty:
         return ()
@@ -58,7 +61,9 @@ def statements_of(means: pd.DataFrame, differences: pd.DataFrame, unmodified: fl
     ]
     facts.append(Statement(UNMODIFIED, REACHES, Estimate(unmodified, kind="per cent")))
     if len(maps):
-        row = differences[(differences["layer"] == middle) & (differences["method"] == shown[0])].iloc[0]
+        row = differences[
+            (differences["layer"] == middle) & (differences["method"] == shown[0])
+        ].iloc[0]
         ends = (100 * float(row[name]) for name in ("difference", "low", "high"))
         points = Estimate(*ends, kind="gain")
         verdict = EQUAL if not points.clear else ABOVE if points.value > 0 else BELOW
@@ -70,14 +75,19 @@ def make_headline(facts: Sequence[Statement]) -> str:
     """Write the headline of the statements of `statements_of`."""
     if not facts:
         return "No pair of models could be stitched; the reasons are below."
-    reached = {fact.subject: fact.estimate.value_text for fact in facts if fact.verdict == REACHES and fact.estimate}
+    reached = {
+        fact.subject: fact.estimate.value_text
+        for fact in facts
+        if fact.verdict == REACHES and fact.estimate
+    }
     compared = next((fact for fact in facts if fact.baseline == UNMODIFIED), None)
     if compared is None or compared.estimate is None:
         return f"Unmodified models reach {reached[UNMODIFIED]} accuracy; no map was fitted between them."
     best = WITH_ARTICLE.get(compared.subject, METHODS[compared.subject].label)
     text = (
-        f"Stitched at layer {compared.layers[0]} with {best}, models reach {reached[compared.subject]} accuracy, "
-        f"{_beside(compared.verdict)} {reached[UNMODIFIED]} of unmodified ones"
+        f"Stitched at layer {compared.layers[0]} with {best}, models reach "
+        f"{reached[compared.subject]} accuracy, {_beside(compared.verdict)} {reached[UNMODIFIED]} "
+        "of unmodified ones"
     )
     if "identity" in reached:
         text += f"; without a map they reach {reached['identity']}"
@@ -88,7 +98,9 @@ def make_headline(facts: Sequence[Statement]) -> str:
 
 
 def _beside(verdict: str) -> str:
-    return {EQUAL: "not detectably different from the", ABOVE: "above the", BELOW: "below the"}[verdict]
+    return {EQUAL: "not detectably different from the", ABOVE: "above the", BELOW: "below the"}[
+        verdict
+    ]
 
 
 def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
@@ -100,9 +112,10 @@ def make_methods(spec: StitchSpec, sentences: int, labelled: int) -> str:
         labelled: Number of labelled sentences.
     """
     return (
-        f"Maps between subword states were fitted at every layer on {sentences:,} unlabelled sentences of {spec.corpus}. "
-        f"Each of {labelled:,} labelled sentences was then run through the source's layers up to layer l, the map at l, "
-        "and the target's layers from l to its head. The per-word average replaces each subword's state by the target's "
-        "mean state of that subword. Accuracies are averaged over pairs of different models; intervals are 95 % "
+        f"Maps between subword states were fitted at every layer on {sentences:,} unlabelled "
+        f"sentences of {spec.corpus}. Each of {labelled:,} labelled sentences was then run through "
+        "the source's layers up to layer l, the map at l, and the target's layers from l to its "
+        "head. The per-word average replaces each subword's state by the target's mean state of "
+        "that subword. Accuracies are averaged over pairs of different models; intervals are 95 % "
         f"bootstrap intervals over labelled sentences. {spec.settings()}"
     )

@@ -17,13 +17,15 @@ class Hand:
     """The drawing style of charts.
 
     Attributes:
-        letter: Font size except for titles, in the chart's units (pixels; points in a figure of a paper).
+        letter: Font size except for titles, in the chart's units (pixels; points in a figure of a
+            paper).
         stretch: Factor for heights.
         thin: Factor for the thickness of lines.
         roomy: Factor for the room for names beside a plot, where the font is enlarged afterwards.
         legend: Whether lines are named in a legend below the plot rather than at their right ends.
         dashed: Whether every line has a dash pattern of its own, for print without colour.
-        unnamed: Whether lines have no names in the plot, because a legend above several plots has them.
+        unnamed: Whether lines have no names in the plot, because a legend above several plots has
+            them.
         across: Panels per row in a figure of several; 0 for the chart's default.
     """
 

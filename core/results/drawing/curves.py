@@ -1,8 +1,8 @@
 """Line plots: bands, lines, points, and each line's name at its right end.
 
-Names do not overlap and are joined to their lines; lines that coincide share a name and are drawn in each other's
-gaps; a line that leaves the axis ends in a break mark. A legend below names the lines where the plot has no room for
-their names, or where a figure requires it.
+Names do not overlap and are joined to their lines; lines that coincide share a name and are drawn
+in each other's gaps; a line that leaves the axis ends in a break mark. A legend below names the
+lines where the plot has no room for their names, or where a figure requires it.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def curves(
     """Draw lines by name, with bands where the table has `low` and `high`.
 
     Args:
-        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines belong to one
-            model and are highlighted together on a page.
+        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines
+            belong to one model and are highlighted together on a page.
         plane: The axes.
         looks: Name -> style of its line, in the order of the legend.
         tips: Lines of the tooltip.

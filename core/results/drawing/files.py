@@ -35,8 +35,9 @@ def sheet(
     """Make the specification of a chart for a file.
 
     Args:
-        chart: A `Chart`, or an altair chart of a study of the user's. A chart that stretches gets this width; panels
-            are resized until they fill the width; a drawing with a fixed width (arcs of a sentence) keeps it.
+        chart: A `Chart`, or an altair chart of a study of the user's. A chart that stretches gets
+            this width; panels are resized until they fill the width; a drawing with a fixed width
+            (arcs of a sentence) keeps it.
         width: Of the whole figure, in its units.
         letter: Font size of axes, legends and subtitles.
         titled: Whether titles are shown; panels keep theirs, without a subtitle.
@@ -190,8 +191,8 @@ def _thinned(node: Any, thin: float) -> None:
 def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]:
     """The sheet with its panels resized until the figure has the given width.
 
-    The axes keep their size, so the second drawing usually fits, and `svg` reuses it; names that extend beyond a narrow
-    plot need further drawings.
+    The axes keep their size, so the second drawing usually fits, and `svg` reuses it; names that
+    extend beyond a narrow plot need further drawings.
     """
     grid = spec if "concat" in spec else next(each for each in spec["vconcat"] if "concat" in each)
     across = min(grid.get("columns", len(grid["concat"])), len(grid["concat"]))

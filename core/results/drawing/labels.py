@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
     """Place labels without overlap, in the order of their values, moved as little as possible.
 
-    Least squares under order (pool adjacent violators, after subtracting the sizes of the labels below), then shifted
-    to fit the axis.
+    Least squares under order (pool adjacent violators, after subtracting the sizes of the labels
+    below), then shifted to fit the axis.
 
     Args:
         values: Wanted positions of the labels, shape (label,).
@@ -85,7 +85,8 @@ def free_labels(
 ) -> list[tuple[float, float] | None]:
     """Place the names of points above, below, right or left of each, without overlap with names or points, in pixels.
 
-    Points are placed in order, so the more important ones come first; a name without a free place gets None.
+    Points are placed in order, so the more important ones come first; a name without a free place
+    gets None.
 
     Args:
         x, y: Points in pixels, shape (point,), y downwards.

@@ -1,9 +1,9 @@
 """Style shared by all charts: colours, shapes, legends, titles, the layer axis.
 
-Colours are Okabe and Ito's, which colour-blind readers can distinguish, and every model has a point shape as well. A
-task has the same colour on all pages, base models are dark brown, reference models grey. No chart sets a background or
-a text colour, so that it fits a light and a dark theme: in dark mode the page replaces each colour by its counterpart
-(`ui/study/figures.py`).
+Colours are Okabe and Ito's, which colour-blind readers can distinguish, and every model has a point
+shape as well. A task has the same colour on all pages, base models are dark brown, reference models
+grey. No chart sets a background or a text colour, so that it fits a light and a dark theme: in dark
+mode the page replaces each colour by its counterpart (`ui/study/figures.py`).
 """
 
 from __future__ import annotations

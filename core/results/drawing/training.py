@@ -1,7 +1,7 @@
 """Training progress: columns of tables, the axis of tokens seen, and the plot of the loss.
 
-The axis of tokens is logarithmic; a model that has seen no tokens is at its left end, apart from the first that has
-seen any, with the tick 0.
+The axis of tokens is logarithmic; a model that has seen no tokens is at its left end, apart from
+the first that has seen any, with the tick 0.
 """
 
 from __future__ import annotations
@@ -56,15 +56,18 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
     models = table.drop_duplicates("model")
     unknown = models.loc[models["steps"].isna(), "model"]
     if len(models) and len(unknown) == len(models):
-        return ["Neither cards nor names give the training steps, so the checkpoints are in the order of their names."]
+        return ["Neither cards nor names give the training steps, so the checkpoints are in the "
+        "order of their names."]
     said = []
     if models.loc[models["steps"].notna(), "tokens"].isna().any():
-        said.append("The tokens seen are unknown for some checkpoints, so the axis shows training steps.")
+        said.append(
+            "The tokens seen are unknown for some checkpoints, so the axis shows training steps."
+        )
     if len(unknown):
         names = ", ".join(str(ref) for ref in unknown)
         said.append(
-            "Neither card nor name gives the training steps of some checkpoints, which are in the tables but not in "
-            f"the charts: {names}."
+            "Neither card nor name gives the training steps of some checkpoints, which are in the "
+            f"tables but not in the charts: {names}."
         )
     return said
 

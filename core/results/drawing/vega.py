@@ -1,9 +1,11 @@
 """Vega-Lite specifications as plain dictionaries: marks, encodings, layers, panels.
 
-A chart is not validated while it is built, because altair takes seconds to copy and validate a chart of many layers.
-The tests validate every figure with Vega-Lite's schema, and `chart.to_altair()` gives the chart as an altair object.
+A chart is not validated while it is built, because altair takes seconds to copy and validate a
+chart of many layers. The tests validate every figure with Vega-Lite's schema, and
+`chart.to_altair()` gives the chart as an altair object.
 
-    Chart(table).mark_line(clip=True).encode(x=channel("layer:Q", title="Layer"), y=channel("score:Q"))
+    Chart(table).mark_line(clip=True).encode(x=channel("layer:Q", title="Layer"),
+    y=channel("score:Q"))
 """
 
 from __future__ import annotations
@@ -168,7 +170,8 @@ def channel(shorthand: str, **more: Any) -> dict[str, Any]:
     """Make a channel of a column.
 
     Args:
-        shorthand: Column and type: "layer:Q" (quantitative), "name:N" (nominal), "step:O" (ordinal).
+        shorthand: Column and type: "layer:Q" (quantitative), "name:N" (nominal), "step:O"
+            (ordinal).
         more: Title, scale, axis, legend ... as in Vega-Lite; None is null, which removes the part.
     """
     name, _, kind = shorthand.rpartition(":")

@@ -25,5 +25,7 @@ def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
     named = tuple(dict.fromkeys(keys))
     absent = [key for key in named if key not in registry()]
     if absent:
-        raise PalimpsestError(f"There is no reference {absent[0]!r}: add it to core/results/papers/bibliography.py.")
+        raise PalimpsestError(
+            f"There is no reference {absent[0]!r}: add it to core/results/papers/bibliography.py."
+        )
     return tuple(registry()[key] for key in named)

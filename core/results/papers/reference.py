@@ -24,7 +24,8 @@ class Reference:
         key: Its key in studies and BibTeX.
         year: None where unknown.
         kind: The BibTeX entry's type, one of `VENUE`.
-        authors: "Family name, given names" of each; a name without a comma is that of a group. Empty where unknown.
+        authors: "Family name, given names" of each; a name without a comma is that of a group.
+            Empty where unknown.
         title: As printed.
         venue: Conference, journal or publisher; "" where there is none, and for a preprint.
         doi: "" where unknown.

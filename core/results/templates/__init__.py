@@ -1,7 +1,7 @@
 """HTML files from templates, in which every text is escaped so that nothing in it can run.
 
-A template is in the folder of the module that fills it, or here; `page.html` is the frame of all templates and
-`parts.html` has their common parts.
+A template is in the folder of the module that fills it, or here; `page.html` is the frame of all
+templates and `parts.html` has their common parts.
 """
 
 from __future__ import annotations

@@ -23,7 +23,11 @@ NO_OUTPUTS = OUTPUTS.iloc[:0]
 
 def heads(first: float, second: float, count: int = 6) -> pd.DataFrame:
     """Two layers, matched heads of one correlation each, random matching up to .5."""
-    rows = [(layer, head, value, 0.1, 0.5) for layer, value in ((1, first), (2, second)) for head in range(count)]
+    rows = [
+        (layer, head, value, 0.1, 0.5)
+        for layer, value in ((1, first), (2, second))
+        for head in range(count)
+    ]
     return pd.DataFrame(rows, columns=["layer", "head", "correlation", "null_low", "null_high"])
 
 

@@ -20,7 +20,9 @@ def table(**errors: tuple[float, float]) -> pd.DataFrame:
 
 def test_the_best_map_of_each_form_is_stated_with_its_rivals() -> None:
     facts = statements_of(table(kernel=(0.2, 0.4), inn=(0.3, 0.1), identity=(2.0, 2.0)))
-    assert {(fact.subject, fact.baseline): (fact.verdict, fact.estimate.value) for fact in facts} == {
+    assert {
+        (fact.subject, fact.baseline): (fact.verdict, fact.estimate.value) for fact in facts
+    } == {
         ("kernel", "bend"): (BEST, 0.2),
         ("inn", "coupling"): (BEST, 0.1),
         ("kernel", "coupling"): (COMPARED, 0.4),

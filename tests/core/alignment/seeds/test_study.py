@@ -199,8 +199,13 @@ def stated(methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFram
     return facts
 
 
-@pytest.mark.parametrize(("value", "width", "verdict"), [(-0.1, 0.05, BETTER), (0.1, 0.05, WORSE), (-0.01, 0.05, EQUAL)])
-def test_it_is_stated_whether_a_non_linear_map_beats_ridge(value: float, width: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "width", "verdict"),
+    [(-0.1, 0.05, BETTER), (0.1, 0.05, WORSE), (-0.01, 0.05, EQUAL)],
+)
+def test_it_is_stated_whether_a_non_linear_map_beats_ridge(
+    value: float, width: float, verdict: str
+) -> None:
     errors = methods_table(identity=2.0, ridge=0.5, inn=0.5 + value)
     facts = stated(errors, NO_LAYERS, difference(value, width))
     compared = find(facts, "inn", "ridge")

@@ -78,7 +78,11 @@ def test_a_model_without_a_list_of_layers_is_refused() -> None:
 
 
 def means_of(**accuracy: float) -> pd.DataFrame:
-    rows = [{"method": name, "layer": layer, "accuracy": value} for name, value in accuracy.items() for layer in range(3)]
+    rows = [
+        {"method": name, "layer": layer, "accuracy": value}
+        for name, value in accuracy.items()
+        for layer in range(3)
+    ]
     return pd.DataFrame(rows).assign(low=0.0, high=1.0)
 
 
