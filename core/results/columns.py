@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Mapping[str, str] = {
     # what a row is about
-    "model": "reference of the model; or a baseline without a model: position only, word identity "
-    "(the word-lookup baseline), majority, linear chain, random tree, or parser",
+    "model": "reference of the model; or a baseline without a model: position only, identity of "
+    "the word (word-lookup baseline), majority, linear chain, random tree, or parser",
     "base": "reference of the base model, with which the model is compared",
     "source": "reference of the source model of the map",
     "target": "reference of the target model of the map",
@@ -80,8 +80,8 @@ COLUMNS: Mapping[str, str] = {
     "edges.dev": "accuracy on development sentences, on which layers are chosen (per cent)",
     "edges.probes": "number of sets of control labels that the score averages; 1 for real labels",
     "edges.sd": "standard deviation of the score over these sets (the metric's unit)",
-    "edge_margins.rival": "the baseline, a simpler explanation of the labels: majority, word "
-    "identity, position only, or the reference of an untrained model",
+    "edge_margins.rival": "the baseline, a simpler explanation of the labels: majority, identity "
+    "of the word, position only, or the reference of an untrained model",
     "kilobits": "online code length of all training labels (kilobits)",
     "uniform_kilobits": "length of the uniform code of the same labels (kilobits)",
     "compression": "how many times shorter the online code is than the uniform one",

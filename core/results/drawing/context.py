@@ -1,4 +1,4 @@
-"""The drawing style of charts, for a page, a figure of a paper, a report or a presentation.
+"""For which place charts are drawn: a page, a figure of a paper, a report. Rooms draw, the hand decides on letters.
 
 with drawing(Hand(letter=8, legend=True)):
     chart = similarity_chart(result)
@@ -14,19 +14,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Hand:
-    """The drawing style of charts.
+    """How charts are drawn.
 
     Attributes:
-        letter: Font size except for titles, in the chart's units (pixels; points in a figure of a
-            paper).
-        stretch: Factor for heights.
-        thin: Factor for the thickness of lines.
-        roomy: Factor for the room for names beside a plot, where the font is enlarged afterwards.
+        letter: Size of all letters but titles, in the chart's units (pixels; points in a figure of a paper).
+        stretch: What heights are multiplied by.
+        thin: What the thickness of lines is multiplied by.
+        roomy: What the room for names beside a plot is multiplied by, where letters grow afterwards.
         legend: Whether lines are named in a legend below the plot rather than at their right ends.
-        dashed: Whether every line has a dash pattern of its own, for print without colour.
-        unnamed: Whether lines have no names in the plot, because a legend above several plots has
-            them.
-        across: Panels per row in a figure of several; 0 for the chart's default.
+        dashed: Whether every line has a dash of its own, to be told apart in grey.
+        unnamed: Whether lines have no names in the plot: a legend above several plots has them.
+        across: Panels beside each other in a figure of several; 0 for as many as the chart says.
     """
 
     letter: float = 12.0
@@ -39,22 +37,22 @@ class Hand:
     across: int = 0
 
     def height(self, pixels: float) -> float:
-        """Scale the height of a plot from its pixels on a page."""
+        """Height of a plot that is so many pixels high on a page."""
         return round(pixels * self.stretch)
 
     @property
     def narrow(self) -> float:
-        """Width of a scatter plot on a phone or in one column of a paper, for which names are placed."""
+        """Width of a map on a telephone or in one column of a paper: names are placed for it."""
         return 165 if self.across == 1 else 330
 
     @property
     def small(self) -> float:
-        """Smallest font size, for names of points; at least 7 points on paper."""
+        """Size of the smallest letters: names of points; never under 7 points on paper."""
         return max(self.letter * 10 / 12, 7.0)
 
     @property
     def row(self) -> float:
-        """Height of a line of text."""
+        """Height of a line of letters, with the room that it needs above the next."""
         return 1.22 * self.letter
 
 
@@ -62,13 +60,13 @@ _HAND: ContextVar[Hand] = ContextVar("hand", default=Hand())  # noqa: B039 - fro
 
 
 def hand() -> Hand:
-    """Return the current drawing style."""
+    """The hand that draws now."""
     return _HAND.get()
 
 
 @contextmanager
 def drawing(chosen: Hand) -> Iterator[None]:
-    """Draw charts in this style within a block."""
+    """Within, charts are drawn by this hand."""
     before = _HAND.set(chosen)
     try:
         yield

@@ -1,8 +1,8 @@
-"""Line plots: bands, lines, points, and each line's name at its right end.
+"""Lines in a plot, the same on every page: bands, lines, points, and each line's name at its right end.
 
-Names do not overlap and are joined to their lines; lines that coincide share a name and are drawn
-in each other's gaps; a line that leaves the axis ends in a break mark. A legend below names the
-lines where the plot has no room for their names, or where a figure requires it.
+Names stand apart from each other, joined to their lines; lines that coincide share a name and are drawn one in the
+gaps of the other; a line that leaves the axis ends in a break mark. Where there are more names than the plot is high,
+or a figure asks for it, a legend below names them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from core.results.numbers import Tip, text_of, told
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST_NAME = 21  # letters per line of a name
-WIDE = 0.56  # mean width of a letter, as a share of its height
-BREAK = "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes: the line continues beyond the axis
-SAME = 1.5  # pixels within which two lines cannot be distinguished by eye
+LONGEST_NAME = 21  # letters of a line of a name
+WIDE = 0.56  # mean width of a letter, of its height
+BREAK = "M-1,0.45L1,-0.15M-1,0.95L1,0.35"  # two strokes across a line: it goes on outside of the axis
+SAME = 1.5  # pixels within which two lines are one to the eye
 GREY_DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 2], [10, 3], [5, 2, 1, 2, 1, 2])
 
 
 @dataclass(frozen=True)
 class Look:
-    """The style of a line, and whether its band is drawn. Reference lines are grey, dashed and without points."""
+    """How a line looks, and whether its band is drawn. Reference lines are grey, dashed and without points."""
 
     colour: str = GREY
     shape: str = "circle"
@@ -42,11 +42,11 @@ class Look:
 
 
 def graded(names: Sequence[str], **more: Any) -> dict[str, Look]:
-    """Style ordered lines, such as layers: colours from blue to orange, different dashes for neighbours.
+    """Looks of lines in an order, such as layers: from blue to orange, and a dash of its own for neighbours.
 
     Args:
         names: In their order.
-        more: Further attributes of `Look`.
+        more: As `Look` takes it.
     """
     last = max(len(names) - 1, 1)
     return {
@@ -66,16 +66,16 @@ def curves(
     named: Sequence[tuple[str, float]] = (),
     opacity: float = 0.18,
 ) -> Chart:
-    """Draw lines by name, with bands where the table has `low` and `high`.
+    """Lines by name, with bands where the table has `low` and `high`.
 
     Args:
-        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines
-            belong to one model and are highlighted together on a page.
+        table: Columns `name`, the plane's x and y, and those of the tips; `who` where several lines are one model's,
+            which stand out together on a page when one of them is pointed at.
         plane: The axes.
-        looks: Name -> style of its line, in the order of the legend.
-        tips: Lines of the tooltip.
+        looks: Name -> how its line looks, in the order of the legend.
+        tips: What a tooltip says.
         under, over: Layers below and above the lines, as functions of the x axis.
-        named: Names at the right end of other marks, such as a band: (name, y).
+        named: Names at the right end of things that are not lines, such as a band: (name, y).
         opacity: Of bands.
     """
     table = table[table["name"].isin(list(looks)) & table[plane.y].notna()]
@@ -120,7 +120,7 @@ def curves(
 
 
 def owners(table: pd.DataFrame) -> list[str]:
-    """The owner of each row: its name, and its `who` on a second line where that differs."""
+    """Whose each row is: its name, and its `who` on a line below where it has another."""
     if "who" not in table.columns:
         return [str(name) for name in table["name"]]
     pairs = zip(table["who"], table["name"], strict=True)
@@ -128,7 +128,7 @@ def owners(table: pd.DataFrame) -> list[str]:
 
 
 def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str) -> Any:
-    """Make a grey band with its edges, for `under`: the range of chance."""
+    """A grey band with its edges, for `under`: what chance gives."""
     rows = table.assign(low=table[low], high=table[high])
     rows, tooltip = told(rows, (Tip("low", title, plane.kind),))
 
@@ -145,7 +145,7 @@ def grey_band(table: pd.DataFrame, plane: Plane, low: str, high: str, title: str
 
 
 def _dashed(looks: Mapping[str, Look]) -> dict[str, Look]:
-    """The styles; in print without colour every solid line gets a dash pattern of its own."""
+    """The looks; for grey every line that is not dashed yet gets a dash of its own."""
     if not hand().dashed:
         return dict(looks)
     dashed, number = {}, 0
@@ -158,7 +158,7 @@ def _dashed(looks: Mapping[str, Look]) -> dict[str, Look]:
 
 
 def _twins(table: pd.DataFrame, plane: Plane, shown: Sequence[str]) -> dict[str, str]:
-    """Each name with that of the first line with which it coincides."""
+    """Each name with that of the first line which it lies on."""
     if not shown:
         return {}
     wide = table.drop_duplicates(["name", plane.x]).pivot(index=plane.x, columns="name", values=plane.y)
@@ -174,7 +174,7 @@ def _end_names(
     twins: Mapping[str, str],
     named: Sequence[tuple[str, float]],
 ) -> list[dict[str, Any]]:
-    """One row per name: the end of its line, the position of the name and its text."""
+    """One row a name: where its line ends, where the name stands, what it says."""
     rows: list[dict[str, Any]] = []
     for name in dict.fromkeys(twins.values()):
         line = table[table["name"] == name].sort_values(plane.x)
@@ -198,7 +198,7 @@ def _end_names(
 def _names(
     rows: Sequence[dict[str, Any]], plane: Plane, x: Any, looks: Mapping[str, Look], shown: Sequence[str]
 ) -> list[Any]:
-    """Names at the right ends of their lines, each joined to its line by a stroke of its colour."""
+    """Names at the right ends of their lines, in ink, each joined to its line by a stroke of its colour."""
     import pandas as pd
 
     if not rows:
@@ -225,7 +225,7 @@ def _names(
 
 
 def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[str, Look]) -> list[Any]:
-    """Two strokes where a line leaves the axis at the top."""
+    """Two strokes across a line where it leaves the axis at the top."""
     import pandas as pd
 
     marks = []
@@ -250,7 +250,7 @@ def _breaks(table: pd.DataFrame, plane: Plane, x: Any, y: Any, looks: Mapping[st
 
 
 def _scale(kind: str, shown: Sequence[str], looks: Mapping[str, Look], direct: bool) -> Any:
-    """Colour, dash or shape by name; one legend for all three where the lines have no names."""
+    """Colour, dash or shape by name; one legend for all three where names do not stand at the lines."""
     below = None if direct else legend()
     values: list[Any] = [
         looks[name].colour if kind == "colour" else list(looks[name].dash) if kind == "dash" else looks[name].shape

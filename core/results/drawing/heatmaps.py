@@ -1,4 +1,4 @@
-"""Heatmaps: cells with numbers where there are few, and colour scales with fixed ends."""
+"""Cells of a table as colours: numbers in the cells where there are few, the same ends of the scale every time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_NUMBERED = 10  # rows and columns up to which a cell has room for its number
-TURN = 0.6  # share of the scale above which text is dark: viridis ends in yellow
+TURN = 0.6  # share of the scale from which letters on it are dark: viridis ends in yellow
 
 
 def heatmap(
@@ -33,20 +33,20 @@ def heatmap(
     height: float = 320,
     limit: int = 130,
 ) -> Chart:
-    """Draw a heatmap that stretches to its container.
+    """A heatmap that stretches to its container.
 
     Args:
-        table: One row per cell.
+        table: One row a cell.
         x, y, value: Columns.
         titles: Of the x axis, the y axis and the colours.
-        ends: Of the colour scale; values beyond have the colour of its end.
-        tips: Lines of the tooltip.
-        kind: Format of the values.
+        ends: Of the colours; what lies beyond has the end's colour, and its number says what it is.
+        tips: What a tooltip says.
+        kind: How values are written.
         reverse: Whether low values are bright.
-        order: Order of columns and rows, as in Vega-Lite.
+        order: How columns and rows are sorted, as Vega-Lite takes it.
         angle: Of the names of columns.
         height: On a page.
-        limit: Largest width of a row's or a column's name, in pixels.
+        limit: Most pixels of a row's or a column's name.
     """
     low, high = ends
     share = ((table[value] - low) / ((high - low) or 1.0)).clip(0, 1)

@@ -1,4 +1,4 @@
-"""Figures of several panels: in rows that fill the width, under one legend where they share it."""
+"""Several plots in one figure: in rows, at widths that add up, under one legend where they share one."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from core.results.numbers import text_of
 if TYPE_CHECKING:
     from core.results.drawing.curves import Look
 
-FULL = 640  # default width of a figure in pixels
-MARGIN = 78  # of a panel: axis, title, the gap to the next panel
-ALONE, STACKED = 230.0, 112.0  # height of a plot in one row of panels, and in several: two rows fit 720 pixels
+FULL = 640  # pixels across a figure that is not made to a measure
+MARGIN = 78  # of a panel: axis, its title, the gap to the next
+ALONE, STACKED = 230.0, 112.0  # height of a plot in one row of panels, and in several: two fit a screen of 720
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Charts that belong together: side by side on a page, one figure in a file.
+    """Charts that belong together: beside each other on a page, one figure in a file.
 
     Attributes:
         charts: Each stretches to its container.
-        across: How many per row.
+        across: How many beside each other.
         strip: A legend for all of them, above.
-        inline: Whether a panel's subtitle follows its title on the same line of a page.
+        inline: Whether a panel's subtitle stands behind its title on a page, not below it.
     """
 
     charts: Sequence[Chart]
@@ -36,17 +36,17 @@ class Panels:
     inline: bool = False
 
     def figure(self) -> Chart:
-        """Join the panels into one chart."""
+        """All of them as one chart."""
         return beside(self.charts, self.across, self.strip)
 
 
 @dataclass(frozen=True)
 class Place:
-    """The position of a panel among others.
+    """Where a panel stands among others.
 
     Attributes:
-        number, count: Number of the panel, from 0, and number of panels.
-        across: How many per row.
+        number, count: Which one of how many.
+        across: How many beside each other.
     """
 
     number: int = 0
@@ -55,21 +55,21 @@ class Place:
 
     @property
     def height(self) -> float:
-        """Height of its plot on a page, so that all rows fit a screen."""
+        """Height of its plot on a page: all rows fit a screen together."""
         return ALONE if self.count <= self.across else STACKED
 
     @property
     def lowest(self) -> bool:
-        """Whether it is in the last row, so that its axis has a title."""
+        """Whether none stands below it, so that its axis has a title."""
         return self.number + self.across >= self.count
 
 
 def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None) -> Chart:
-    """Join charts as panels of one figure.
+    """The charts as panels of one figure.
 
     Args:
         charts: Each stretches to its container.
-        across: How many per row.
+        across: How many beside each other.
         strip: A legend for all of them, above.
     """
     across = min(hand().across or across, len(charts))
@@ -88,7 +88,7 @@ def beside(charts: Sequence[Chart], across: int = 2, strip: Chart | None = None)
 
 
 def legend_strip(looks: Mapping[str, Look]) -> Chart:
-    """Draw a legend as a chart: a stroke and a name for each style, in one row that stretches, or in two."""
+    """A legend as a chart of its own: a stroke and a name for each look, in a row that stretches, in two where long."""
     import pandas as pd
 
     letter = hand().letter
@@ -129,5 +129,5 @@ def legend_strip(looks: Mapping[str, Look]) -> Chart:
 
 
 def share_of_variance(name: str, share: float) -> str:
-    """Write the title of an axis of a projection, with its share of the variance."""
+    """Title of an axis of a projection: what it is and how much of the variance it holds."""
     return f"{name} ({text_of(share, 'per cent')} of variance)" if share == share else name

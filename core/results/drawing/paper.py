@@ -1,6 +1,6 @@
-"""Figures for papers: one or two columns wide, in 8-point type, with captions.
+"""A figure for a paper: as wide as a column or two, letters of 8 points, with its caption.
 
-Widths are those of most two-column journals. No text in a figure is smaller than 7 points in print.
+Widths are those of most two-column journals. Nothing in a figure is smaller than 7 points at its printed size.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 INCHES = {1: 3.3, 2: 6.9}  # columns -> width
 LETTER = 8.0  # points
 DPI = 300.0
-THIN = 0.62  # thickness of lines, relative to a page
+THIN = 0.62  # of the thickness of lines on a page
 PADDING = 3.0
 Drawing = Callable[[], "Chart | Sequence[Chart] | Panels"]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """The format of a figure for a paper.
+    """How a figure of a paper is made.
 
     Attributes:
         columns: 1 or 2.
-        titled: Whether it has a title, which the caption repeats.
+        titled: Whether it has its title above; a caption says it too.
         legend: Whether lines are named in a legend rather than at their ends.
-        grey: Whether every line has a dash pattern of its own, for print without colour.
+        grey: Whether every line has a dash of its own, to be told apart without colour.
     """
 
     columns: int = 1
@@ -43,13 +43,13 @@ class Paper:
 
     @property
     def hand(self) -> Hand:
-        """Its drawing style."""
+        """Who draws it."""
         stretch = 0.56 if self.columns == 1 else 0.62
         return Hand(LETTER, stretch, THIN, legend=self.legend, dashed=self.grey, across=1 if self.columns == 1 else 0)
 
 
 def one_chart(made: Chart | Sequence[Chart] | Panels) -> Chart:
-    """Join what a view draws into one figure."""
+    """What a view draws, as one figure."""
     if isinstance(made, Panels):
         return made.figure()
     if isinstance(made, (list, tuple)):
@@ -58,7 +58,7 @@ def one_chart(made: Chart | Sequence[Chart] | Panels) -> Chart:
 
 
 def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
-    """Draw the figure as "pdf", "svg" or "png" (300 dots per inch), at its width in print."""
+    """The figure as "pdf", "svg" or "png" (300 dots an inch), at its width in print."""
     inches = INCHES[paper.columns]
     with drawing(paper.hand):
         spec = drawn.sheet(one_chart(draw()), 72 * inches, LETTER, titled=paper.titled, thin=THIN, padding=PADDING)
@@ -68,7 +68,7 @@ def paper_file(draw: Drawing, paper: Paper, suffix: str) -> bytes:
 
 
 def caption(draw: Drawing, result: Result) -> str:
-    """Write the caption: title, subtitle and methods paragraph."""
+    """Title, what stands below it, and how the numbers were made."""
     spec = one_chart(draw()).to_dict()
     parts = [drawn.title_of(each) for each in (spec, *drawn.panels_of(spec)) if any(drawn.title_of(each))]
     titles = "; ".join(dict.fromkeys(title for title, _ in parts if title))

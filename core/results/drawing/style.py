@@ -1,9 +1,8 @@
-"""Style shared by all charts: colours, shapes, legends, titles, the layer axis.
+"""What charts of all rooms have in common: colours, shapes, legends, titles, the axis of layers. Said here once.
 
-Colours are Okabe and Ito's, which colour-blind readers can distinguish, and every model has a point
-shape as well. A task has the same colour on all pages, base models are dark brown, reference models
-grey. No chart sets a background or a text colour, so that it fits a light and a dark theme: in dark
-mode the page replaces each colour by its counterpart (`ui/study/figures.py`).
+Colours are Okabe and Ito's, told apart by colour-blind readers, and every model has a point shape as well. A task has
+one colour on all pages, base models are ink, reference models grey. No chart sets a background or a text colour, so
+a light and a dark theme both fit: the page swaps each colour for its counterpart (`ui/study/figures.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 YELLOW, SKY, OLIVE, BROWN = "#E69F00", "#56B4E9", "#8A7A3C", "#5B5446"
 PURPLE = "#B66BB0"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, OLIVE, BROWN)
-GREY = "#8C8C8C"  # chance, reference models, rules: readable on white and on black
+GREY = "#8C8C8C"  # nulls, reference models, rules: readable on paper and on black
 TASK_COLOURS: Mapping[str, str] = {
     "parse": BLUE,
     "sentiment": ORANGE,
@@ -36,14 +35,14 @@ LAYER_TITLE = "Layer (0 = embeddings)"
 
 
 def task_of(ref: str) -> str:
-    """Find the task in the name of an included model: `parse` for zoo:parse-0; "" for any other model."""
+    """Find the task in the name of an included model: `parse` for zoo:parse-0; "" for others."""
     kind, _, name = ref.partition(":")
     task = name.partition("-")[0]
     return task if kind == "zoo" and task in TASK_COLOURS else ""
 
 
 def colours_of(refs: Iterable[str]) -> dict[str, str]:
-    """Choose a colour for each model: its task's, dark brown for an included base model, else one that is free."""
+    """A colour for each model: its task's, ink for a base model of the box, else one that no task here has."""
     colours: dict[str, str] = {}
     wanted = list(dict.fromkeys(refs))
     taken = {TASK_COLOURS[task_of(ref)] for ref in wanted if task_of(ref)}
@@ -63,17 +62,17 @@ def colour_between(share: float) -> str:
 
 
 def shapes_of(refs: Iterable[str]) -> dict[str, str]:
-    """Choose a point shape for each model, in turn, to distinguish models of the same task and colour."""
+    """A point shape for each model, in turn: models of one task have one colour and are told apart by it."""
     return {ref: SHAPES[number % len(SHAPES)] for number, ref in enumerate(dict.fromkeys(refs))}
 
 
 def heading(text: str, subtitle: str | list[str] = "") -> dict[str, Any]:
-    """Make a chart's title, aligned left, with a subtitle of one or more lines."""
+    """A chart's title, at its left edge, with a line below it, or several."""
     return {"text": text, "anchor": "start", **({"subtitle": subtitle} if subtitle else {})}
 
 
 def columns_for(names: Iterable[str]) -> OfWidth:
-    """Compute how many columns of a legend fit the chart's width."""
+    """As many columns of a legend as the chart's width has room for, all in one row where that is wide enough."""
     listed = [str(name) for name in names]
     each = 0.58 * hand().letter * max(map(len, listed), default=1) + 28  # letters, the symbol and the gap
     most, each = max(len(listed), 1), round(each)
@@ -85,13 +84,13 @@ def columns_for(names: Iterable[str]) -> OfWidth:
 
 
 def legend(columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **more: Any) -> dict[str, Any]:
-    """Make a legend below the chart; several legends of a chart are stacked.
+    """Below the chart; several legends of one chart stand below each other.
 
     Args:
-        columns: Entries per row; `columns_for` gives as many as fit.
-        width: Largest width of an entry's text, in pixels.
-        lines: Whether symbols are strokes, for dashes, rather than points.
-        more: Further properties, as in Vega-Lite.
+        columns: Entries beside each other; `columns_for` gives as many as there is room for.
+        width: Most pixels of an entry's words.
+        lines: Whether entries are strokes, for dashes, rather than points.
+        more: As Vega-Lite names it.
     """
     stroke: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2} if lines else {}
     return {
@@ -105,7 +104,7 @@ def legend(columns: int | OfWidth = 2, width: int = 250, lines: bool = False, **
 
 
 def gradient(title: str | None = None, **more: Any) -> dict[str, Any]:
-    """Make the legend of a heatmap, in one line below it; `more` as in Vega-Lite."""
+    """The legend of a heatmap, in one line below it; `more` as Vega-Lite names it."""
     about: dict[str, Any] = {} if title is None else {"title": title, "titleOrient": "left"}
     length = 160 * hand().letter / Hand().letter
     return {"orient": "bottom", "gradientLength": length, "tickCount": 5, **{**about, **more}}

@@ -1,7 +1,7 @@
-"""Training progress: columns of tables, the axis of tokens seen, and the plot of the loss.
+"""Training on an axis: tables say how far each step is, plots share one axis of tokens seen, the loss has its plot.
 
-The axis of tokens is logarithmic; a model that has seen no tokens is at its left end, apart from
-the first that has seen any, with the tick 0.
+Tokens are on a logarithmic axis, on which a model that has seen none has no place: it stands at the left end, a
+stretch apart from the first that has seen any, and its tick says 0.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 LOSS = ("model", "steps", "tokens", "loss")
 LOW = 260
-APART = 4.0  # the first step's tokens divided by the position of a model that has seen none
+APART = 4.0  # how many times nearer to 0 than the first step the place of a model that has seen nothing is
 
 
 def with_progress(table: pd.DataFrame) -> pd.DataFrame:
-    """Add `steps` and `tokens` after the column `model`; missing where neither card nor name has them."""
+    """The table with `steps` and `tokens` after its column `model`; missing where no card and no name says them."""
     progress = {ref: progress_of(str(ref)) for ref in dict.fromkeys(table["model"])}
     made = table.copy()
     at = list(made.columns).index("model") + 1
@@ -39,7 +39,7 @@ def with_progress(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def loss_table(refs: Iterable[str]) -> pd.DataFrame:
-    """Make the table (LOSS) of the losses in the models' cards."""
+    """The losses that the models' cards have: LOSS."""
     import pandas as pd
 
     steps = [(ref, *progress_of(ref)) for ref in refs]
@@ -48,7 +48,7 @@ def loss_table(refs: Iterable[str]) -> pd.DataFrame:
 
 
 def progress_notices(table: pd.DataFrame) -> list[str]:
-    """Write notices about the axis where cards and names lack steps or tokens.
+    """What is to be said of the axis, where cards and names say too little.
 
     Args:
         table: Columns `model`, `steps` and `tokens`, rows of models only.
@@ -56,8 +56,10 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
     models = table.drop_duplicates("model")
     unknown = models.loc[models["steps"].isna(), "model"]
     if len(models) and len(unknown) == len(models):
-        return ["Neither cards nor names give the training steps, so the checkpoints are in the "
-        "order of their names."]
+        return [
+            "Neither cards nor names give the training steps, so the checkpoints are in the order "
+            "of their names."
+        ]
     said = []
     if models.loc[models["steps"].notna(), "tokens"].isna().any():
         said.append(
@@ -75,10 +77,10 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
 def along_training(
     table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], *, kind: Kind = "share", height: float = LOW
 ) -> tuple[pd.DataFrame, Plane]:
-    """Add a column `place`, and make the plane with it as x axis: tokens, or else steps, or else names.
+    """The rows with a column `place`, and the plane whose x axis it is: tokens, or else steps, or else names.
 
     Args:
-        table: Columns `model`, `tokens`, `steps` and y; rows that are not checkpoints have neither.
+        table: Columns `model`, `tokens`, `steps` and y; rows of no step have neither.
         y, y_title, ends, kind, height: As for `Plane`.
     """
     counts = {name: table[name].astype(float) for name in ("steps", "tokens", "layer") if name in table.columns}
@@ -111,33 +113,34 @@ def along_training(
 
 
 def step_tips(value: str, title: str, kind: Kind) -> tuple[Tip, ...]:
-    """Make the lines of a checkpoint's tooltip."""
+    """What a tooltip says of a step."""
     return (
-        *(Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole"), Tip("layer", "Layer", "whole")),
-        *(Tip(value, title, kind), Tip("low", "95 % interval", kind)),
+        *(Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole")),
+        *(Tip("layer", "Layer", "whole"), Tip(value, title, kind)),
+        Tip("low", "95 % interval", kind),
     )
 
 
 def named_steps(table: pd.DataFrame) -> pd.DataFrame:
-    """Add each model's short name as `step`."""
+    """The table with each model's short name as `step`."""
     return table.assign(step=table["model"].map(short_names(dict.fromkeys(table["model"]))))
 
 
 def loss_chart(table: pd.DataFrame) -> Chart:
-    """Draw the held-out loss by tokens seen, including the final model.
+    """Held-out loss by tokens seen, the end of training included.
 
     Args:
         table: Of `loss_table`.
     """
     rows, plane = along_training(table, "loss", "Held-out loss (nats)", span_of(table["loss"]), kind="measure")
     rows = named_steps(rows).assign(name="loss")
-    tips = (Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
+    tips = (Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
     chart = curves(rows, plane, {"loss": Look(GREY)}, tips)
     return stepped(chart, rows, plane, "Held-out loss", "from the models' cards", ["loss"])
 
 
 def stepped(chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]) -> Chart:
-    """Add size, title and a description, which counts tokens (or steps) from 0."""
+    """The chart with its size, its title and its words, which count tokens (or steps) from 0."""
     field = "tokens" if plane.x_title.startswith("Tokens") else "steps"
     counted = rows.assign(place=rows[field].astype(float).fillna(rows["place"]))
     words = lines_in_words(
