@@ -1,4 +1,4 @@
-"""Do two pretraining seeds learn the same space, up to a bijection?"""
+"""The page *Seed alignment*: do two pretraining seeds learn the same space, up to a bijection?"""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ VIEWS = STUDY_VIEWS | views_of(EXPERIMENTS)
 
 @dataclass(frozen=True)
 class Display(options.Spec):
-    """What is shown of the study: in the address, no part of the study."""
+    """What the page shows of the study; part of the address, not of the study."""
 
-    view: str = options.choice("View", METHOD, VIEWS, help="What is drawn.")
-    layer: int = layer_option("Of the space; the top one at first.")
+    view: str = options.choice("View", METHOD, VIEWS, help="The figure shown.")
+    layer: int = layer_option("The layer whose space is shown; the top layer at first.")
 
 
 form = Form(
@@ -36,14 +36,15 @@ form = Form(
     AlignSpec,
     display=(*options.options_of(Display), *SHOWN),
     title="Do two seeds learn the same space?",
-    lead="The same words through models that differ in nothing but their random seed: if one space "
-    "is the other one bent, a map fitted on some words should carry over to words that it has never seen.",
+    lead="Two models were pretrained alike, with different random seeds. If their spaces are the "
+    "same up to a map, a map fitted on some words predicts the vectors of words that it has not "
+    "seen.",
     experiments=EXPERIMENTS,
 )
 
 
 def controls() -> None:
-    """What the study reads, and how."""
+    """Draw the controls of the study."""
     left, right = st.columns([3, 4])
     with left:
         form.control("models")

@@ -1,1 +1,1 @@
-"""Seed alignment: maps between the hidden spaces of two models, judged on held-out sentences."""
+"""Seed alignment: maps between the hidden spaces of two models, evaluated on unseen words."""

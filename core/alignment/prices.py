@@ -1,8 +1,8 @@
-"""What the studies of this room cost: maps between two spaces, fitted in both directions at every layer.
+"""Prices of the alignment studies: maps between two spaces, fitted in both directions at every layer.
 
-Linear maps factor matrices of d by d; kernel ridge factors its rows; the two networks take as many steps as they need,
-each of which multiplies by matrices as wide as d. Stitching runs the upper layers again for every map and layer, and
-the published protocol trains networks four times as wide as d.
+Linear maps factor d by d matrices; kernel ridge factors a matrix of its rows; the two networks are
+trained until they converge, with products by d by d matrices. Stitching runs the upper layers again
+for every map and layer, and the published protocol trains networks four times as wide as d.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from core.alignment.seeds.spec import AlignSpec
     from core.alignment.stitching.spec import StitchSpec
 
-PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds of a multiplication, and of a cubed width
-SCORED = 6e-8  # of a number of a row that is mapped and scored
+PRODUCTS, FACTORED = 2.2e-11, 3e-9  # processor seconds per multiplication, and per cubed width of a factorisation
+SCORED = 6e-8  # per number of a row that is mapped and scored
 STATIC_TRIES = 24  # kernels and penalties that a static window is tried with
-KERNELS = 30  # factorisations of the rows that choose a width and a penalty
+KERNELS = 30  # factorisations in the search for a width and a penalty
 SEARCHED, MOST_ROWS = 800.0, 4_000.0
-# Processor seconds of a network of the box in training, one map at one layer in one direction, on a processor without
-# units for bfloat16; and the power of the width with which they grow.
+# Processor seconds of training a network on included models (one map, layer and direction) on a processor without units
+# for bfloat16, and the power of the width with which they grow.
 NETWORKS = {"inn": (4.7, 1.1), "mlp": (3.9, 1.1)}
 BOX_WIDTH, BOX_ROWS, TRAINED = 128, 2_500.0, 0.7
-LABELLED = 300.0  # sentences of the box with a label
+LABELLED = 300.0  # included labelled sentences
 STACKS, WIDE = 3.0, 2.0  # copies of all rows of both directions: in single precision, and in double
-KEPT = 25_000  # bytes that a map keeps of a pair at one layer
+KEPT = 25_000  # bytes stored per map, pair and layer
 COPIES_READ = 2  # of the vectors of all layers, in single precision
-BLOCKS = 4  # strengths of a known bijection
-ADAM = 4e-9  # processor seconds of a number that a step of Adam moves
-FITS, PUBLISHED = {"models": 5, "tuned": 1}, 17  # times that the protocol fits; numbers of its networks, in squared d
+BLOCKS = 4  # numbers of blocks of a known bijection
+ADAM = 4e-9  # processor seconds of an Adam step per weight
+FITS, PUBLISHED = {"models": 5, "tuned": 1}, 17  # fits of the protocol; weights of its networks, in units of d squared
 
 
 def align_price(spec: AlignSpec) -> Price:
-    """The price of the main study: every map of every pair, both directions and all layers."""
+    """Price the main study: every map of every pair, in both directions, at all layers."""
     sizes = costs.sizes_of(ref for group in spec.groups.values() for ref in group)
     pairs = [(source, target) for _, source, target in spec.pairs() if source in sizes and target in sizes]
     sentences = costs.sentences_of(spec)
@@ -66,7 +66,7 @@ def align_price(spec: AlignSpec) -> Price:
 
 
 def attention_price(spec: AttentionSpec) -> Price:
-    """The price of matched heads and mapped attention outputs."""
+    """Price the attention study: matched heads and mapped attention outputs."""
     sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
     rows, entries = sentences * costs.SUBWORDS, sentences * costs.SUBWORDS**2 * 1.3
     tasks, memory = [costs.STARTING], 0.0
@@ -83,7 +83,7 @@ def attention_price(spec: AttentionSpec) -> Price:
 
 
 def stitching_price(spec: StitchSpec) -> Price:
-    """The price of stitching: every map at every layer, and the layers above it for every labelled sentence."""
+    """Price stitching: every map at every layer, and the layers above it for every labelled sentence."""
     sizes, sentences = costs.sizes_of(spec.models), costs.sentences_of(spec)
     rows = sentences * costs.SUBWORDS
     tasks, memory = [costs.STARTING], 0.0
@@ -99,7 +99,7 @@ def stitching_price(spec: StitchSpec) -> Price:
 
 
 def check_price(spec: CheckSpec) -> Price:
-    """The price of the bijection check: every map undoes every truth of every strength, side by side."""
+    """Price the bijection check: every map undoes every form of bijection with every number of blocks."""
     sizes, sentences = costs.sizes_of((spec.model,)), costs.sentences_of(spec)
     rows = sentences * (costs.WORDS if spec.items == "words" else 1)
     tasks, memory, truths = [costs.STARTING], 0.0, BLOCKS * len(spec.truths)
@@ -113,7 +113,7 @@ def check_price(spec: CheckSpec) -> Price:
 
 
 def protocol_price(spec: ProtocolSpec) -> Price:
-    """The price of the published protocol: its fits of both pairs, and our maps of the same pairs."""
+    """Price the published protocol: its fits of both pairs, and our maps of the same pairs."""
     sizes, sentences = costs.sizes_of(ref for pair in spec.groups.values() for ref in pair), costs.sentences_of(spec)
     rows, tasks, memory = sentences * costs.WORDS, [costs.STARTING], 0.0
     for group, refs in spec.groups.items():
@@ -134,13 +134,13 @@ def protocol_price(spec: ProtocolSpec) -> Price:
 
 
 def fitting(methods: Iterable[str], width: int, rows: float, maps: float) -> list[float]:
-    """Processor seconds of each task that fits maps: the linear ones and controls together, each other one alone.
+    """Estimate the processor seconds of each task that fits maps: linear ones and controls together, others alone.
 
     Args:
         methods: Names in the registry.
         width: Of both spaces.
         rows: Paired rows, training and test.
-        maps: Layers, directions and truths that are fitted side by side.
+        maps: Number of layers, directions and forms that are fitted together.
     """
     names = [*methods]
     by_kind = {kind: [name for name in names if METHODS[name].kind == kind] for kind in ("non-linear", "static")}
@@ -184,6 +184,6 @@ def _tasks(methods: Iterable[str]) -> int:
 
 
 def _stacked(numbers: float, methods: Iterable[str]) -> float:
-    """Bytes that a task holds of so many numbers of both directions."""
+    """Bytes of memory of a task with so many numbers in both directions."""
     quick = any(METHODS[name].kind in ("control", "linear") for name in methods)
     return numbers * (STACKS * 2 * costs.SINGLE + (WIDE * costs.DOUBLE if quick else costs.DOUBLE))

@@ -1,6 +1,6 @@
-"""What studies hand back: results, their numbers, tables, sentences, papers and files.
+"""Results of studies: their numbers, tables, sentences, papers and files.
 
-`core.results.load(folder)` reads a result that a study wrote.
+`core.results.load(folder)` reads a result that a study has written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["load"]
 
 
 def __getattr__(name: str) -> Any:
-    """`load` is imported when it is asked for, so that naming this package imports nothing."""
+    """Import `load` on first use, so that importing this package is fast."""
     if name == "load":
         from core.results.reading import load
 

@@ -1,7 +1,7 @@
-"""Everything of a result in one zip: what the command line writes, and pictures, data dictionary and BibTeX beside it.
+"""A result as a zip file: what the command line writes, with figures, data dictionary and BibTeX.
 
-A zip is bounded: what would make it larger than `MOST_BYTES`, and pictures that are not drawn after `MOST_SECONDS`, are
-left out and named in `left-out.txt`.
+Its size and time are bounded: files beyond `MOST_BYTES`, and figures that are not drawn after
+`MOST_SECONDS`, are left out and listed in `left-out.txt`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 Say = Callable[[float, str], object]
-"""Told how far something is, from 0 to 1, and what is being made."""
-MOST_BYTES = 200_000_000  # of all files together, before they are packed
-MOST_SECONDS = 120.0  # for all pictures together
+"""Called with the progress from 0 to 1 and what is being made."""
+MOST_BYTES = 200_000_000  # of all files together, uncompressed
+MOST_SECONDS = 120.0  # for all figures together
 LEFT_OUT = "left-out.txt"
 
 
 def silent(share: float, what: str) -> None:
-    """Tell nobody how far it is."""
+    """Report no progress."""
 
 
 def zip_result(
@@ -41,14 +41,15 @@ def zip_result(
     say: Say = silent,
     clock: Callable[[], float] = time.monotonic,
 ) -> bytes:
-    """A zip of `result.json`, every table as CSV, the data dictionary, BibTeX, and every figure as SVG and PNG.
+    """Pack `result.json`, every table as CSV, the data dictionary, BibTeX, and every figure as SVG and PNG into a zip.
 
     Args:
         result: What the study returned.
         figures: Draws the figures by file name.
-        extra: Further files by name; each is made when its turn comes, after the tables and before the pictures.
-        say: Told what is being made, and how far it is.
-        clock: Seconds, for the bound on the pictures.
+        extra: Further files by name, each made by its function, after the tables and before the
+            figures.
+        say: Called with the progress from 0 to 1 and what is being made.
+        clock: Seconds, for the bound on the figures.
     """
     from core.results.export import chart_png, chart_svg, result_json, table_csv, tables_by_file
 
@@ -71,12 +72,12 @@ def zip_result(
                 pack.leave_out(f"figures/{name}.{suffix}", f"not drawn within {MOST_SECONDS:.0f} seconds")
             else:
                 pack.add(f"figures/{name}.{suffix}", partial(picture, chart))
-    say(1.0, "Packed")
+    say(1.0, "Done")
     return pack.content()
 
 
 def dictionary(result: Result) -> pd.DataFrame:
-    """The data dictionary of a result's tables: file, table, column, meaning."""
+    """Make the data dictionary of a result's tables: file, table, column, meaning."""
     import pandas as pd
 
     from core.results.export import tables_by_file
@@ -91,7 +92,7 @@ def dictionary(result: Result) -> pd.DataFrame:
 
 
 class _Pack:
-    """A zip that is being filled, up to `MOST_BYTES`."""
+    """A zip file under construction, up to `MOST_BYTES`."""
 
     def __init__(self) -> None:
         self._buffer = io.BytesIO()
@@ -100,7 +101,7 @@ class _Pack:
         self._lacks: list[str] = []
 
     def add(self, name: str, make: Callable[[], bytes]) -> None:
-        """Add a file, or note that there was no room for it."""
+        """Add a file, or record that there is no room for it."""
         content = make()
         if self._bytes + len(content) > MOST_BYTES:
             self.leave_out(name, f"the files would be larger than {MOST_BYTES / 1e6:.0f} MB together")
@@ -109,11 +110,11 @@ class _Pack:
         self._zip.writestr(name, content)
 
     def leave_out(self, name: str, reason: str) -> None:
-        """Note that a file is not in the zip, and why."""
+        """Record that a file is not in the zip, and why."""
         self._lacks.append(f"{name}: {reason}")
 
     def content(self) -> bytes:
-        """The zip, closed."""
+        """Close the zip and return it."""
         if self._lacks:
             self._zip.writestr(LEFT_OUT, "\n".join(self._lacks) + "\n")
         self._zip.close()

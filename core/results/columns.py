@@ -1,7 +1,7 @@
-"""The data dictionary: what every column of every exported table is, and in which unit.
+"""The data dictionary: the meaning and unit of every column of every exported table.
 
-Most columns mean the same in every table and stand under their name; one that means something of its own in a table
-stands under `table.column`. A test runs every study and finds each of its columns here.
+A column that means the same in every table is listed by its name, one with a meaning of its own in
+a table as `table.column`. A test runs every study and looks each of its columns up here.
 """
 
 from __future__ import annotations
@@ -14,125 +14,148 @@ if TYPE_CHECKING:
 
 COLUMNS: Mapping[str, str] = {
     # what a row is about
-    "model": "reference of the model; or a baseline without one: position only, word identity, majority, linear chain, "
-    "random tree, or parser",
-    "base": "reference of the model that it is held against",
-    "source": "reference of the model that a map starts from",
-    "target": "reference of the model that a map leads to",
+    "model": "reference of the model; or a baseline without a model: position only, identity of "
+    "the word (word-lookup baseline), majority, linear chain, random tree, or parser",
+    "base": "reference of the base model, with which the model is compared",
+    "source": "reference of the source model of the map",
+    "target": "reference of the target model of the map",
     "other": "reference of the other model of the pair",
     "corpus": "the text, with the genres kept",
-    "layer": "layer number; 0 is the embedding output",
-    "base_layer": "layer number of the base; 0 is the embedding output",
-    "source_layer": "layer number of the source; 0 is the embedding output",
-    "target_layer": "layer number of the target; 0 is the embedding output",
+    "layer": "layer number; 0 is the embeddings",
+    "base_layer": "layer number of the base; 0 is the embeddings",
+    "source_layer": "layer number of the source; 0 is the embeddings",
+    "target_layer": "layer number of the target; 0 is the embeddings",
     "source_head": "number of the source's attention head in its layer, from 0",
     "target_head": "number of the target's attention head in its layer, from 0",
     "head": "number of the attention head in its layer, from 0",
-    "match": "number of the target's attention head that it is matched with, from 0",
-    "method": "the map: a name that --methods takes",
-    "group": "the group of models: models, or against for the second one",
-    "split": "the part of the split: train or test; only test is called a result",
-    "words": "which test words: all, seen in training, or unseen",
-    "part": "what the row is about, beside the model",
+    "match": "number of the matched attention head of the target, from 0",
+    "method": "the map: a value of --methods",
+    "group": "the group of models: models, or against for the second group",
+    "split": "the part of the split: train or test; only test is reported as a result",
+    "words": "which words: all, seen in training, or unseen",
+    "part": "what the row is about, in addition to the model",
     # similarities and their noise
-    "similarity": "similarity of the two spaces by the study's measure (no unit; 1 for equal spaces)",
-    "low": "lower end of the 95 % band of the value before it (its unit)",
-    "high": "upper end of the 95 % band of the value before it (its unit)",
-    "null_low": "lower end of the central 95 % of the null (unit of the value)",
-    "null_high": "upper end of the central 95 % of the null (unit of the value)",
+    "similarity": "similarity of the two spaces by the chosen measure (no unit; 1 for equal spaces)",
+    "low": "lower end of the 95 % interval of the value before it (its unit)",
+    "high": "upper end of the 95 % interval of the value before it (its unit)",
+    "null_low": "lower end of the 95 % range of chance (unit of the value)",
+    "null_high": "upper end of the 95 % range of chance (unit of the value)",
     "relative_change": "Frobenius norm of the weight change over that of the base's weights (share)",
-    "apart": "distance of the weights from the base's over that of unrelated weights of their norms, median (share)",
-    "scaled": "share of its weight change that the model keeps: 1, or less where changes are matched in size",
-    "runs": "how many fine-tuning runs the row is the mean of",
+    "apart": "distance of the weights from the base's over that of unrelated weights of equal "
+    "norms, median (share)",
+    "scaled": "share of the weight change that the model keeps: 1, or less where weight changes "
+    "are matched in size",
+    "runs": "how many fine-tuning runs the row averages",
     # probes
-    "probe": "what was probed: distance or depth (with control: of random trees), heads, label or pos",
-    "metric": "the score: uuas, uas, root, accuracy and unseen (per cent); dspr and nspr (rank correlations); "
-    "bits (a label); with selectivity: on real less on control trees",
+    "probe": "what the probe predicts: distance or depth (with control: of random trees), heads, "
+    "label or pos",
+    "metric": "the score: uuas, uas, root, accuracy and unseen (per cent); dspr and nspr (rank "
+    "correlations); bits (per label); with selectivity: the score on real minus that on control "
+    "trees",
     "value": "the score, in the metric's unit",
-    "dev": "the score on development sentences, by which layers are chosen (the metric's unit)",
-    "probes": "probes that the score is the mean of: other initial maps, or other control trees",
-    "sd": "standard deviation of the score over those probes (the metric's unit)",
-    "rival": "what explains the score more plainly: position only, or the reference of an untrained model",
-    "rival_layer": "the rival's layer; empty where it has none",
-    "rival_value": "the rival's score (the metric's unit)",
-    "margin": "the score less the rival's (the metric's unit)",
-    "difference": "value minus that of what it is held against (the value's unit)",
-    "rank": "rank of the probe's map",
+    "dev": "the score on development sentences, on which layers are chosen (the metric's unit)",
+    "probes": "number of probes that the score averages, with different initial maps or different "
+    "control trees",
+    "sd": "standard deviation of the score over these probes (the metric's unit)",
+    "rival": "the baseline, a simpler explanation of the score: position only, or the reference of "
+    "an untrained model",
+    "rival_layer": "the baseline's layer; empty where it has none",
+    "rival_value": "the baseline's score (the metric's unit)",
+    "margin": "the score minus the baseline's (the metric's unit)",
+    "difference": "the value minus that of its baseline (the value's unit)",
+    "rank": "rank of the probe's linear map",
     # edge probes
-    "edges.probe": "what was asked: pos (part of speech), label (of a dependency) or distance (of the head)",
-    "codes.probe": "what was asked: pos (part of speech), label (of a dependency) or distance (of the head)",
-    "edge_margins.probe": "what was asked: pos (part of speech), label (of a dependency) or distance (of the head)",
-    "labels": "real; control, one random label for each word type; or selectivity, the difference of the two",
-    "edges.metric": "accuracy; unseen, the same on words not in training (both per cent); bits of online code a label",
-    "edge_margins.metric": "accuracy; unseen, the same on words not in training (both per cent); bits a label",
-    "edges.dev": "accuracy on development sentences, by which layers are chosen (per cent)",
-    "edges.probes": "draws of control labels that the score is the mean of; 1 for real labels",
-    "edges.sd": "standard deviation of the score over those draws (the metric's unit)",
-    "edge_margins.rival": "what explains the labels more plainly: majority, word identity, position only, or "
-    "the reference of an untrained model",
+    "edges.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
+    "distance (of the head)",
+    "codes.probe": "what the probe predicts: pos (part of speech), label (of a dependency) or "
+    "distance (of the head)",
+    "edge_margins.probe": "what the probe predicts: pos (part of speech), label (of a dependency) "
+    "or distance (of the head)",
+    "labels": "real; control, one random label per word type; or selectivity, the difference of "
+    "the two",
+    "edges.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits of "
+    "online code per label",
+    "edge_margins.metric": "accuracy; unseen, the accuracy on unseen words (both per cent); bits "
+    "per label",
+    "edges.dev": "accuracy on development sentences, on which layers are chosen (per cent)",
+    "edges.probes": "number of sets of control labels that the score averages; 1 for real labels",
+    "edges.sd": "standard deviation of the score over these sets (the metric's unit)",
+    "edge_margins.rival": "the baseline, a simpler explanation of the labels: majority, identity "
+    "of the word, position only, or the reference of an untrained model",
     "kilobits": "online code length of all training labels (kilobits)",
-    "uniform_kilobits": "length of the uniform code of as many labels (kilobits)",
+    "uniform_kilobits": "length of the uniform code of the same labels (kilobits)",
     "compression": "how many times shorter the online code is than the uniform one",
     # maps
-    "nmse": "fraction of the target's variance unexplained (FVU): squared error over squared spread; 0 is perfect",
-    "l2": "mean Euclidean distance of mapped and true vector (units of the target space)",
+    "nmse": "fraction of the target's variance unexplained: squared error over squared distance "
+    "from the mean; 0 is perfect, 1 no better than the mean",
+    "l2": "mean Euclidean distance of mapped and true vectors (units of the target space)",
     "r2": "one minus the fraction of variance unexplained",
-    "retrieval": "share of vectors whose nearest mapped neighbour is their own",
-    "inverse_error": "round-trip error: fraction of the source's variance that mapping there and back loses",
-    "other_group": "the group of the method that it is held against: models, or against",
-    "other_method": "method that it is held against",
-    "level": "level of the band: .95, or more where several methods are held against one at once",
-    "converged": "whether training ended because the validation loss no longer fell",
+    "retrieval": "share of mapped vectors whose nearest true vector is the right one",
+    "inverse_error": "round-trip error: fraction of the source's variance lost by the map followed "
+    "by its inverse",
+    "other_group": "the group of the method with which it is compared: models, or against",
+    "other_method": "the method with which it is compared",
+    "level": "level of the interval: .95, or higher where several methods are compared with one "
+    "(Bonferroni)",
+    "converged": "whether training ended because the validation loss had stopped falling",
     "step": "training step",
-    "training": "loss on training rows (fraction of variance unexplained)",
-    "validation": "loss on validation rows (fraction of variance unexplained)",
+    "training": "error on training rows (fraction of variance unexplained)",
+    "validation": "error on validation rows (fraction of variance unexplained)",
     "claim": "the finding, by a short name",
     "says": "what the finding says",
-    "said_by": "who says it: the paper, the code (its readme), or nobody: a question or a control of ours",
-    "protocol": "published; that with one thing changed: padding, dropout, partners, maps, rows, training or unit; "
-    "all; or ours",
-    "published": "what the published protocol says of the finding: holds, reversed, or open (its band holds 0)",
-    "ours": "the same by ours, on words that no map was fitted on: holds, reversed, open; empty where not asked",
-    "changed_by": "single changes of the published protocol after which the verdict is another",
-    "survives": "yes (by both), no (by theirs alone), only by ours, found by neither, or not asked",
-    "verdict": "holds, reversed, or open: the band of the difference holds 0",
-    "claims.difference": "difference of the two errors that the finding is about (times the target's variance)",
+    "said_by": "the source of the finding: the paper, the code (its readme), or this study: a "
+    "question or a control",
+    "protocol": "published; the published protocol with one change: padding, dropout, partners, "
+    "maps, rows, training or unit; all (changes); or ours",
+    "published": "verdict with the published protocol: holds, reversed, or open (its interval "
+    "includes 0)",
+    "ours": "verdict with our protocol, on unseen words: holds, reversed, open; empty where it was "
+    "not tested",
+    "changed_by": "changes of the published protocol that change the verdict",
+    "survives": "yes (with both protocols), no (only with the published one), only by ours, found "
+    "by neither, or not asked",
+    "verdict": "holds, reversed, or open: the interval of the difference includes 0",
+    "claims.difference": "difference of the two errors of the finding (times the target's variance)",
     "errors.method": "the map; start is the invertible network before training, mean the target's mean",
-    "errors.layer": "layer number; 0 is the embedding output, -1 the mean of all layers",
+    "errors.layer": "layer number; 0 is the embeddings, -1 the mean over layers",
     "errors.nmse": "squared error over the target's variance: of all layers together, or (unit, all, ours) by layer",
     "errors.pair": "models: the pair itself; tuned: the pair of fine-tunes",
     "mse": "squared error, mean over coordinates as in the published code (squared units of the target space)",
-    "truth": "form of the planted bijection: coupling, bend or residual",
-    "blocks": "coupling blocks of the planted bijection",
-    "accuracy": "share of labelled sentences classified right",
-    "correlation": "correlation of the two heads' attention, over positions",
+    "truth": "form of the known bijection: coupling, bend or residual",
+    "blocks": "number of blocks of the known bijection",
+    "accuracy": "share of labelled sentences classified correctly",
+    "correlation": "correlation of the attention of the two heads, over pairs of positions",
     # weights
-    "label": "what models are grouped by: task, data set, base, or the table's label",
+    "label": "what models are grouped by: task, data set, base, or the label in the table of labels",
     "task": "what the model was trained for, as its card says",
     "data": "what it was trained on, as its card says",
-    "data_from": "where that was read for a model of the hub: its card, or its name where the card is silent",
-    "cluster": "number of the cluster it falls into",
+    "data_from": "where the data set was read for a model of the Hub: its card, or its name where "
+    "the card has none",
+    "cluster": "number of its cluster",
     "nearest": "reference of the nearest other model",
-    "distance": "distance to the nearest other model (of the study's vector)",
-    "predicted": "label that the vote of its neighbours gives",
-    "votes": "share of neighbours that vote for it",
-    "correct": "whether the vote gives its own label",
+    "distance": "distance to the nearest other model (by the study's vector)",
+    "predicted": "label predicted by a vote of its nearest neighbours",
+    "votes": "share of nearest neighbours that vote for the predicted label",
+    "correct": "whether the predicted label is the model's label",
     "relative_delta": "Frobenius norm of the weight change over that of the base's weights (share)",
     "relative_norm": "Frobenius norm of the matrix's change over that of the base's matrix (share)",
     "x": "first coordinate of the plot (no unit)",
     "y": "second coordinate of the plot (no unit)",
-    "k": "neighbours looked at",
+    "k": "number of nearest neighbours",
     "share": "share of nearest neighbours with the same label",
-    "chance": "that share where labels are dealt at random: (m - 1) / (Gm - 1)",
-    "p_value": "share of permutations of the labels that reach the share",
-    "smallest_p": "p-value of the highest share that any permutation of these labels reaches: none can be smaller",
-    "vector": "the vector that a weight change is told by: projector, spectrum, norms, delta, factors or original",
-    "gauge_safe": "whether the vector is the same whichever signs and rotations its singular vectors have",
+    "chance": "the share expected with random labels: (m - 1) / (Gm - 1)",
+    "p_value": "p-value: share of permutations of the labels that reach at least this share",
+    "smallest_p": "smallest p-value possible with these labels, that of the highest share any "
+    "permutation reaches",
+    "vector": "the vector that describes a weight change: projector, spectrum, norms, delta, "
+    "factors or original",
+    "gauge_safe": "whether the vector is independent of the signs and rotations of its singular "
+    "vectors",
     "ari": "adjusted Rand index of clusters and labels",
     "nmi": "normalised mutual information of clusters and labels",
-    "nmi_chance": "the same with labels dealt at random, on average",
+    "nmi_chance": "normalised mutual information expected with random labels",
     "family": "matrix family: query, key, value, output, ff1, ff2, or all of them",
-    "of": "whose matrix: the change (delta), or the model's own (weights)",
+    "of": "which matrix: the weight change (delta), or the model's weights (weights)",
     "rows": "rows of the matrix",
     "columns": "columns of the matrix",
     "stable_rank": "stable rank: squared Frobenius norm over squared spectral norm",
@@ -140,115 +163,143 @@ COLUMNS: Mapping[str, str] = {
     "null_rank": "effective rank of a Gaussian matrix of that shape",
     "null_stable_rank": "stable rank of a Gaussian matrix of that shape",
     "null_entropy_rank": "entropy rank of a Gaussian matrix of that shape",
-    "threshold": "share of energy that the effective rank holds",
-    "ranks.rank": "effective rank at the energy threshold: directions that hold that share of energy",
-    "intruders": "leading directions whose cosine with every direction of the base stays below the threshold",
-    "rare": "intruders that resemble the base's less than a Gaussian change of equal norm makes one at p < .01",
-    "null_mean": "intruders that Gaussian changes of equal norm make, on average",
-    "families.null_low": "lower end of the central 95 % of intruders that Gaussian changes of equal norm make",
-    "families.null_high": "upper end of the central 95 % of intruders that Gaussian changes of equal norm make",
+    "threshold": "share of energy at which the effective rank is counted",
+    "ranks.rank": "effective rank: number of leading directions that hold the threshold's share of "
+    "energy",
+    "intruders": "leading directions whose cosine with every direction of the base is below the "
+    "threshold",
+    "rare": "intruders that resemble the base's directions less than after a random update of "
+    "equal norm (p < .01)",
+    "null_mean": "intruders after a random update of equal norm, on average",
+    "families.null_low": "lower end of the 95 % range of intruders after a random update of equal "
+    "norm",
+    "families.null_high": "upper end of the 95 % range of intruders after a random update of equal "
+    "norm",
     "corrected_p": "p-value times the number of models tested together (Bonferroni), at most 1",
-    "families.p_value": "share of Gaussian changes of equal norm that make as many intruders, itself counted",
-    "intruders.p_value": "share of Gaussian changes of equal norm that make as many intruders, itself counted",
-    "directions.p_value": "share of Gaussian changes after which any direction resembles the base's as little",
-    "looked": "leading directions looked at",
+    "families.p_value": "p-value: share of random updates of equal norm with at least as many "
+    "intruders",
+    "intruders.p_value": "p-value: share of random updates of equal norm with at least as many "
+    "intruders",
+    "directions.p_value": "p-value: share of random updates of equal norm after which a direction "
+    "resembles the base's as little",
+    "looked": "number of leading directions examined",
     "direction": "number of the direction, from 1, the largest singular value first",
-    "singular_value": "its singular value in the tuned matrix (the weights' unit)",
+    "singular_value": "its singular value in the fine-tuned matrix (the weights' unit)",
     "cosine": "largest absolute cosine with any left singular vector of the base",
-    "intruder": "whether that cosine stays below the threshold",
-    "kind": "trend of the rank over the means of layers, chosen by AICc: constant, linear or quadratic",
-    "equation": "the trend written out",
+    "intruder": "whether that cosine is below the threshold",
+    "kind": "trend of the layers' mean rank with depth, chosen by AICc: constant, linear or "
+    "quadratic",
+    "equation": "the equation of the trend",
     "coefficients": "its coefficients, lowest power first",
     "trends.r2": "share of the means' variance that the trend explains",
-    "aicc_constant": "AICc of a constant (only differences mean anything)",
-    "aicc_linear": "AICc of a line; infinite where there are too few layers for it",
-    "aicc_quadratic": "AICc of a parabola; infinite where there are too few layers for it",
+    "aicc_constant": "AICc of a constant (only differences are meaningful)",
+    "aicc_linear": "AICc of a line; infinite where there are too few layers",
+    "aicc_quadratic": "AICc of a parabola; infinite where there are too few layers",
     "unchanged": "matrices that equal the base's bit for bit",
-    "dose": "learning rate relative to that of the task's other runs, as its card says",
-    "frozen": "lowest layers that did not train, with the embeddings, as its card says",
-    "to_task": "mean distance to the runs of its task that were trained alike (of the row's vector)",
-    "to_dose": "mean distance to the models of other tasks that moved most nearly as far (of the row's vector)",
-    "lies_with": "task or dose: the group whose every model is nearer than every one of the other; else neither",
-    "same_dose": "the models of other tasks that moved most nearly as far",
+    "dose": "learning rate relative to that of the task's other runs, from its card",
+    "frozen": "number of frozen lowest layers (the embeddings are frozen too), from its card",
+    "to_task": "mean distance to the runs of its task with the standard settings (by the row's "
+    "vector)",
+    "to_dose": "mean distance to the models of other tasks with weight changes of the most similar "
+    "size (by the row's vector)",
+    "lies_with": "task or dose: the group of which every model is nearer than every model of the "
+    "other group; else neither",
+    "same_dose": "the models of other tasks with weight changes of the most similar size",
     "projector": "distance of the two models by projectors (share of the largest)",
     "spectrum": "distance of the two models by the shapes of their singular values (no unit)",
     "norms": "distance of the two models by relative norms of their matrices' changes (no unit)",
     "delta": "distance of the two models on the unit sphere of changes, sqrt(2 - 2 cosine)",
     "factors": "distance of the two models by averaged factors, sqrt(2 - 2 cosine)",
     "original": "distance of the two models by averaged left singular vectors, sqrt(2 - 2 cosine)",
-    # exchanged layers
-    "way": "what was exchanged: below, above, layer, only, truncated or removed, of the base, noise or random weights",
-    "score": "share of right answers (of all answers of all sentences)",
-    "loss": "the fine-tune's own score less this one (share)",
-    "loss_low": "lower end of the 95 % band of the loss (share)",
-    "loss_high": "upper end of the 95 % band of the loss (share)",
-    "excess": "the loss less that under the fine-tune's own change turned at random (share)",
-    "excess_low": "lower end of the 95 % band of the excess (share)",
-    "excess_high": "upper end of the 95 % band of the excess (share)",
-    "kept": "share of the way from chance to the fine-tune's own score",
-    "own.task": "what the head labels: sentence, words (tags) or arcs (heads)",
-    "answers": "where right answers come from: labels, a parse, or the text's own",
-    "own.chance": "what the commonest answer scores (share)",
-    "commonest": "the commonest answer among the examples; for heads, their commonest place",
-    "items": "answers that are scored",
-    "sentences": "sentences that they come from",
-    "self_difference": "largest difference of a logit with a copy of the model as donor; 0 is the same bit for bit",
-    "whole_difference": "largest difference from the base's own top state with everything from the base",
-    "frozen_difference": "largest difference of a logit when layers that did not change are exchanged",
-    "sizes.unchanged": "whether every weight of the layer is the base's, bit for bit",
-    "frozen.of": "reference of the fine-tune of the same task whose layers all trained",
-    "frozen.layer": "highest layer that did not train, with all below it",
-    # measures against known truth
-    "finder": "what tells changed layers from unchanged ones: a measure, depth (layer number) or weights (size)",
-    "truth.truth": "frozen: states of fine-tunes whose lower layers did not train; planted: layers set into the base",
-    "reading": "how a layer is read: its state, the drop from the layer below, its answer to the base's state",
-    "matched": "whether weight changes were scaled to the smallest of their group",
-    "bits": "bits that the other model's matrices were rounded to; 0 for none",
-    "auc": "area under the ROC curve: chance that a changed layer looks more changed than an unchanged one",
-    "same_depth": "the same area over pairs of layers with one number, where depth says nothing",
-    "truth.changed": "layers that changed",
-    "truth.unchanged": "layers that did not",
-    "truth.models": "models that they are of",
+    # layer swaps
+    "way": "which layers were swapped: below, above, layer, only, truncated or removed, with those "
+    "of the base, noise or random weights",
+    "score": "share of correct answers (of all answers of all sentences)",
+    "loss": "the unmodified fine-tune's score minus this one (share)",
+    "loss_low": "lower end of the 95 % interval of the loss (share)",
+    "loss_high": "upper end of the 95 % interval of the loss (share)",
+    "excess": "the loss minus that after a random change of equal size (share)",
+    "excess_low": "lower end of the 95 % interval of the excess (share)",
+    "excess_high": "upper end of the 95 % interval of the excess (share)",
+    "kept": "share of the way from chance to the unmodified fine-tune's score",
+    "own.task": "what the task head predicts: sentence, words (tags) or arcs (heads)",
+    "answers": "the source of the correct answers: labels, a parse, or the text's own annotation",
+    "own.chance": "the majority baseline's score (share)",
+    "commonest": "the majority answer among the examples; for heads, their most frequent relative "
+    "position",
+    "items": "number of answers scored",
+    "sentences": "number of sentences with these answers",
+    "self_difference": "largest difference of a logit after a swap with a copy of the model; 0 is "
+    "identical, bit for bit",
+    "whole_difference": "largest difference from the base's top state after a swap of all layers "
+    "with the base's",
+    "frozen_difference": "largest difference of a logit after a swap of layers that did not change",
+    "sizes.unchanged": "whether every weight of the layer equals the base's, bit for bit",
+    "frozen.of": "reference of the fine-tune of the same task without frozen layers",
+    "frozen.layer": "highest frozen layer; all lower layers are frozen too",
+    # benchmark with known answers
+    "finder": "the score that ranks layers: a measure, depth (layer number) or weights (size of "
+    "the weight change)",
+    "truth.truth": "the known answer: frozen (fine-tunes with frozen lower layers) or planted "
+    "(layers inserted into the base)",
+    "reading": "what is compared at a layer: its state, the drop from the layer below, or its "
+    "answer (the output on the base's input)",
+    "matched": "whether weight changes were scaled to the smallest one of their group",
+    "bits": "bits to which the other model's matrices were rounded; 0 for no rounding",
+    "auc": "area under the ROC curve: probability that a changed layer has a higher score than an "
+    "unchanged one",
+    "same_depth": "AUC over pairs of layers with the same number, for which depth is no help",
+    "truth.changed": "number of changed layers",
+    "truth.unchanged": "number of unchanged layers",
+    "truth.models": "number of models with these layers",
     # through training
-    "steps": "optimiser steps until then, as the card or the name says",
-    "tokens": "tokens seen until then, as the card says",
-    "loss.loss": "held-out loss of the masked tokens (nats), as the card says",
-    "beyond": "the similarity less that of another run's end at the same layer (the first of --others)",
-    "clear": "whether the layer's band lies above every other layer's",
+    "steps": "optimiser steps so far, from the card or the name",
+    "tokens": "tokens seen so far, from the card",
+    "loss.loss": "held-out loss on masked tokens (nats), from the card",
+    "beyond": "the similarity minus that of another run's final model at the same layer (the first "
+    "of --others)",
+    "clear": "whether the layer's interval is above every other layer's",
     # probes through training
-    "best.layer": "layer that is best on the development sentences; 0 is the embedding output",
-    "best.clear": "whether the layer is better than every other: the 95 % band of each difference lies above 0",
-    "end_layer": "layer that is best at the end of training",
-    "ahead": "the score less that of the end's best layer in the same model (the metric's unit)",
-    "ahead_low": "lower end of that difference's band, 95 % for all steps together (the metric's unit)",
-    "ahead_high": "upper end of that difference's band, 95 % for all steps together (the metric's unit)",
-    # one sentence through probes
-    "sentence_words.position": "place of the word in its sentence, from 1",
+    "best.layer": "best layer on the development sentences; 0 is the embeddings",
+    "best.clear": "whether the layer is better than every other: the 95 % interval of each "
+    "difference is above 0",
+    "end_layer": "best layer of the final model",
+    "ahead": "the score minus that of the final model's best layer in the same model (the metric's "
+    "unit)",
+    "ahead_low": "lower end of the interval of that difference, 95 % for all steps together (the "
+    "metric's unit)",
+    "ahead_high": "upper end of the interval of that difference, 95 % for all steps together (the "
+    "metric's unit)",
+    # one sentence in probe trees
+    "sentence_words.position": "position of the word in its sentence, from 1",
     "sentence_words.word": "the word",
-    "punctuation": "whether the word is punctuation, which no tree is drawn over",
+    "punctuation": "whether the word is punctuation, which is not part of the tree",
     "parse_head": "position of the word's head in the parse; 0 for the root",
     "predicted_head": "position of the word's head in the predicted tree; 0 for the root",
     "parse_depth": "edges between the word and the root of the parse",
-    "predicted_depth": "squared norm of the word's vector under the depth probe; empty without one",
+    "predicted_depth": "squared norm of the word's vector under the depth probe; empty without a "
+    "depth probe",
     "sentence_words.x": "first principal component of the distance probe's space (its units)",
     "sentence_words.y": "second principal component of the distance probe's space (its units)",
-    "first_position": "place of the first word of the pair, from 1",
-    "second_position": "place of the second word of the pair, from 1",
+    "first_position": "position of the first word of the pair, from 1",
+    "second_position": "position of the second word of the pair, from 1",
     "first_word": "the first word of the pair",
     "second_word": "the second word of the pair",
     "parse_distance": "edges between the two words in the parse",
     "predicted_distance": "squared distance of the two words under the distance probe",
     # token map
     "word": "the word",
-    "position": "its place in the passage, from 0",
-    "highlighted": "whether it was chosen, or belongs to question, answer or supporting sentence",
-    "role": "what it is: question, answer, supporting sentence, highlighted, or other words",
-    "tokens.predicted": "whether it is in the answer that the model's span head gives at this layer",
-    "first": "place of the answer's first word in the passage, from 0",
-    "last": "place of its last word in the passage, from 0",
-    "span": "the answer",
+    "position": "its position in the passage, from 0",
+    "highlighted": "whether it was chosen or belongs to the question, the answer or a supporting "
+    "sentence",
+    "role": "its role: question, answer, supporting sentence, highlighted, or other words",
+    "tokens.predicted": "whether it is in the answer predicted by the model's span head at this "
+    "layer",
+    "first": "position of the answer's first word in the passage, from 0",
+    "last": "position of the answer's last word in the passage, from 0",
+    "span": "the words of the answer",
     "spans.chance": "probability of the answer's first and last subword among those of the passage",
-    "f1": "F1 of its words and those of the answer that was given, as SQuAD scores answers",
+    "f1": "F1 of its words and those of the given answer, as in SQuAD",
     "axis": "axis of the plot, from 1",
     "explained": "share of the variance of all vectors along the axis",
     "tokens.x": "first principal component (units of scaled layers)",
@@ -257,12 +308,12 @@ COLUMNS: Mapping[str, str] = {
 
 
 def meaning(table: str, column: str) -> str | None:
-    """What a column of a table is; None if the dictionary does not know it."""
+    """Look up the meaning of a column of a table; None if it has none."""
     return COLUMNS.get(f"{table}.{column}", COLUMNS.get(column))
 
 
 def describe(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, str]]:
-    """Table -> column -> meaning, for every column of the tables that is known."""
+    """Map each table to its columns and their meanings, without columns that have none."""
     return {
         name: {str(column): text for column in table.columns if (text := meaning(name, str(column)))}
         for name, table in tables.items()

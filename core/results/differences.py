@@ -1,9 +1,9 @@
-"""Two results of one kind, row by row: the second less the first, with bands that hold together.
+"""Differences between two results of the same study, row by row, with simultaneous intervals.
 
-The band of a difference is put together from the bands of its two values (MOVER: Zou & Donner 2008, Statistics in
-Medicine 27), which takes them as drawn independently: where both saw the same sentences it is wider than it need be.
-Bands are widened for the number of differences (Bonferroni, with quantiles of a normal distribution), since whoever
-looks at all of them reports the largest.
+The interval of a difference is made from the intervals of its two values (MOVER: Zou & Donner 2008,
+Statistics in Medicine 27), taken as independent: where both results use the same sentences it is
+wider than necessary. Intervals are corrected for the number of differences (Bonferroni, with normal
+quantiles), because a reader looks for the largest.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 LEVEL = 0.95
-OF_RSA = ("kernel", "comparison")  # options that other measures do not read
+OF_RSA = ("kernel", "comparison")  # options that other measures do not use
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What of a study's result is compared: a table, what names its rows, the value, and how it is written.
+    """What is compared of a study's results: a table, the columns that identify its rows, the value and its format.
 
-    `same` are the options that make the value what it is, with the word for each: results in which one differs are
-    not of one measure, one unit or one kind of item, and nothing is subtracted.
+    `same` are the options that define the value, with a word for each: results that differ in one
+    of them have different measures, units or items, and are not subtracted.
     """
 
     table: str
@@ -64,15 +64,16 @@ COMPARED = {
 
 
 def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
-    """The second table's values less the first's, in the rows that both have.
+    """Subtract the first table's values from the second's, in the rows that both have.
 
     Args:
-        first, second: The keys, the value, and its band `low` and `high`, where there is one.
-        keys: Columns that name a row.
+        first, second: The keys, the value, and its interval `low` and `high`, where there is one.
+        keys: Columns that identify a row.
         value: Column of the value.
 
     Returns:
-        The keys, difference, low, high (NaN where a value has no band), in the first table's order.
+        The keys, difference, low, high (NaN where a value has no interval), in the first table's
+        order.
     """
     columns = [*keys, value, "low", "high"]
     left, right = (table.reindex(columns=columns) for table in (first, second))
@@ -90,10 +91,10 @@ def banded_differences(first: pd.DataFrame, second: pd.DataFrame, keys: Sequence
 
 
 def result_differences(first: Result, second: Result) -> pd.DataFrame:
-    """The second result less the first, where they have rows in common; see `banded_differences`.
+    """Subtract the first result from the second, where they have rows in common; see `banded_differences`.
 
-    Two results with one model each are compared whatever the models are called. The table is empty where the two are
-    not comparable.
+    Two results with one model each are compared whatever the names of the models. The table is
+    empty where the results are not comparable.
 
     Args:
         first, second: Of the same study.
@@ -112,35 +113,38 @@ def result_differences(first: Result, second: Result) -> pd.DataFrame:
 
 
 def unlike(first: Result, second: Result) -> str:
-    """Why the values of two results of one study cannot be subtracted; "" where they can."""
+    """Say why the values of two results of one study cannot be subtracted; "" where they can."""
     parts = []
     for name, word in COMPARED[first.study].same.items():
         values = [result.spec.get(name) for result in (first, second)]
         if values[0] != values[1] and not (name in OF_RSA and first.spec.get("measure") != "rsa"):
-            parts.append(f"{word}: {' and '.join(_said(value) for value in values)}")
+            parts.append(f"{word}: {' and '.join(_written(value) for value in values)}")
     if not parts:
         return ""
-    return f"There is no difference to show, because the two measure different things ({'; '.join(parts)})."
+    return f"The two results measure different things ({'; '.join(parts)}), so no difference is shown."
 
 
 def differences_sentence(table: pd.DataFrame, study: str) -> str:
-    """What `result_differences` shows: in how many rows the two differ beyond their bands, and where most."""
+    """Say how many of the differences of `result_differences` are significant, and which is the largest."""
     if table.empty:
-        return "The two have no row in common that could be subtracted; both are shown."
+        return "The two results have no rows in common, so no difference is shown."
     keys, kind = [name for name in table if name not in ("difference", "low", "high")], COMPARED[study].kind
     banded = table[table["low"].notna()]
-    told = banded[(banded["low"] > 0) | (banded["high"] < 0)]
-    most = (told if len(told) else banded if len(banded) else table).loc[lambda rows: rows["difference"].abs().idxmax()]
+    clear = banded[(banded["low"] > 0) | (banded["high"] < 0)]
+    most = (clear if len(clear) else banded if len(banded) else table).loc[
+        lambda rows: rows["difference"].abs().idxmax()
+    ]
     where = ", ".join(_name(key, most[key]) for key in keys if most[key] == most[key])
     size = estimate_of(most, "difference", kind).direction("higher in the second", "lower in the second")
     if banded.empty:
-        return f"The value that differs most is {size} ({where}); these values have no bands."
-    count = f"{len(told) or 'None'} of {len(banded)} differences {'are beyond their bands' if len(told) else ''}"
-    count = count if len(told) else f"{count.strip()} is beyond its band"
-    return f"{count}; the value that differs most is {size} ({where})."
+        return f"The largest difference is {size} ({where}); these values have no intervals."
+    verb = "is" if len(clear) <= 1 else "are"
+    count = f"{len(clear) or 'None'} of {len(banded)} differences {verb} significant"
+    corrected = f", corrected for {len(banded)} comparisons" if len(banded) > 1 else ""
+    return f"{count}{corrected}; the largest is {size} ({where})."
 
 
-def _said(value: object) -> str:
+def _written(value: object) -> str:
     """An option's value in a sentence."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -148,7 +152,7 @@ def _said(value: object) -> str:
 
 
 def _name(key: str, value: object) -> str:
-    """A row's name as people say it: layer 3, parse-0, word."""
+    """A row's name in a sentence: layer 3, parse-0, word."""
     if key == "model":
         return short_name(str(value))
     return f"{key} {value:g}" if isinstance(value, (int, float, np.number)) else str(value)
@@ -160,6 +164,6 @@ def _together(left: pd.Series[float], right: pd.Series[float]) -> np.ndarray:
 
 
 def _widening(count: int) -> float:
-    """How much wider a normal band is that holds for `count` differences together."""
+    """Factor by which `count` simultaneous normal intervals are wider than a single one."""
     tail = (1 - LEVEL) / 2
     return NormalDist().inv_cdf(1 - tail / max(1, count)) / NormalDist().inv_cdf(1 - tail)

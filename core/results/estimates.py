@@ -1,7 +1,7 @@
-"""An estimate: a number, its band, how sure the band is, and what kind of number it is.
+"""Estimates: a number with its interval, the level of the interval, and the kind of number.
 
-Tables keep estimates as columns (value, low, high); sentences, tooltips and reports write them through
-`core.results.numbers`.
+Tables keep estimates as columns (value, low, high); sentences, tooltips and reports format them
+with `core.results.numbers`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ KINDS: dict[str, Kind] = {
     "intruders": "whole",
     "seconds": "seconds",
 }  # by the name of a column; others are shares of 1
-OF_HUNDRED = ("uuas", "root", "uas", "accuracy", "unseen")  # metrics that probes count in per cent of cases
-PREFIXED = ("loss", "excess", "ahead")  # columns whose band is named after them
+OF_HUNDRED = ("uuas", "root", "uas", "accuracy", "unseen")  # metrics of probes in per cent
+PREFIXED = ("loss", "excess", "ahead")  # columns whose interval is named after them
 BANDED = (
     "similarity",
     "value",
@@ -44,18 +44,18 @@ BANDED = (
     "accuracy",
     "auc",
     "distance",
-)  # columns to which `low` and `high` belong: of a table's, the first
+)  # columns to which `low` and `high` may belong: the first of these in a table
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its band.
+    """A number with its interval.
 
     Attributes:
         value: The number; NaN where there is none.
-        low, high: Ends of its band; NaN where it has none.
-        level: Share of cases in which such a band holds the truth.
-        kind: How it is written, see `core.results.numbers.text_of`.
+        low, high: Ends of its interval; NaN where it has none.
+        level: Share of such intervals that contain the true value.
+        kind: Its format, see `core.results.numbers.text_of`.
     """
 
     value: float
@@ -66,22 +66,22 @@ class Estimate:
 
     @property
     def banded(self) -> bool:
-        """Whether it has a band."""
+        """Whether it has an interval."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
     def clear(self) -> bool:
-        """Whether its whole band lies on one side of 0."""
+        """Whether its interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     @property
     def text(self) -> str:
-        """The number with its band: ".29 [.27, .31]", "57 % [55, 59]"."""
+        """The number with its interval: ".29 [.27, .31]", "57 % [55, 59]"."""
         return band_text(self.value, self.low, self.high, self.kind)
 
     @property
     def value_text(self) -> str:
-        """The number without its band: ".29", "57 %"."""
+        """The number without its interval: ".29", "57 %"."""
         return band_text(self.value, math.nan, math.nan, self.kind)
 
     @property
@@ -92,22 +92,23 @@ class Estimate:
         return self.text
 
     def direction(self, above: str, below: str) -> str:
-        """A difference with its direction: "5.2 points [2.6, 8.0] above the untrained model".
+        """Write a difference with its direction: "5.2 points [2.6, 8.0] above the untrained model".
 
         Args:
-            above: What is said of a difference from 0 up, behind the number.
-            below: What is said of a negative one, whose size and band are written without their minus.
+            above: Written after a positive difference, or 0.
+            below: Written after a negative one, whose size and interval are written without a
+                minus.
         """
         return f"{self.size} {below if self.value < 0 else above}"
 
 
 def estimate_of(row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | None = None) -> Estimate:
-    """The estimate that one row of a table holds.
+    """Read an estimate from a row of a table.
 
     Args:
-        row: Of a table that has the column, and its band where there is one.
+        row: Of a table with the column, and its interval where there is one.
         column: Of the value.
-        kind: How it is written; by the column's name, and the row's metric, where None.
+        kind: Its format; inferred from the column's name and the row's metric where None.
     """
     low, high = _ends(column)
     level = float(row.get("level", LEVEL))
@@ -116,9 +117,10 @@ def estimate_of(row: Mapping[str, Any] | pd.Series, column: str, kind: Kind | No
 
 
 def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
-    """A column of a table with its bands, row by row.
+    """Read a column of a table with its intervals, row by row.
 
-    `low` and `high` are the band of the table's first column of `BANDED`; others have their own, or none.
+    `low` and `high` are the interval of the table's first column of `BANDED`; other columns have
+    their own, or none.
     """
     owner = next((name for name in BANDED if name in table), "")
     low, _ = _ends(column)
@@ -127,7 +129,7 @@ def estimates_of(table: pd.DataFrame, column: str) -> list[Estimate]:
 
 
 def kind_of(column: str, row: Mapping[str, Any] | pd.Series) -> Kind:
-    """How a column's numbers are written, in a row that may name a metric."""
+    """Infer the format of a column's numbers, in a row that may name a metric."""
     metric = str(row.get("metric", ""))
     if column in ("value", "rival_value", "dev") and metric:
         if metric.endswith(" selectivity"):

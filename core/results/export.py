@@ -1,7 +1,7 @@
-"""What leaves the app: tables, figures and a one-file report, the same from a page and from the command line.
+"""Results and their files: tables, figures and records, the same from a page and from the command line.
 
-A `Result` is what every study's `collect` returns: tidy tables, arrays that charts need, one headline
-sentence, and enough provenance (versions, fingerprints, spec) to run the study again.
+Every study's `collect` returns a `Result`: tidy tables, arrays for charts, a headline, and enough
+provenance (versions, fingerprints, spec) to run the study again.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERSIONED = ("torch", "transformers", "numpy", "scipy", "scikit-learn", "spacy", "altair", "streamlit")
-FORMULA = ("=", "+", "-", "@", "\t", "\n")  # how a cell begins that a spreadsheet might compute
+FORMULA = ("=", "+", "-", "@", "\t", "\n")  # first characters of a cell that a spreadsheet may take for a formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-RECORD, NUMBERS = "result.json", "result.safetensors"  # a result that can be read again
+RECORD, NUMBERS = "result.json", "result.safetensors"  # the files that `core.results.load` reads
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Result:
 
     Attributes:
         study: Name of the study ("rsa", "probe", "weights", "align").
-        spec: What was asked for, as plain JSON values.
-        headline: One sentence made from the numbers.
+        spec: The options of the study, as plain JSON values.
+        headline: What was found, in a few sentences; the first one can stand alone.
         tables: Tidy tables by name; the first is the main one and becomes `table.csv`.
-        arrays: Arrays that charts need and tables do not hold.
+        arrays: Arrays that charts need in addition to the tables.
         notices: Sentences that a reader of the numbers must see.
-        caution: What is said before any headline, with which `headline` then begins; mostly empty.
-        statements: What the headline states, as facts.
-        failures: Sentence by task, for what could not be computed.
+        caution: A warning before any headline, with which `headline` then begins; usually empty.
+        statements: The facts that the headline states.
+        failures: The error of each task that failed, by task.
         provenance: Versions and fingerprints.
         methods: A methods paragraph, ready to paste.
-        citations: The papers that it rests on.
+        citations: The papers cited.
     """
 
     study: str
@@ -83,7 +83,7 @@ class Result:
         return count
 
     def estimates(self, column: str, table: str = "") -> list[Estimate]:
-        """A column with its bands, row by row.
+        """Read a column with its intervals, row by row.
 
         Args:
             column: Such as "similarity" or "nmse".
@@ -96,25 +96,28 @@ class Result:
         for name in names:
             if name in self.tables and column in self.tables[name]:
                 return estimates_of(self.tables[name], column)
-        raise SpecError(f"This result holds no column {column!r}{f' in a table {table!r}' if table else ''}.")
+        raise SpecError(
+            f"This result has no column {column!r}{f' in a table {table!r}' if table else ''}: "
+            "choose one of its columns."
+        )
 
     def need(self, name: str, what: str) -> pd.DataFrame:
-        """The table of this name.
+        """Return a table of the result.
 
         Args:
             name: Of the table.
-            what: What a study has to be run with to have it.
+            what: The options with which a study makes it.
 
         Raises:
-            SpecError: If the result holds none.
+            SpecError: If the result has no such table, or an empty one.
         """
         if name not in self.tables or self.tables[name].empty:
-            raise SpecError(f"This result holds no {name}: run the study with {what}.")
+            raise SpecError(f"This result has no table {name}: run the study with {what}.")
         return self.tables[name]
 
 
 def check_chosen(chosen: str, names: Iterable[str]) -> None:
-    """Refuse the name of a model or text that is not among a result's.
+    """Check that a model or text is among those of a result.
 
     Raises:
         SpecError: If it is not.
@@ -125,11 +128,11 @@ def check_chosen(chosen: str, names: Iterable[str]) -> None:
 
 
 class ExportError(PalimpsestError):
-    """A result could not be written."""
+    """A result that could not be written."""
 
 
 def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str, Any]:
-    """Versions of what computed the numbers, fingerprints of what they were computed on.
+    """Record the versions of the software and the fingerprints of models and text.
 
     Args:
         model_refs: References whose weights' fingerprints are recorded.
@@ -156,10 +159,11 @@ def provenance(model_refs: tuple[str, ...] = (), corpus: Any = None) -> dict[str
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
-    """The table as CSV, UTF-8, a header line, full precision.
+    """Write a table as CSV: UTF-8, with a header line, in full precision.
 
-    Text that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line end: words of a corpus
-    do) gets an apostrophe before it, which spreadsheets read as "this is text". Numbers stay numbers.
+    Text that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line end,
+    as some words of a corpus do) gets an apostrophe in front, which spreadsheets read as "this is
+    text". Numbers stay numbers.
     """
     from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
@@ -171,7 +175,7 @@ def table_csv(table: pd.DataFrame) -> bytes:
 
 
 def _harmless(cell: Any) -> Any:
-    """The cell, or what a spreadsheet shows as this text; a text that is a number is left alone."""
+    """The cell, with an apostrophe where a spreadsheet would take it for a formula; numbers are unchanged."""
     if not isinstance(cell, str):
         return cell
     cell = cell.replace("\r\n", "\n").replace("\r", "\n")  # a bare \r is not quoted, and would begin a row
@@ -179,24 +183,24 @@ def _harmless(cell: Any) -> Any:
 
 
 def table_parquet(table: pd.DataFrame) -> bytes:
-    """The table as Parquet."""
+    """Write a table as Parquet."""
     buffer = io.BytesIO()
     table.to_parquet(buffer, index=False)
     return buffer.getvalue()
 
 
 def chart_svg(chart: Chart) -> bytes:
-    """The chart as SVG, on white, rendered without a browser."""
+    """Draw a chart as SVG, on white, without a browser."""
     return drawn.svg(drawn.sheet(chart))
 
 
 def chart_png(chart: Chart) -> bytes:
-    """The chart as PNG, on white, at twice the screen's resolution."""
+    """Draw a chart as PNG, on white, at twice the screen's resolution."""
     return drawn.png(drawn.sheet(chart))
 
 
 def result_json(result: Result) -> bytes:
-    """Spec, headline, notices, failures, provenance, methods, every table, and what its columns are, as JSON."""
+    """Write spec, headline, statements, notices, failures, provenance, methods, tables and their columns as JSON."""
     record = {
         "study": result.study,
         "spec": result.spec,
@@ -216,7 +220,7 @@ def result_json(result: Result) -> bytes:
 
 
 def result_numbers(result: Result) -> bytes:
-    """Every table with the types of its columns, and every array, exactly, as safetensors."""
+    """Write every table with the types of its columns, and every array, as safetensors, without loss."""
     value: dict[str, Any] = {"tables": list(result.tables), "arrays": list(result.arrays)}
     for number, table in enumerate(result.tables.values()):
         value |= {f"table {number} {name}": part for name, part in packed(table).items()}
@@ -229,8 +233,8 @@ def write_result(
 ) -> list[Path]:
     """Write `result.json`, `table.csv`, a CSV for each further table, an SVG for each figure, and `extra` files.
 
-    The first figure is `figure.svg`; the others carry their names. `result.safetensors` holds tables and arrays for
-    `core.results.load`, which gives the result back.
+    The first figure is `figure.svg`; the others have their names. `result.safetensors` holds tables
+    and arrays for `core.results.load`, which reads the result again.
 
     Returns:
         The files written, in order.
@@ -246,21 +250,22 @@ def write_result(
 
 
 def tables_by_file(result: Result) -> dict[str, pd.DataFrame]:
-    """Every table under the name of its CSV: the main one is `table.csv`, the others carry their names."""
+    """Name the CSV file of every table: the main one is `table.csv`, the others have their names."""
     return {f"{name if number else 'table'}.csv": table for number, (name, table) in enumerate(result.tables.items())}
 
 
 def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write files by name so that nobody who reads the folder sees a part of them.
+    """Write files by name so that no reader of the folder sees only some of them.
 
-    They are written beside their place and moved there. A new folder comes into being with all of its files; in one
-    that is there already, the first file leaves before the others are replaced and comes last: where it lies, all lie.
+    They are written next to the folder and moved into place. A new folder appears with all of its
+    files; in an existing one, the first file is removed before the others are replaced and written
+    last: where it is present, all are.
 
     Returns:
         The files written, in order.
 
     Raises:
-        ExportError: If the folder cannot be made or written; what was there before is as it was.
+        ExportError: If the folder cannot be made or written; its previous contents are unchanged.
     """
     beside = out if out.is_dir() else out.parent
     partial = beside / f".{out.name}.{secrets.token_hex(4)}.part"
@@ -273,13 +278,13 @@ def write_folder(out: Path, files: Mapping[str, bytes]) -> list[Path]:
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
-        reason = f"The result could not be written to {out}: {error.strerror}. Choose another --out."
+        reason = f"The result could not be written to {out}: {error.strerror}. Choose another folder with --out."
         raise ExportError(reason) from error
     return [out / name for name in files]
 
 
 def _move_files(partial: Path, out: Path, names: list[str]) -> None:
-    """The whole folder at once where there is none; else file by file, the first one last."""
+    """Move the whole folder where there is none yet; otherwise file by file, the first one last."""
     try:
         partial.rename(out)
     except OSError:

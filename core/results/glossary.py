@@ -1,4 +1,4 @@
-"""The words of the field that a headline uses, each explained in two sentences for who meets it for the first time."""
+"""Terms of the field in headlines, each explained in two sentences for a reader who meets it for the first time."""
 
 from __future__ import annotations
 
@@ -7,159 +7,219 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 MEANINGS = {
+    # similarity
     r"RSA": (
-        "Representational similarity analysis: how alike two models find the same pairs of words, as a correlation of "
-        "their similarities. 1 is the same geometry, near 0 is none in common."
+        "Representational similarity analysis: the correlation between two models' similarities of "
+        "all pairs of words. 1 means the same geometry, 0 means that the two geometries are "
+        "unrelated."
     ),
     r"debiased CKA": (
-        "Centred kernel alignment, an overlap of two spaces that does not change when one is rotated. Debiased, it "
-        "scores unrelated spaces 0 however few the words."
+        "Centred kernel alignment, a similarity of two spaces that does not change when one of "
+        "them is rotated. The debiased estimate is near 0 for unrelated spaces, however few the "
+        "words."
     ),
     r"(?:biased )?CKA": (
-        "Centred kernel alignment, an overlap of two spaces that does not change when one is rotated. The plain form "
-        "scores unrelated spaces well above 0 when dimensions are many and words few."
+        "Centred kernel alignment, a similarity of two spaces that does not change when one of "
+        "them is rotated. With many dimensions and few words, the biased estimate is well above 0 "
+        "even for unrelated spaces."
     ),
     r"SVCCA": (
-        "CCA of the directions that hold 99 % of each space's variance. Dropping the rest keeps noise from being "
-        "matched with noise."
+        "Canonical correlation analysis of the principal components that hold 99 % of each space's "
+        "variance. Without the other components, noise is not matched with noise."
     ),
     r"PWCCA": (
-        "CCA whose correlations are weighted by how much of the space they account for. Directions that hardly matter "
-        "count less."
+        "Canonical correlation analysis whose correlations are weighted by how much of the space "
+        "each direction accounts for. Directions that hardly matter count less."
     ),
     r"(?:mean )?CCA": (
-        "Canonical correlation analysis: the mean correlation of the best-matched directions of two spaces. It "
-        "forgives any invertible linear map, and needs many more words than dimensions."
+        "Canonical correlation analysis finds the directions of two spaces that correlate most. It "
+        "ignores any invertible linear map between them and needs many more words than dimensions."
     ),
-    r"weight changes?": (
-        "How far fine-tuning moved the weights, as a share of their own size. A model that moved farther may differ "
-        "more for that reason alone."
+    r"weight changes?|size of the (?:update|weight change)(?: alone)?": (
+        "How far fine-tuning moved the weights, relative to the size of the weights. A model whose "
+        "weights moved farther may differ more for this reason alone."
     ),
-    r"sentences paired at random": (
-        "The null: the same measure with each sentence of one model set beside another sentence of the other. Whatever "
-        "it scores has nothing to do with what was said."
+    r"chance(?: level)?|null": (
+        "What the measure gives where there is nothing to find, for instance with sentences or "
+        "labels shuffled. A value within the range of chance is no evidence."
     ),
-    r"null": (
-        "What the measure gives where there is nothing to find, for instance with sentences paired at random. A number "
-        "inside it says nothing."
-    ),
+    # probes
     r"UUAS": (
-        "Undirected unlabelled attachment score: the share of a tree's edges that are found, direction and label left "
-        "aside. Joining each word to the next already finds some four in ten."
+        "Undirected unlabelled attachment score: the share of the parse's edges that are "
+        "predicted, ignoring direction and label. Linking adjacent words already finds about four "
+        "in ten."
     ),
     r"DSpr\.": (
-        "Spearman correlation of predicted and true distances between words, averaged over sentence lengths. It asks "
-        "for the right order of distances, not for the tree itself."
+        "Spearman correlation of predicted and parse distances between words, averaged over "
+        "sentence lengths. It asks for the right order of distances, not for the tree itself."
     ),
     r"NSpr\.": (
-        "Spearman correlation of predicted and true depths of words, averaged over sentence lengths. It asks which "
-        "words stand high in the tree and which low."
+        "Spearman correlation of predicted and parse depths of words, averaged over sentence "
+        "lengths. It asks which words are high in the tree and which are low."
     ),
     r"[Rr]oot accuracy": (
-        "The share of sentences in which the word predicted to be least deep is the root of the tree. Always naming "
-        "the first word is right in about a quarter."
+        "The share of sentences in which the word with the smallest predicted depth is the root of "
+        "the parse. Always choosing the first word is correct in about a quarter."
     ),
     r"[Ss]electivity": (
-        "The score less what the same probe reaches on trees that mean nothing, one fixed rule per word. What is left "
-        "was not learned by the probe alone."
+        "The score minus what the same probe reaches on random trees or labels that are fixed for "
+        "each word. The difference is not due to the probe's own capacity to memorise."
     ),
-    r"linear chain": (
-        "The tree that joins each word to the next, for every sentence. It knows no syntax, and still finds some four "
-        "edges in ten."
+    r"linear chain|linking adjacent words": (
+        "The tree that links each word to the next, in every sentence. It knows no syntax and "
+        "still finds about four edges in ten."
     ),
-    r"the same model untrained|untrained": (
-        "The same architecture with weights drawn at random, given the same words and places. What it reaches was not "
-        "learned in training."
+    r"(?:the same model )?untrained(?: model)?": (
+        "The same architecture with random weights, given the same words in the same positions. "
+        "Its score shows what needs no training."
     ),
-    r"words? places? alone|position code(?: alone)?|positions alone": (
-        "A probe that sees only where each word stands. It reaches what order gives away without any model."
+    r"position-only(?: baseline)?|position code(?: alone)?|words? places? alone": (
+        "A probe whose only input is the position of each word. Its score shows what word order "
+        "reveals without a model."
     ),
-    r"kernel ridge|ridge": (
-        "Least squares with a penalty on large coefficients, chosen on data not used for the fit. With a kernel the "
-        "map may bend; without one it is linear."
+    r"word-lookup(?: baseline)?": (
+        "A baseline that knows only which word it sees and predicts from that word's labels in "
+        "training. It ignores the sentence."
     ),
-    r"Procrustes": ("The best rotation of one space onto the other. It may turn and mirror, and stretch nothing."),
-    r"invertible network": (
-        "A network whose every step can be undone, so that it maps the spaces one to one. It is the map that a "
-        "bijection between two spaces would need."
-    ),
-    r"lookup(?: table)?|table of means": (
-        "For each word, the mean of its vectors in the target, with no look at the source at all. What it reaches "
-        "a map may reach by remembering words."
-    ),
-    r"words never fitted on|words that no map was fitted on": (
-        "Word types of which no occurrence was used to fit the map. A map that only remembered its words fails on them."
-    ),
-    r"held-out (?:rows|error|words|sentences)|held out": (
-        "Measured on data that was kept from the fit. Error on what was fitted would flatter every map."
-    ),
-    r"variance": (
-        "How far the target's vectors spread round their mean, squared. The share that a map predicts is 1 less its "
-        "error."
-    ),
-    r"round-trip error": (
-        "What is lost when a map is followed by its inverse, relative to the source's spread. 0 means that nothing was "
-        "thrown away."
-    ),
-    r"bijection": ("A map that sends different points to different points and reaches all of them. It can be undone."),
-    r"[Pp]rojectors?": (
-        "The leading directions of a weight change, as a subspace: which way it points, whatever its size. Two are "
-        "compared by the angles between them, so signs and rotations do not matter."
-    ),
-    r"[Nn]orms(?: alone)?": (
-        "How far each matrix moved, and in no direction. Learning rate and number of steps decide that too."
-    ),
-    r"energy": (
-        "The sum of a matrix's squared singular values. Rank at 90 % of it is the number of directions that hold nine "
-        "tenths."
-    ),
-    r"stable rank": (
-        "The sum of squared singular values over the largest squared one. It is 1 where one direction holds all."
-    ),
-    r"entropy rank|effective rank": (
-        "The exponential of the entropy of the singular values taken as shares. It counts directions, each by its "
-        "weight."
-    ),
-    r"chance": (
-        "What labels dealt out at random would score, exactly computed for these groups. A share is evidence only as "
-        "far as it stands above it."
-    ),
-    r"p [<=] ?\.\d+": (
-        "How often labels dealt out at random score at least as well. Below .05 is called more than chance."
-    ),
-    r"nearest": (
-        "The models whose weight changes are most alike by the vector chosen. Distances are computed in full, never "
-        "read off the map."
-    ),
-    r"Gaussian matrix": (
-        "A matrix of independent random numbers, which prefers no direction. The rank of a weight change says "
-        "something only beside its rank."
-    ),
-    r"t-SNE|UMAP": (
-        "A drawing that keeps near neighbours near and gives up on large distances. Its islands and gaps mean nothing "
-        "by themselves."
+    r"majority(?: baseline)?": (
+        "A baseline that always gives the most frequent answer. A score is informative only as far "
+        "as it is higher."
     ),
     r"code length|MDL": (
-        "Minimum description length: bits needed to send the labels to somebody who has the vectors. Few bits mean "
-        "that the label is easy to read off."
+        "Minimum description length: the number of bits needed to transmit the labels to somebody "
+        "who has the vectors. Few bits mean that the label is easy to predict from the vectors."
+    ),
+    # maps
+    r"kernel ridge|ridge": (
+        "Least squares with a penalty on large coefficients, chosen on data not used for fitting. "
+        "Plain ridge is a linear map; with a kernel the map is non-linear."
+    ),
+    r"Procrustes": "The best rotation of one space onto the other. It may rotate and reflect, but not stretch.",
+    r"invertible network": (
+        "A network whose every step can be inverted, so that it maps the two spaces one to one. A "
+        "bijection between two spaces would be such a map."
+    ),
+    r"MLP": (
+        "A small network with a hidden layer, a multilayer perceptron. Unlike the invertible "
+        "network it may discard information."
+    ),
+    r"per-(?:sub)?word average": (
+        "For each word, the mean of its vectors in the target model, ignoring the source model. "
+        "What it predicts, a map may predict by memorising words."
+    ),
+    r"unseen words": (
+        "Words of which no occurrence was used for fitting. A map or probe that has only memorised "
+        "its words fails on them."
+    ),
+    r"held-out (?:rows|error|words|sentences|attention outputs)|held out": (
+        "Measured on data that were not used for fitting. Errors on training data would be too low."
+    ),
+    r"variance": (
+        "The mean squared distance of vectors from their mean. The share of it that a map predicts "
+        "is 1 minus the map's error."
+    ),
+    r"round-trip error": (
+        "What is lost when a map is followed by its inverse, as a share of the source's variance. "
+        "0 means that no information was discarded."
+    ),
+    r"bijections?": (
+        "A map that sends different points to different points and reaches every point. It can "
+        "therefore be inverted."
+    ),
+    r"[Ss]titched": (
+        "A stitched model computes its lower layers with one model and its upper layers with "
+        "another, joined by a map. It works only if the map gives the upper layers what they need."
+    ),
+    # weights
+    r"[Pp]rojectors?": (
+        "The subspace of a weight change's leading directions, whatever their size. Two subspaces "
+        "are compared by the angles between them, so signs and rotations do not matter."
+    ),
+    r"[Nn]orms(?: alone)?": (
+        "How far each matrix moved, ignoring the direction. The learning rate and the number of "
+        "steps also affect it."
+    ),
+    r"energy": (
+        "The sum of a matrix's squared singular values. The rank at 90 % energy is the number of "
+        "directions that hold 90 % of this sum."
+    ),
+    r"stable rank": (
+        "The sum of the squared singular values divided by the largest one. It is 1 where a single "
+        "direction holds all of the energy."
+    ),
+    r"effective rank": (
+        "The number of leading directions that together hold a chosen share of a matrix's energy. "
+        "A low effective rank means that the weight change uses few directions."
+    ),
+    r"entropy rank": (
+        "The exponential of the entropy of the singular values, taken as shares of their sum. It "
+        "counts directions, each by its weight."
+    ),
+    r"intruder dimensions?": (
+        "Leading directions of a fine-tuned matrix that resemble no direction of the base's "
+        "matrix. Low-rank updates tend to have more of them than full fine-tuning."
+    ),
+    r"Gaussian matrix|random updates?(?: of equal norm)?": (
+        "Independent random numbers of the same size, which prefer no direction. What they give is "
+        "a baseline for what fine-tuning gives."
+    ),
+    r"nearest neighbours?|nearest": (
+        "The models whose weight changes are most similar by the chosen vector. Distances are "
+        "computed in full, not in the plot."
+    ),
+    r"t-SNE|UMAP": (
+        "A plot that keeps near neighbours together and distorts large distances. Its clusters and "
+        "gaps mean nothing on their own."
+    ),
+    # layers
+    r"layer swaps?|reverting one layer|[Rr]everted": (
+        "A layer's weights are replaced by the base's, and the model is tested again. What it then "
+        "loses shows what the model needs of that layer's change."
+    ),
+    r"frozen layers?": (
+        "Layers that were not trained during fine-tuning, so that their weights equal the base's. "
+        "A measure of change should find no change in them."
+    ),
+    r"AUC": (
+        "The probability that a changed layer gets a higher score than an unchanged one. .5 is "
+        "guessing and 1 is a perfect separation."
+    ),
+    # uncertainty
+    r"p [<=] ?\.\d+": (
+        "The share of random relabellings or random updates that give at least this value. Below "
+        ".05, a value is called significant."
+    ),
+    r"significant(?:ly)?": (
+        "Unlikely to be noise: the 95 % interval of the difference does not include 0, or p is "
+        "below .05. It says nothing about how large the difference is."
+    ),
+    r"no detectable difference|not detectably different|within noise": (
+        "The 95 % interval of the difference includes 0. There may be a small difference that "
+        "these data cannot show."
+    ),
+    r"corrected for \d+(?: [\w-]+)* (?:models|maps|layers|measures|comparisons)": (
+        "With several comparisons one of them may look significant by accident. The interval or "
+        "p-value is therefore adjusted so that the 5 % hold for all of them together."
     ),
     r"\[-?[+−\d.,\s-]+\]": (
-        "A band: of a hundred such bands 95 hold the value that a much larger sample would give. Where two bands "
-        "overlap, the two values may be the same."
+        "95 % interval: of 100 intervals computed in this way, about 95 contain the value that a "
+        "much larger sample would give. A difference whose interval includes 0 may be noise."
     ),
 }
 
 
 @lru_cache(maxsize=1)
 def _pattern() -> re.Pattern[str]:
-    """Every term, longer ones first; a term stands alone, never inside a name such as nli-0."""
+    """Match every term, longer ones first, but never inside a name such as nli-0."""
     longest = sorted(MEANINGS, key=len, reverse=True)
-    alone = [f"(?P<t{number}>(?<![\\w-])(?:{term})(?![\\w-]))" for number, term in enumerate(longest)]
+    alone = [
+        f"(?P<t{number}>(?<![\\w-])(?:{term})(?![\\w-]))" for number, term in enumerate(longest)
+    ]
     return re.compile("|".join(alone))
 
 
 def explained(text: str) -> Iterator[tuple[str, str]]:
-    """The text in pieces, each with its meaning: "" for what is no term, or one that stood there before."""
+    """Split the text into pieces, each with its meaning: "" for plain text and for a term explained before."""
     longest = sorted(MEANINGS, key=len, reverse=True)
     seen, at = set(), 0
     for match in _pattern().finditer(text):

@@ -1,4 +1,4 @@
-"""Notices that several studies give, each written once."""
+"""Notices that several studies share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.results.numbers import text_of
 
 
 def start_notices(base: str, changes: Mapping[str, Change]) -> list[str]:
-    """A sentence for each model that was not trained from the base, with the number that says so.
+    """Write a notice for each model that was not trained from the base, with the evidence.
 
     Args:
         base: Reference.
@@ -18,9 +18,9 @@ def start_notices(base: str, changes: Mapping[str, Change]) -> list[str]:
     """
     names = short_names((base, *changes))
     return [
-        f"{names[ref]} was not trained from {names[base]}: their weights are {text_of(change.apart, 'per cent')} as "
-        "far apart as unrelated weights. What is shown is how two models differ that do not share a start, not what "
-        "fine-tuning changed."
+        f"{names[ref]} was not trained from {names[base]}: their weights are "
+        f"{text_of(change.apart, 'per cent')} as far apart as unrelated weights. The results show "
+        "how two models without a common start differ, not what fine-tuning changed."
         for ref, change in changes.items()
         if shares_no_start(change.apart)
     ]

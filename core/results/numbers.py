@@ -1,7 +1,8 @@
-"""How a number is written: the same on axes, in tooltips, beside lines, in cells and in sentences.
+"""The format of numbers, the same on axes, in tooltips, in labels, in cells and in sentences.
 
-A share or a similarity has no zero before its point (.25), a negative one a real minus, a share of a hundred a space
-before its sign (25 %). Sentences and figures give two significant digits, a value and its band the same decimals.
+A share or a similarity has no zero before its point (.25), a negative number a real minus sign, a
+percentage a space before its sign (25 %). Sentences and figures give two significant digits; a
+value and its interval have the same number of decimals.
 """
 
 from __future__ import annotations
@@ -34,23 +35,24 @@ Kind = Literal[
 MINUS = "\u2212"
 UNKNOWN = "n/a"
 BARE = re.compile(rf"^([{MINUS}+]?)0\.")
-NO_ZERO = ("share", "change", "probability")  # a probability, a similarity, a share of 1, and what two differ by
+NO_ZERO = ("share", "change", "probability")  # written without a zero before the point
 SIGNED = ("change", "gain")
-TENTHS = ("points", "gain", "per cent", "seconds")  # of which no decimal but the first is written
+TENTHS = ("points", "gain", "per cent", "seconds")  # written with at most one decimal
 UNITS: dict[str, str] = {"per cent": " %", "points": " %", "gain": " points", "seconds": " s"}
 LEAST_P = 0.001
-LONG = 99.5  # seconds from which minutes are given
+LONG = 99.5  # seconds from which minutes are written
 
 
 def text_of(value: float, kind: Kind = "share") -> str:
-    """A number as readers see it; "n/a" where there is none.
+    """Format a number; "n/a" where there is none.
 
     Args:
         value: The number; for "per cent" a share of 1.
-        kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: of a hundred), "gain" (+5.2), "per cent"
-            (25 %), "setting" (99.5 %: a share of 1 that somebody chose, with all its digits), "amount" (two digits that
-            count: 8.7, 0.0012, 1,234), "measure" (three: 8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012,
-            p < .001), "probability" (.0012) or "seconds" (12 s, 2 min).
+        kind: "share" (.25), "change" (+.25, +.034), "points" (57, 5.2: percentage points), "gain"
+            (+5.2), "per cent" (25 %), "setting" (99.5 %: a share of 1 that a user chose, with all
+            its digits), "amount" (two significant digits: 8.7, 0.0012, 1,234), "measure" (three:
+            8.69, 0.00123, 1,230), "whole" (1,234), "p" (p = .012, p < .001), "probability" (.0012)
+            or "seconds" (12 s, 2 min).
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -66,12 +68,13 @@ def text_of(value: float, kind: Kind = "share") -> str:
 
 
 def band_text(value: float, low: float, high: float, kind: Kind = "share") -> str:
-    """A value with its unit and its band, of the same decimals: ".29 [.27, .31]", "57 % [55, 59]".
+    """Format a value with its unit and its interval, to the same decimals: ".29 [.27, .31]", "57 % [55, 59]".
 
     Args:
         value: The number; for "per cent" a share of 1.
-        low, high: Ends of its band; NaN where it has none.
-        kind: As for `text_of`; "points" are written with their sign, "gain" in "points", both without plus.
+        low, high: Ends of its interval; NaN where it has none.
+        kind: As for `text_of`; "points" are written with " %", "gain" with " points", both without
+            a plus.
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -84,14 +87,14 @@ def band_text(value: float, low: float, high: float, kind: Kind = "share") -> st
 
 
 def ends_text(low: float, high: float, kind: Kind = "share") -> str:
-    """A band alone, as a tooltip gives it: ".27 to .31"."""
+    """Format an interval alone, for tooltips: ".27 to .31"."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return UNKNOWN
     return f"{text_of(low, kind)} to {text_of(high, kind)}"
 
 
 def _decimals(value: float, kind: Kind) -> int:
-    """How many decimals a number of this size is written with."""
+    """The number of decimals for a number of this size."""
     if kind in ("share", "whole"):
         return 2 if kind == "share" else 0
     scaled = abs(100 * value if kind == "per cent" else value)
@@ -104,7 +107,7 @@ def _decimals(value: float, kind: Kind) -> int:
 
 
 def _number(value: float, kind: Kind, decimals: int) -> str:
-    """The digits with a real minus, and none before a zero."""
+    """The digits with a real minus sign, without one before a zero."""
     scaled = 100 * value if kind == "per cent" else value
     if kind in ("measure", "amount") and value and abs(value) < 1e-4:
         return _minus(f"{value:.0e}").replace("e-", f"e{MINUS}")
@@ -125,7 +128,7 @@ def _bare(text: str) -> str:
 
 
 def label_expr(kind: Kind) -> str | None:
-    """The Vega expression that writes an axis' or a legend's numbers of this kind; None where Vega's own will do."""
+    """The Vega expression that formats the numbers of an axis or a legend; None where Vega's default is right."""
     if kind == "per cent":
         return "format(100 * datum.value, '.0f') + ' %'"
     bare = f"replace(datum.label, regexp('^([{MINUS}+]?)0[.]'), '$1.')"
@@ -140,7 +143,7 @@ def label_expr(kind: Kind) -> str | None:
 
 @dataclass(frozen=True)
 class Tip:
-    """One line of a tooltip: a column, what it is called, how its numbers are written ("" for text)."""
+    """One line of a tooltip: a column, its title, and the format of its numbers ("" for text)."""
 
     column: str
     title: str
@@ -148,9 +151,9 @@ class Tip:
 
 
 def told(table: pd.DataFrame, tips: Sequence[Tip]) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """The table with a column of written numbers for each tip, and the tooltips that show them.
+    """Add a column of formatted numbers for each tip, and make the tooltips that show them.
 
-    `low` and `high` become one line, the band.
+    `low` and `high` become one line, the interval.
     """
     written: dict[str, Any] = {}
     shown = []
@@ -171,7 +174,7 @@ def told(table: pd.DataFrame, tips: Sequence[Tip]) -> tuple[pd.DataFrame, list[d
 
 
 def _minus(text: str) -> str:
-    """A real minus, and none before a zero."""
+    """A real minus sign, and none before a zero."""
     if text.startswith("-"):
         return f"{MINUS}{text[1:]}" if any(digit in text for digit in "123456789") else text[1:]
     return text

@@ -1,4 +1,4 @@
-"""Results that were written, read again: what `core.results.export.write_result` wrote, equal to the last bit."""
+"""Results read from a folder, exactly as `core.results.export.write_result` wrote them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from core.results.statements import Statement
 from core.runs.encoding import decode
 from core.runs.frames import unpacked
 
-LARGEST = 2**30  # bytes of a file that is read
+LARGEST = 2**30  # bytes of the largest file that is read
 
 
 class ReadError(PalimpsestError):
-    """A folder holds no result, or a damaged one."""
+    """A folder without a result, or with a damaged one."""
 
 
 def load(folder: str | Path) -> Result:
-    """The result that was written to a folder: tables, arrays, spec, sentences, provenance and references.
+    """Read the result that was written to a folder: tables, arrays, spec, sentences, provenance and references.
 
-    Nothing in the folder is run: it is JSON and safetensors.
+    The files are JSON and safetensors, so that reading them runs no code.
 
     Args:
-        folder: What `--out` named.
+        folder: The folder that was given as `--out`.
 
     Raises:
-        ReadError: If the folder holds no result, a damaged one, or one of another version of the program.
+        ReadError: If the folder has no result, a damaged one, or one of another version of the
+            program.
     """
     folder = Path(folder)
     record = _read(folder, RECORD)
@@ -45,10 +46,15 @@ def load(folder: str | Path) -> Result:
 def _read(folder: Path, name: str) -> bytes:
     try:
         if (folder / name).stat().st_size > LARGEST:
-            raise ReadError(f"{folder / name} is larger than any result: name a folder that a study wrote.")
+            raise ReadError(
+                f"{folder / name} is too large for a result: choose a folder that a study has "
+                "written."
+            )
         return (folder / name).read_bytes()
     except OSError as error:
-        raise ReadError(f"{folder} holds no {name}: name a folder that a study wrote with --out.") from error
+        raise ReadError(
+            f"{folder} has no {name}: choose a folder that a study has written with --out."
+        ) from error
 
 
 def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
@@ -61,14 +67,14 @@ def _result(record: dict[str, Any], numbers: dict[str, Any]) -> Result:
     if [[name, len(table)] for name, table in tables.items()] != [
         [name, len(rows)] for name, rows in record["tables"].items()
     ]:
-        raise ValueError("the tables are of another result")
+        raise ValueError("the tables belong to another result")
     references = [Reference(**(fields | {"authors": tuple(fields["authors"])})) for fields in record["references"]]
     texts = {name: record[name] for name in ("study", "headline", "methods", "caution")}
     mappings = {name: record[name] for name in ("spec", "failures", "provenance")}
     if any(not isinstance(text, str) for text in texts.values()) or not isinstance(record["notices"], list):
-        raise TypeError("a sentence is no text")
+        raise TypeError("a sentence is not a text")
     if any(not isinstance(mapping, dict) for mapping in mappings.values()):
-        raise TypeError("an option has no name")
+        raise TypeError("spec, failures or provenance is not a mapping")
     return Result(
         **texts,
         **mappings,

@@ -1,6 +1,7 @@
-"""The report: one file with everything, short enough to be read. Figures with captions; tables folded, long ones cut.
+"""The report: one HTML file with figures, captions and tables; further ones are folded and long ones cut.
 
-The page is `templates/report.html`: texts are escaped there, figures are embedded as SVG images, nothing runs or loads.
+Its template is `templates/report.html`: texts are escaped, figures are SVG images, nothing is run
+or loaded.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 TEMPLATE = SHARED / "report.html"
 SHOWN = 5  # figures that are not folded
-MOST_ROWS = 40  # of a table; the CSV has them all
+MOST_ROWS = 40  # of a table; the CSV has all
 NOTICES = 4  # notices that are not folded
-MISLEADING = "What would mislead you here"  # above the caveats
+MISLEADING = "What can mislead here"  # heading of the caveats
 
 
 def report_html(
@@ -38,17 +39,17 @@ def report_html(
     formulas: Mapping[str, str] | None = None,
     say: Say = silent,
 ) -> bytes:
-    """The report of a result.
+    """Write the report of a result as HTML.
 
     Args:
         result: What the study returned.
         figures: Charts by name, in the order in which they are shown.
-        link: Address of the page that shows it; none where empty.
-        command: What computes it again; none where empty.
-        caveats, formulas: Of the study, as `core.study.Study` has them.
-        say: Told what is being made, and how far it is.
+        link: Address of the page that shows the result; none where empty.
+        command: The command that reproduces it; none where empty.
+        caveats, formulas: Of the study, see `core.study.Study`.
+        say: Called with the progress from 0 to 1 and what is being made.
     """
-    records = {"Spec": result.spec, "Provenance": result.provenance}
+    records = {"Settings": result.spec, "Provenance": result.provenance}
     drawings = []
     for number, (name, chart) in enumerate(figures.items(), start=1):
         say((number - 1) / len(figures), f"Figure {number} of {len(figures)}")
@@ -81,7 +82,7 @@ def _figure(number: int, name: str, chart: Chart) -> dict[str, Any]:
 def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
     from markupsafe import Markup
 
-    # pandas escapes what stands in the cells
+    # pandas escapes the contents of cells
     body = table.head(MOST_ROWS).to_html(index=False, escape=True, border=0, float_format=_number)
     meanings = describe({name: table})[name]
     return {"name": name, "rows": len(table), "meanings": meanings, "markup": Markup(body)}

@@ -1,7 +1,7 @@
-"""What a headline states, as facts. A study makes statements of its tables, and its sentence of the statements.
+"""The facts of a headline: a study makes statements from its tables, and writes its sentences from the statements.
 
-Tests ask the statements what was found, and the sentence only whether it names their numbers, so that wording can be
-improved without touching a test.
+Tests check the statements, and of the sentence only that it names their numbers, so that wording
+can be improved without changing a test.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class Statement:
     """One fact of a headline.
 
     Attributes:
-        subject: What it is said of: a model, a method, a vector.
-        verdict: What was found, one of the few words that its study has for it ("differs", "too few to tell").
-        estimate: The number that it rests on; None where it rests on none.
-        layers: The layers that it is said of, in order; layer 0 is the embeddings.
-        baseline: What the subject is compared with; empty where with nothing.
+        subject: A model, a method, a vector.
+        verdict: What was found, one of the study's few verdicts ("differs", "too few to tell").
+        estimate: The number behind it; None where there is none.
+        layers: The layers concerned, in order; layer 0 is the embeddings.
+        baseline: What the subject is compared with; empty without a comparison.
     """
 
     subject: str
@@ -32,11 +32,11 @@ class Statement:
     baseline: str = ""
 
     def named_in(self, sentence: str) -> bool:
-        """Whether a sentence gives the number: as it is, or a difference without its sign."""
+        """Tell whether a sentence contains the number, with or without its sign."""
         return self.estimate is None or self.estimate.value_text in sentence or self.estimate.size in sentence
 
     def as_record(self) -> dict[str, Any]:
-        """Plain JSON values; a missing end of a band is None."""
+        """Convert to plain JSON values; a missing end of an interval is None."""
         record = asdict(self)
         if self.estimate is not None:
             record["estimate"] = {name: None if part != part else part for name, part in asdict(self.estimate).items()}
@@ -44,10 +44,10 @@ class Statement:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Statement:
-        """The statement that `as_record` wrote.
+        """Read a statement from a record of `as_record`.
 
         Raises:
-            TypeError, KeyError: If the record is none.
+            TypeError, KeyError: If it is not such a record.
         """
         estimate = record["estimate"]
         return cls(

@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.alignment.seeds import study
+from core.alignment.seeds.text import WHICH
 from core.limits import MODE, SHARED
 from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import Everything, headline, open_page, sentences
@@ -52,14 +53,20 @@ def charts(app: AppTest) -> int:
     return len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
 
 
+def found(app: AppTest) -> bool:
+    """Whether the page says what was found, and of which words."""
+    return any(words in sentences(app) for words in WHICH.values())
+
+
 @pytest.mark.parametrize("view", STUDY_VIEWS)
 def test_every_view_of_the_study_is_there_and_drawn_once(view: str, drawn: list[object]) -> None:
     app = open_page(PAGE, **LINK, view=view)
     assert not app.exception
     assert not app.error
-    assert "carries over" in sentences(app)
+    assert found(app)
     if view == TRAINING:
-        assert "No network among the maps" in sentences(app)
+        assert app.info
+        assert charts(app) == 0
     else:
         assert len(drawn) == charts(app) == (2 if view == SPACE else 1)
     drawn.clear()
@@ -134,7 +141,9 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
 def test_rows_that_an_experiment_has_not_are_refused(view: str) -> None:
     app = open_page(PAGE, **LINK, items="mean", view=view)
     assert not app.exception
-    assert "maps every subword: choose words as rows" in sentences(app)
+    assert app.info
+    assert charts(app) == 0
+    assert not any(button.label.startswith("Run, about") for button in app.button)
 
 
 def test_the_check_without_a_method_says_so() -> None:
@@ -171,7 +180,7 @@ def test_a_second_group_stands_beside_the_first() -> None:
     app = open_page(PAGE, **LINK, against=list(MODELS), view="By layer")
     assert not app.exception
     assert charts(app) == 2
-    assert "The two groups are aligned equally well" in sentences(app)
+    assert "The two groups" in sentences(app)
 
 
 def test_a_large_study_says_its_price_and_waits_for_a_button(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +195,7 @@ def test_a_large_study_says_its_price_and_waits_for_a_button(monkeypatch: pytest
             break
         time.sleep(0.3)
         app.run()
-    assert "carries over" in sentences(app)
+    assert found(app)
     assert "Expected" not in sentences(app)
     again = open_page(PAGE, **{**LINK, "sentences": "76"})
     assert charts(again)  # what is there costs nothing

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 
 def _ridge_error(result: Result) -> float | None:
-    """Ridge's share of unexplained variance on words that no map was fitted on."""
+    """Ridge's error on unseen words; None where the study has no such words."""
     table = result.tables["methods"]
-    rows = table[(table["group"] == "models") & (table["method"] == "ridge") & (table["words"] == "unseen")]
+    rows = table[
+        (table["group"] == "models") & (table["method"] == "ridge") & (table["words"] == "unseen")
+    ]
     return float(rows["nmse"].iloc[0]) if len(rows) else None
 
 
@@ -24,13 +26,14 @@ ALIGNMENT = Lesson(
     title="Do two seeds learn the same space?",
     minutes=20,
     background=(
-        "Two models read the same text with the same recipe; only the random seed differs. Their vectors have nothing "
-        "in common at first sight. We fit maps from one space into the other on some words and judge them on words "
-        "that no map has seen. The error is the share of the target's variance that is left: 0 is perfect, 1 is no "
-        "better than always saying the mean."
+        "Two models were trained on the same text with the same recipe; only the random seed "
+        "differs. At first sight their vectors have nothing in common. We fit maps from one space "
+        "into the other on some words and evaluate them on words that they have not seen. The "
+        "error is the share of the target's variance that a map leaves unexplained: 0 is perfect, "
+        "and 1 is no better than always predicting the mean."
     ),
     guess=Guess(
-        question="What **error** does ridge, a linear map, leave on words that it has never seen?",
+        question="What is the **error** of ridge, a linear map, on words that it has not seen?",
         low=0.0,
         high=1.0,
         step=0.05,
@@ -42,49 +45,57 @@ ALIGNMENT = Lesson(
     ),
     options={},
     explain=(
-        "About how much carries over is a matter of the words. On words that were seen in training even a table of "
-        "mean vectors by word, which looks at no source at all, leaves little; on new words that table is worth "
-        "nothing, and what a map does there is what the spaces share. Whether the remaining error means that the "
-        "spaces differ, or that there were too few words to learn the map from, the error alone does not say."
+        "How well a map does depends on the words. For words seen in training, even a per-word "
+        "average, which ignores the source model, has a low error; for new words it predicts "
+        "nothing, and what a map still predicts is what the two spaces share. The error alone does "
+        "not tell whether the rest is a real difference between the spaces or a lack of words to "
+        "learn the map from."
     ),
     tries=(
         Try(
-            "Judged on words that were seen",
-            "How much better do the maps look when only the sentences are new?",
+            "Hold out sentences instead of words",
+            "How much lower are the errors when most test words also occur in training?",
             {"split": "sentence"},
         ),
-        Try("Which layer is most alike?", "Is it the lowest, and why could that be?", {"view": "By layer"}),
         Try(
-            "Can the method find a bijection that is there?",
-            "Here the answer is known: one space is a bent copy of the other. Which maps find that out?",
+            "Compare the layers",
+            "At which layer is the error lowest? Is it among the first, and why could that be?",
+            {"view": "By layer"},
+        ),
+        Try(
+            "Let the maps find a known bijection",
+            "Here one space is a transformed copy of the other, so a bijection exists. Which maps "
+            "find it?",
             {"view": "Bijection check"},
         ),
     ),
     questions=(
         Question(
-            "Without a map the error is above 1. How can anything be worse than saying the mean?",
-            "The vectors of the other model point somewhere else entirely; predicting them adds their own variance to "
-            "what was to be explained.",
+            "Without a map the error is above 1. How can a prediction be worse than the mean?",
+            "The vectors of the two models point in unrelated directions. Taking one for the other "
+            "adds the source's variance to the variance that was to be explained.",
         ),
         Question(
-            "Why is a lookup table among the maps?",
-            "It knows which word it is and nothing of the space. Whatever does no better than it may have learned "
-            "words rather than a map between spaces.",
+            "Why is the per-word average among the maps?",
+            "It knows which word it sees and nothing about the source's vectors. A map that does "
+            "no better may have learned words rather than a relation between the spaces.",
         ),
         Question(
-            "A network that cannot be inverted has the lowest error. Does that show a bijection?",
-            "No. It may throw information away on the way. Only a map that can be undone, and whose inverse is as "
-            "good, speaks for a bijection.",
+            "A map that cannot be inverted has the lowest error. Does that show a bijection?",
+            "No. Such a map may discard information. Only a map that can be inverted, and whose "
+            "inverse is as accurate, is evidence of a bijection.",
         ),
         Question(
-            "Five seeds give twenty directed pairs. Are those twenty samples?",
-            "They are five models; each is in eight pairs. The band therefore leaves out one model at a time.",
+            "Five seeds give twenty directed pairs. Are these twenty independent samples?",
+            "No. There are five models, and each is in eight of the pairs. The interval is "
+            "therefore computed by leaving out one model at a time.",
         ),
         Question(
-            "A sentence travels up one model, through a map, and on through the other one. Why is the accuracy then a "
-            "stronger test than the error?",
-            "The upper layers use some directions much and others little. An error weighs all alike; accuracy asks "
-            "only whether the map keeps what the other model reads.",
+            "In stitching, a sentence is processed by the lower layers of one model, a map, and "
+            "the upper layers of another. Why is accuracy a different test from the error?",
+            "The upper layers use some directions much and others hardly at all. The error counts "
+            "all directions alike; accuracy depends only on the directions that the other model "
+            "uses.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Views of the seed-alignment page's own study: errors, the space before and after a map, training."""
+"""Views of the seed-alignment study: errors, the space before and after a map, training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.alignment.maps.registry import METHODS
 from core.alignment.seeds import charts
 from core.alignment.seeds import view_text as view_headlines
 from core.alignment.seeds.spec import AlignSpec
-from core.alignment.seeds.text import judged
+from core.alignment.seeds.statements import judged
 from core.options import Spec, options_of
 from core.results.drawing.panels import Panels
 from core.results.names import short_names
@@ -43,11 +43,11 @@ METHOD, LAYER, GRID, PAIRS, SPACE, TRAINING = (
 )
 STUDY_VIEWS = {
     METHOD: "held-out error of every map",
-    LAYER: "the same by layer",
-    GRID: "any layer of the first pair into any other",
-    PAIRS: "every pair of models by the best map",
+    LAYER: "held-out error by layer",
+    GRID: "error from every layer into every layer",
+    PAIRS: "error of every pair of models",
     SPACE: "words before and after a map",
-    TRAINING: "how the networks converged",
+    TRAINING: "validation error during training",
 }
 GROUPS = {
     "Errors": (METHOD, LAYER, GRID, PAIRS),
@@ -61,25 +61,25 @@ SENTENCES: dict[str, Callable[[Result], str]] = {
     PAIRS: view_headlines.pairs_sentence,
     TRAINING: view_headlines.training_sentence,
 }
-PICKED = {LAYER: "layer", GRID: "target_layer"}  # column of a chart's points or cells that says their layer
+PICKED = {LAYER: "layer", GRID: "target_layer"}  # the column with the layer of a chart's points or cells
 
 
 def _space_at(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The space of the layer that was clicked; of a cell, the target's."""
+    """Link to the space of the layer that was clicked; of a cell, the target's."""
     layer = next((point[name] for name in PICKED.values() if name in point), None)
     return {} if layer is None else {"view": SPACE, "layer": int(layer)}
 
 
 def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
-    """One view of the main study: its charts, its downloads and the table that they are drawn from."""
+    """Draw one view of the main study: its charts, its downloads and their table."""
     if view == SPACE:
         show_notes(result, form.bar, [result.headline])
     else:
         show_headline(result, SENTENCES[view](result), form.bar)
     table, parts = view_charts(result, view)
     if not parts:
-        missing = "No network among the maps: add the invertible or the plain network above."
-        st.info(missing if view == TRAINING else "There is nothing to draw here.", icon=":material/info:")
+        missing = "No network was trained: add the invertible network or the MLP to the maps above."
+        st.info(missing if view == TRAINING else "This study has nothing to draw here.", icon=":material/info:")
         return
     if view == SPACE:
         played(form.address, space)(form.address, result)
@@ -98,15 +98,15 @@ def show_view(form: Form[AlignSpec], result: Result, view: str) -> None:
             pick=Picking(form.address, (PICKED[view],), _space_at).made if view in PICKED else None,
         )
         if view == LAYER:
-            st.caption("Click a point: the space opens at its layer.")
+            st.caption("Click a point to open the space at its layer.")
         elif view == GRID:
-            st.caption("Click a cell: the space of its target's layer opens.")
+            st.caption("Click a cell to open the space at its target layer.")
         show_downloads(result, drawn, lambda: charts.figures(result), table=table, view=view)
     show_table(result.tables[table], table)
 
 
 def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Chart]]]:
-    """The table of a view and what draws its charts; nothing does where the study has not the numbers."""
+    """Return the table of a view and functions that draw its charts; none where the study lacks the numbers."""
     groups = dict.fromkeys(result.tables["layers"]["group"])
     if view == LAYER:
         return "layers", [partial(charts.layer_chart, result, str(group)) for group in groups]
@@ -125,15 +125,15 @@ def view_charts(result: Result, view: str) -> tuple[str, list[Callable[..., Char
 
 
 def space(address: Address, result: Result) -> None:
-    """Source, mapped source and target of one pair at one layer; moving the slider computes nothing."""
+    """Draw source, mapped source and target of one pair at one layer; the slider starts no computation."""
     refs, methods = list(result.spec["models"]), list(result.spec["methods"])
     drawn = np.isfinite(result.arrays["mapped_points"]).any((-1, -2, -3))
     pairs = [(a, b) for a in range(len(refs)) for b in range(len(refs)) if drawn[:, a, b].any()]
-    headline = st.container()  # the sentence is the map's, which is chosen below
+    headline = st.container()  # its sentence depends on the map chosen below
     left, middle, right = st.columns([3, 2, 4], vertical_alignment="bottom")
     names = short_names(refs)
     named = {" into ".join((refs[a], refs[b])): (a, b) for a, b in pairs}
-    first = next(iter(named))  # "" stands for it: no pair was chosen
+    first = next(iter(named))  # "" stands for it in the address
     if address["pair"] == first:
         address.set("pair", "")
     address.among("pair", named, "")
@@ -189,12 +189,10 @@ def space(address: Address, result: Result) -> None:
 
 @dataclass(frozen=True)
 class Shown(Spec):
-    """What *The space* shows: in the address, no part of the study."""
+    """What *The space* shows; part of the address, not of the study."""
 
-    pair: str = options.line("Pair", help="Source and target of the map.")
-    map: str = options.choice(
-        "Map", "", {"": ""} | dict.fromkeys(METHODS, ""), help="How the source was mapped onto the target."
-    )
+    pair: str = options.line("Pair", help="The source and the target of the map shown.")
+    map: str = options.choice("Map", "", {"": ""} | dict.fromkeys(METHODS, ""), help="The map shown.")
 
 
 SHOWN = options_of(Shown)

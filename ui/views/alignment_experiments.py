@@ -18,8 +18,10 @@ TEXT = ("corpus", "genres", "sentences", "seed")
 
 
 def needs_words(spec: AlignSpec) -> str:
-    """Why a study that maps every subword has not the rows asked for; "" where it has."""
-    return "" if spec.items == "words" else "This view maps every subword: choose words as rows under Options."
+    """Say why a study of subwords cannot use the rows requested; "" where it can."""
+    if spec.items == "words":
+        return ""
+    return "This experiment maps every subword, so rows cannot be whole sentences: choose words as rows under Options."
 
 
 EXPERIMENTS = {

@@ -1,3 +1,3 @@
-"""Matched attention heads and mapped attention outputs."""
+"""Attention of two models: matched heads and mapped attention outputs."""
 
-PURPOSE = "matched attention heads and mapped attention outputs"
+PURPOSE = "whether attention heads and attention outputs of two models correspond"

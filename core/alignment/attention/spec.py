@@ -12,15 +12,15 @@ DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
 
 @dataclass(frozen=True)
 class AttentionSpec(options.Spec):
-    """Attention of every ordered pair of models."""
+    """The options of the attention study: every ordered pair of models."""
 
     models: tuple[str, ...] = options.models(
-        "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more, every ordered pair."
+        "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more models, compared in ordered pairs."
     )
     methods: tuple[str, ...] = methods_option(
-        DEFAULT, "How attention outputs of one model are mapped into the other's."
+        DEFAULT, "The maps fitted from one model's attention outputs to the other's."
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    seed: int = options.seed("Seed of the split, the null and the networks.")
+    seed: int = options.seed("Seed of the split, the random matchings and the networks.")

@@ -1,13 +1,15 @@
-"""Attention of two models: do their heads look at the same words, and do their attention outputs span one space?
+"""Attention of two models: do their heads attend to the same words, and can their attention outputs be aligned?
 
-Heads have no order that two seeds would share, so each head of the source is first matched with one of the target,
-one to one, so that the summed correlation of their attention probabilities is largest (the Hungarian method), on
-training sentences. What is shown is of held-out sentences: how well matched heads correlate, beside heads matched at
-random (the null), how every head of the first pair correlates with every head of whatever layer, as one matrix, and how
-well a map of the attention outputs does, as for hidden states.
+Two seeds do not order their heads alike, so each head of the source is first matched with one head
+of the target in the same layer, one to one, so that the summed correlation of their attention
+probabilities on training sentences is largest (the Hungarian method). Results are on held-out
+sentences: the correlation of matched heads, compared with random matching; the correlation of every
+head of the first pair with every head of any layer; and the error of maps between attention
+outputs, as for hidden states.
 
-References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, through scipy). Deviations: probabilities
-are compared head by head after matching, because a map between two sets of distributions would not keep them such.
+References: arXiv 2305.14555 (attention); Kuhn 1955 (the Hungarian method, by scipy). Deviations:
+probabilities are compared head by head after matching, because a map would not turn distributions
+into distributions.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ import numpy as np
 
 from core.alignment.attention import PURPOSE
 from core.alignment.attention.spec import AttentionSpec
+from core.alignment.attention.text import HOW_TO_READ, REASON, make_headline, make_methods, statements_of
 from core.alignment.check.drawings import head_chart, matrix_chart, output_chart
-from core.alignment.maps.registry import METHODS
 from core.alignment.prices import attention_price
 from core.alignment.seeds.protocol import TINY, part_of, parts_from, rows_for
 from core.alignment.seeds.study import CITATIONS
@@ -34,7 +36,6 @@ from core.models.loading.memory import borrow_model
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
-from core.results.numbers import text_of
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
@@ -67,31 +68,41 @@ def align_attention(
     methods: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Matched heads and mapped attention outputs, layer by layer (layer 1 is the first).
+    """Match heads and map attention outputs, layer by layer (layer 1 is the first after the embeddings).
 
     Returns:
-        `matched` (layer, head): held-out correlation of each source head with its match; `match` (layer, head): which
-        head of the target it is; `null` (layer, draw): mean correlation under random matchings; `matrix` (layer, head,
-        layer, head): held-out correlation of every source head with every target head; `m/nmse` (layer,) of the
-        attention outputs for each method, `m/refused` where one does not fit.
+        `matched` (layer, head): held-out correlation of each source head with its match; `match`
+        (layer, head): the number of that target head; `null` (layer, draw): mean correlation under
+        random matchings; `matrix` (layer, head, layer, head): held-out correlation of every source
+        head with every target head; `m/nmse` (layer,) of the attention outputs for each method,
+        `m/refused` with the reason where a method does not fit.
 
     Raises:
-        ModelError: If a model cannot be loaded, does not show its attention, or the tokenizers or depths differ.
+        ModelError: If a model cannot be loaded, does not return its attention, or the tokenizers or
+            depths differ.
         ShapeError: If there are too few sentences to split.
     """
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
-        raise ModelError(f"{source} and {target} cut words differently, so their attention cannot be compared.")
+        raise ModelError(
+            f"{source} and {target} split words into different subwords, so their attention cannot "
+            "be compared: choose models with the same tokenizer."
+        )
     tokenizer = load_tokenizer(target, source)
     where = np.array([part_of(words, seed) for words in sentences])
     if min((where == part).sum() for part in ("train", "validation", "test")) < 1:
-        raise ShapeError("Too few sentences to split into training, validation and test; use more.")
+        raise ShapeError(
+            "The text has too few sentences for training, validation and test: use more sentences."
+        )
     read = []
     for place, ref in enumerate((source, target)):
         with span(0.3 * place, 0.3 * (place + 1)), borrow_model(ref, device="cpu", attentions=True) as loaded:
             read.append(_read(loaded.model, tokenizer, sentences, where == "test"))
     (moments_x, x), (moments_y, y) = read[0][:2], read[1][:2]
     if len(x) != len(y):
-        raise ModelError(f"{source} has {len(x)} layers and {target} {len(y)}; attention is compared layer by layer.")
+        raise ModelError(
+            f"{source} has {len(x)} layers and {target} {len(y)}: choose models with the same "
+            "number of layers."
+        )
     owner, subwords = read[0][2:]
     value: Value = _match_heads(moments_x, moments_y, seed)
     parts = parts_from(where[owner], subwords, owner)
@@ -104,7 +115,7 @@ def align_attention(
 
 
 def _match_heads(x: list[np.ndarray], y: list[np.ndarray], seed: int) -> Value:
-    """Match on the training entries, measure on the test entries; x and y are (part, layer, head, entry)."""
+    """Match heads on training entries, correlate them on test entries; (part, layer, head, entry)."""
     from scipy.optimize import linear_sum_assignment
 
     rng = np.random.default_rng(seed)
@@ -132,7 +143,7 @@ def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _read(
     model: nn.Module, tokenizer: Tokenizer, sentences: Words, is_test: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Probabilities (train, test; layer, head, entry), outputs (layer, row, d_model), their sentences and subwords."""
+    """Probabilities (training, test; layer, head, entry), outputs (layer, row, d_model), their sentences, subwords."""
     from core.alignment.seeds.forward import attend, batches
 
     entries: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
@@ -148,18 +159,18 @@ def _read(
         owners.append(np.repeat(batch.sentences, batch.mask.sum(1).numpy()))
         subwords.append(batch.ids[real].numpy())
         done += len(batch.sentences)
-        tick(done / len(sentences), "reading attention")
+        tick(done / len(sentences), "computing attention")
     parts = [np.concatenate(part, axis=-1) for part in entries]
     return parts, np.concatenate(outputs, axis=1), np.concatenate(owners), np.concatenate(subwords)
 
 
 def prepare(spec: AttentionSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read the text, ask what the models are."""
+    """Plan the first stage: read the text and identify the models."""
     return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(spec.models)]
 
 
 def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
-    """One task for each ordered pair; roles are (source, target).
+    """Plan one task for each ordered pair; roles are (source, target).
 
     Raises:
         CorpusError: If the text could not be read.
@@ -184,9 +195,9 @@ def plan(spec: AttentionSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """The tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix` (MATRIX_COLUMNS).
+    """Make the tables `heads` (HEAD_COLUMNS), `outputs` (OUTPUT_COLUMNS) and `head_matrix` (MATRIX_COLUMNS).
 
-    The null is the mean correlation of heads matched at random; the matrix is that of the first pair.
+    The null is the mean correlation under random matching; the matrix is that of the first pair.
     """
     import pandas as pd
 
@@ -203,60 +214,25 @@ def collect(spec: AttentionSpec, ready: Outputs, outputs: Outputs) -> Result:
     head_table = pd.concat(heads, ignore_index=True) if heads else pd.DataFrame(columns=list(HEAD_COLUMNS))
     output_table = pd.concat(mapped, ignore_index=True) if mapped else pd.DataFrame(columns=list(OUTPUT_COLUMNS))
     matrix = _matrix_table(outputs)
+    statements = statements_of(head_table, output_table, matrix)
+    layers, each = (head_table[name].nunique() for name in ("layer", "head"))
     corpus: Corpus = ready.values["text"]
     return Result(
         study="align attention",
         spec=spec.plain(),
-        headline=make_headline(head_table, output_table, matrix),
+        headline=make_headline(statements, layers, each),
+        statements=statements,
         tables={"heads": head_table, "outputs": output_table, "head_matrix": matrix},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(dict.fromkeys(ref for pair in outputs.values for ref in pair)), corpus),
-        methods=(
-            f"On {len(corpus.sentences):,} sentences of {spec.corpus}, each source head was matched with one target "
-            "head by the Hungarian method on the correlation of their attention probabilities over training sentences; "
-            "correlations shown are of held-out sentences, the null is random matching. The matrix holds every head of "
-            "the first pair against every head, of whatever layer. Attention outputs (before the "
-            "residual connection) of all subwords were mapped as hidden states are, whole sentences held out."
-            f" {spec.settings()}"
-        ),
+        methods=make_methods(spec, len(corpus.sentences)),
         citations=cite((*CITATIONS, "kuhn1955")),
     )
 
 
-def make_headline(heads: pd.DataFrame, outputs: pd.DataFrame, matrix: pd.DataFrame) -> str:
-    """Where matched heads agree most, beside chance, where best counterparts stand, and the best map of the outputs."""
-    if heads.empty:
-        return "No pair could be compared; the reasons are below."
-    by_layer = heads.groupby("layer")[["correlation", "null_high"]].mean()
-    above = by_layer[by_layer["correlation"] > by_layer["null_high"]]
-    best = by_layer["correlation"].idxmax()
-    text = (
-        f"Matched heads correlate most at layer {best} ({text_of(by_layer['correlation'][best])}, matched at random up "
-        f"to {text_of(by_layer['null_high'][best])}), and more than at random at {len(above)} of {len(by_layer)} layers"
-    )
-    if len(by_layer) > 1 and len(matrix):
-        best_of = matrix.loc[matrix.groupby(["source_layer", "source_head"])["correlation"].idxmax()]
-        same = float((best_of["source_layer"] == best_of["target_layer"]).mean())
-        text += (
-            f". Of any layer's heads, the one most like it stands in its own layer for {text_of(same, 'per cent')} "
-            f"of them (by chance {text_of(1 / len(by_layer), 'per cent')})"
-        )
-    means = outputs.groupby("method")["nmse"].mean()
-    tried = means.drop([name for name in means.index if METHODS[name].kind == "control"])
-    if tried.empty:
-        return text + "."
-    text += (
-        f". Attention outputs are mapped best by {METHODS[str(tried.idxmin())].label}, with a held-out error of "
-        f"{text_of(tried.min())} on average over layers"
-    )
-    if "lookup" in means.index:
-        text += f" (a table of mean outputs by subword, which reads no source: {text_of(means['lookup'])})"
-    return text + "."
-
-
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Matched heads and mapped outputs; none where nothing could be computed."""
+    """Draw matched heads and mapped outputs; no figure where nothing could be computed."""
     if result.table.empty:
         return {}
     return {
@@ -279,7 +255,7 @@ def _matrix_table(outputs: Outputs) -> pd.DataFrame:
 
 
 def _head_columns(value: Value) -> dict[str, np.ndarray]:
-    """Columns of `heads` of one pair, from layer to null_high."""
+    """Columns of `heads` for one pair, from layer to null_high."""
     low, high = interval(value["null"], axis=1)
     layer, head = (index.ravel() for index in np.indices(value["matched"].shape))
     columns = (layer + 1, head, value["match"].ravel(), value["matched"].ravel(), low[layer], high[layer])
@@ -298,4 +274,6 @@ STUDY = Study(
     price=attention_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

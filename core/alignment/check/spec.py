@@ -10,26 +10,30 @@ from core.options import MOST_LAYERS
 
 DEFAULT = ("identity", "procrustes", "ols", "ridge", "kernel", "inn", "mlp")
 TRUTHS = {
-    "coupling": "affine coupling blocks, the invertible network's own form",
-    "bend": "rotation, every coordinate bent, rotation",
-    "residual": "a contraction added to the identity",
+    "coupling": "affine coupling blocks, the form of the invertible network",
+    "bend": "a monotone function of every coordinate between two rotations",
+    "residual": "the identity plus a contraction",
 }
 
 
 @dataclass(frozen=True)
 class CheckSpec(options.Spec):
-    """A bijection check: which model's states, at which layer, bent in which ways, undone by which maps."""
+    """The options of the bijection check: the model, the layer, the forms of the bijection, the maps."""
 
-    model: str = options.model("Model", "zoo:seed-0", help="Whose hidden states are bent.")
-    layer: int = options.whole("Layer", 3, low=0, high=MOST_LAYERS, help="Whose states are bent; 0 = embeddings.")
-    truths: tuple[str, ...] = options.choices("Truths", tuple(TRUTHS), TRUTHS, help="The forms of the known bijection.")
-    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps that are asked to undo it.")
+    model: str = options.model("Model", "zoo:seed-0", help="The model whose hidden states are transformed.")
+    layer: int = options.whole(
+        "Layer", 3, low=0, high=MOST_LAYERS, help="The layer whose states are transformed; 0 is the embeddings."
+    )
+    truths: tuple[str, ...] = options.choices(
+        "Forms of the bijection", tuple(TRUTHS), TRUTHS, help="The forms of the known bijection."
+    )
+    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps fitted to undo the bijection.")
     split: str = split_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    items: str = options.choice("Rows", "words", ITEMS, help="What a row of the space is.")
-    seed: int = options.seed("Seed of the split, the truths, the networks and the samples.")
+    items: str = options.choice("Rows", "words", ITEMS, help="Whether a row is a word or a whole sentence.")
+    seed: int = options.seed("Seed of the split, the bijections, the networks and the samples.")
 
     def check(self) -> None:
         check_rows(self.items, self.split)

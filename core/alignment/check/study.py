@@ -1,24 +1,25 @@
-"""The bijection check: real hidden states are bent by a known bijection, and each map is asked to undo it.
+"""The bijection check: hidden states are transformed by a known bijection, and each map is fitted to undo it.
 
-The truth is a bijection by construction, so whatever error a map leaves is the map's. With no block every truth is a
-rotation, which every linear map undoes; each further block bends the space more. One of the three forms is the
-invertible network's own, which favours it; the others favour nobody, and kernel ridge says what can be reached from so
-many rows without being told any form.
+A bijection exists by construction, so every remaining error is the map's own. With 0 blocks every
+form is a rotation, which every linear map can undo; each further block makes it less linear. One of
+the three forms is that of the invertible network, which favours it; the others favour no map, and
+kernel ridge shows what can be learned from so many rows without an assumed form.
 
-Reference: arXiv 2305.14555, the sanity experiment. Deviations: the number of blocks of the truth is varied, and two
-forms are added that are not the network's.
+Reference: arXiv 2305.14555, the sanity experiment. Deviations: the number of blocks of the
+bijection is varied, and two forms are added that are not the network's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.alignment.check import PURPOSE
 from core.alignment.check.drawings import check_chart
 from core.alignment.check.spec import TRUTHS, CheckSpec
+from core.alignment.check.text import HOW_TO_READ, REASON, make_headline, make_methods, statements_of
 from core.alignment.maps.bijections import FORMS, plant
 from core.alignment.maps.registry import METHODS
 from core.alignment.prices import check_price
@@ -31,7 +32,6 @@ from core.models.identity import as_identified, identity_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
-from core.results.numbers import text_of
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span
 from core.runs.store import Value
@@ -41,9 +41,6 @@ from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 from core.vectors.activations import extract
 from core.vectors.pairs import Words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BLOCKS = (0, 1, 2, 4)
 COLUMNS = ("truth", "blocks", "method", "nmse", "inverse_error")
@@ -63,11 +60,12 @@ def check_bijections(
     methods: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Held-out error of undoing each truth with each number of blocks; all of them are fitted side by side.
+    """Measure the held-out error of undoing each form with each number of blocks; all are fitted together.
 
     Returns:
-        `m/nmse` and `m/inverse` (truth, number of blocks) for each method, NaN without an inverse; `m/refused` where
-        it does not fit; `rows`; `notices`.
+        `m/nmse` and `m/inverse` (form, number of blocks) for each method, NaN without an inverse;
+        `m/refused` with the reason where a method does not fit; `rows`, the number of training
+        rows; `notices`.
 
     Raises:
         ModelError: If the model cannot be loaded.
@@ -77,7 +75,9 @@ def check_bijections(
         activations = extract(model, sentences, items=items)
     depth = len(activations.vectors)
     if layer >= depth:
-        raise ShapeError(f"Layers run from 0 to {depth - 1} here; {layer} was asked for.")
+        raise ShapeError(
+            f"{model} has layers 0 to {depth - 1}; {layer} was requested: choose another layer."
+        )
     truth = activations.vectors[layer].astype(np.float64)
     parts = split_rows(sentences, activations.sentence, activations.word, split, seed)
     bent = np.stack([plant(truth, form, count, seed) for form in truths for count in blocks])
@@ -98,12 +98,12 @@ def check_bijections(
 
 
 def prepare(spec: CheckSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read the text, ask what the model is."""
+    """Plan the first stage: read the text and identify the model."""
     return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks([spec.model])]
 
 
 def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
-    """One task for each non-linear map and one for the others; roles are their methods.
+    """Plan one task for each non-linear map and one for the others; roles are their methods.
 
     Raises:
         CorpusError: If the text could not be read.
@@ -133,7 +133,7 @@ def plan(spec: CheckSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """The table `check` (COLUMNS) and its headline."""
+    """Make the table `check` (COLUMNS) and its headline."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
@@ -151,50 +151,23 @@ def collect(spec: CheckSpec, ready: Outputs, outputs: Outputs) -> Result:
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table = table.sort_values(["truth", "blocks", "nmse"], kind="stable", ignore_index=True)
     corpus: Corpus = ready.values["text"]
+    statements = statements_of(table)
     return Result(
         study="align check",
         spec=spec.plain(),
-        headline=make_headline(table),
+        headline=make_headline(statements),
+        statements=statements,
         tables={"check": table},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance((spec.model,), corpus),
-        methods=(
-            f"States of {spec.model} at layer {spec.layer} were centred, scaled, rotated and sent through random "
-            f"bijections ({', '.join(TRUTHS[truth] for truth in spec.truths)}); each map was fitted to undo them on "
-            f"training rows, split by {spec.split}, and scored on held-out ones. The truth is a bijection, so what is "
-            "left is the map's own error."
-            f" {spec.settings()}"
-        ),
+        methods=make_methods(spec),
         citations=cite((*CITATIONS, "behrmann2019")),
     )
 
 
-def make_headline(table: pd.DataFrame) -> str:
-    """Which map undoes the most bent truth of each form best, and where the invertible network stands."""
-    if table.empty:
-        return "The check could not be run; the reasons are below."
-    most = table[table["blocks"] == table["blocks"].max()]
-    errors = most.pivot_table(index="truth", columns="method", values="nmse", sort=False)
-    best = errors.idxmin(axis=1)
-    clauses = [
-        f"{METHODS[str(name)].label} ({_listed(errors.loc[best == name, name])})" for name in dict.fromkeys(best)
-    ]
-    text = f"Known bijections of {most['blocks'].iloc[0]} blocks are undone best by {' and '.join(clauses)}"
-    rivals = [name for name in ("kernel", "inn", "ols") if name in errors and not (best == name).all()]
-    if not rivals:
-        return f"{text}: held-out errors."
-    more = "; ".join(f"{METHODS[name].label}: {_listed(errors[name])}" for name in rivals)
-    return f"{text}: held-out errors. Beside it, {more}."
-
-
-def _listed(errors: pd.Series[float]) -> str:
-    """Errors by form of the truth."""
-    return ", ".join(f"{truth} {text_of(float(error))}" for truth, error in errors.dropna().items())
-
-
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Error of undoing each form of truth, by how many blocks it has."""
+    """Draw the error of undoing each form of bijection, by its number of blocks."""
     if result.table.empty:
         return {}
     return {
@@ -215,4 +188,6 @@ STUDY = Study(
     price=check_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

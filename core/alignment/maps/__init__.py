@@ -1,1 +1,1 @@
-"""Aligners: maps from one space to another, closed-form and trained."""
+"""Aligners: maps from one space to another, in closed form or trained."""

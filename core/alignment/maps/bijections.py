@@ -1,10 +1,10 @@
-"""Planted bijections: three ways to bend a space so that it can be unbent exactly, only one of them the network's own.
+"""Known bijections of three forms, one of them the form of the invertible network.
 
-- `coupling`: affine coupling blocks with random weights, the form of the invertible network itself;
-- `bend`: a rotation, every coordinate z bent into .3 z + tanh 2 z, which is monotone, and a rotation;
+- `coupling`: affine coupling blocks with random weights, the form of the invertible network;
+- `bend`: a monotone function of every coordinate, .3 z + tanh 2 z, between two rotations;
 - `residual`: x + c tanh(x A + b) B with random rotations A and B and c < 1, a contraction added to the identity.
 
-With no block each is one rotation, which every linear map undoes.
+With 0 blocks each form is a rotation, which every linear map can undo.
 
 References: Dinh et al. 2017 (coupling); Behrmann et al. 2019 (invertible residual networks). Deviations: none.
 """
@@ -16,16 +16,22 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-GAIN = 1.5  # weights of the coupling network over their usual size: bent enough that least squares leaves an error
+GAIN = 1.5  # factor on the coupling network's initial weights: curved enough that least squares leaves an error
 CONTRACTION = 0.9  # c, the Lipschitz constant of what a residual block adds
-FLAT, STEEP = 0.3, 2.0  # slopes of the bend: .3 far from 0 and 2.3 at 0
+FLAT, STEEP = 0.3, 2.0  # the bend's slope is .3 far from 0 and 2.3 at 0
 HIDDEN = 64  # of the coupling network
 
 Single = Float[np.ndarray, "row d"]
 
 
 def plant(rows: Single, form: str, blocks: int, seed: int) -> Single:
-    """Rows, centred and scaled to unit variance, rotated and sent through so many blocks of a form in `FORMS`.
+    """Apply a known bijection to rows: centre, scale to unit variance, rotate, then apply `blocks` blocks of a form.
+
+    Args:
+        rows: Shape (row, d).
+        form: Of `FORMS`.
+        blocks: How many blocks; 0 leaves the rotation alone.
+        seed: Of the bijection's random weights.
 
     Example:
         >>> rows = np.random.default_rng(0).normal(size=(8, 2)).astype(np.float32)

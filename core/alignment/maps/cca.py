@@ -1,16 +1,18 @@
-"""Canonical correlation analysis as a map: into the canonical space of X and back out into Y.
+"""Canonical correlation analysis (CCA) as a map from X to Y.
 
-CCA finds directions of X and of Y that correlate most. As a map, a row of X is whitened and turned into its
-canonical coordinates, each is shrunk by its canonical correlation (the least-squares prediction of the partner
-coordinate), and the result is turned back into Y. With all directions this *is* ordinary least squares; with
-fewer it is reduced-rank regression, which is what gives the method something of its own.
+CCA finds the directions of X and of Y that correlate most. As a map, a row of X is transformed into
+its canonical coordinates, each coordinate is multiplied by its canonical correlation (the
+least-squares prediction of Y's coordinate), and the result is transformed into Y. With all
+directions this is ordinary least squares; with fewer it is reduced-rank regression.
 
-SVCCA first keeps the principal components that hold 99 % of the variance on each side; PWCCA keeps the canonical
-directions that carry most of the projection weight.
+SVCCA first keeps the principal components that hold 99 % of the variance on each side; PWCCA keeps
+the canonical directions with most of the projection weight.
 
-References: Hotelling 1936; Raghu et al. 2017 (SVCCA); Morcos et al. 2018 (PWCCA); Izenman 1975 (reduced rank).
-Deviations: SVCCA and PWCCA are similarity indices in their papers; here the same directions make a map. Moments in
-float64 with rank truncation instead of a QR of the rows, so that collinear dimensions do not inflate correlations.
+References: Hotelling 1936; Raghu et al. 2017 (SVCCA); Morcos et al. 2018 (PWCCA); Izenman 1975
+(reduced rank).
+Deviations: SVCCA and PWCCA are similarity indices in their papers; here the same directions make a
+map. Moments in float64 with rank truncation instead of a QR of the rows, so that collinear
+dimensions do not inflate correlations.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from core.alignment.maps.linear import RCOND, LinearAligner, Moments, Rows, chec
 from core.errors import ShapeError
 from core.statistics import projection_weights
 
-VARIANCE_KEPT = 0.99  # SVCCA: share of each side's variance that its principal components keep
-WEIGHT_KEPT = 0.99  # PWCCA: share of the projection weight that the kept directions carry
-SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)  # of all directions: what CCA chooses from on validation rows
+VARIANCE_KEPT = 0.99  # SVCCA: share of each side's variance in the principal components kept
+WEIGHT_KEPT = 0.99  # PWCCA: share of the projection weight in the directions kept
+SHARES = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)  # of all directions: CCA chooses one on validation rows
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """Canonical directions of a pair of spaces, best first.
+    """Canonical directions of a pair of spaces, in order of decreasing correlation.
 
     Attributes:
         x_in: Centred rows of X times this are canonical coordinates with unit variance, (..., dx, k).
@@ -46,7 +48,7 @@ class Canonical:
 
 
 def canonical_directions(moments: Moments) -> Canonical:
-    """Canonical directions from moments; k = min(dx, dy), directions without variance get correlation 0.
+    """Compute canonical directions from moments; k = min(dx, dy), directions without variance get correlation 0.
 
     Example:
         >>> from core.alignment.maps.linear import moments
@@ -61,11 +63,11 @@ def canonical_directions(moments: Moments) -> Canonical:
 
 
 class Cca(LinearAligner):
-    """CCA with the number of directions given, or chosen on the validation rows (all, if there are none)."""
+    """CCA with a given number of directions, or with one chosen on the validation rows (all without any)."""
 
     def __init__(self, components: int | None = None) -> None:
         if components is not None and components < 1:
-            raise ShapeError(f"CCA needs at least one component; got {components}.")
+            raise ShapeError(f"CCA needs at least one component; {components} were requested.")
         self.components = components
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
@@ -118,16 +120,16 @@ class Pwcca(LinearAligner):
 
 
 def _through(directions: Canonical, kept: np.ndarray) -> np.ndarray:
-    """One weight matrix: in, shrink each kept coordinate by its correlation, out."""
+    """The weight matrix of CCA as a map: each kept coordinate is multiplied by its correlation."""
     return cast(np.ndarray, (directions.x_in * (directions.correlations * kept)[..., None, :]) @ directions.y_out)
 
 
 def _principal_projector(covariance: np.ndarray) -> np.ndarray:
-    """Orthogonal projector on the fewest principal directions that hold `VARIANCE_KEPT` of the variance."""
+    """The orthogonal projector onto the fewest principal directions that hold `VARIANCE_KEPT` of the variance."""
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values[..., ::-1], 0.0)
     vectors = vectors[..., ::-1]
     total = np.maximum(values.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
-    before = values.cumsum(-1) - values  # variance held by the directions that come earlier
+    before = values.cumsum(-1) - values  # variance of the preceding directions
     kept = (before < VARIANCE_KEPT * total) & (values > RCOND * values[..., :1])
     return cast(np.ndarray, (vectors * kept[..., None, :]) @ vectors.swapaxes(-1, -2))

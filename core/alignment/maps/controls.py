@@ -1,8 +1,8 @@
-"""Maps that must be beaten: a table of mean vectors by word, and ridge regression on broken pairs.
+"""Control maps: the per-word average, and ridge regression on shuffled pairs.
 
-The table reads no source vector at all. Hidden states are mostly their word: where a word of the test rows was in
-training, its mean target vector alone is close, so that a map is worth its difference from the table, and what it
-does on words that were never fitted on.
+The per-word average ignores the source model. Hidden states depend mostly on their word: where a
+test word occurs in training, its mean target vector is already close. What a map has learned beyond
+the word is its difference from that average, and its error on unseen words.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from core.statistics import sum_by_group
 
 
 class Lookup(Aligner):
-    """The mean target vector of each word type; a type that was not in training gets the mean of all rows.
+    """The mean target vector of each word type; a type that is not in training gets the mean of all rows.
 
-    Its rows are numbers of word types, (..., row, 1), the same in all layers.
+    Its input rows are numbers of word types, (..., row, 1), the same in all layers.
     """
 
     of_words = True
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Average the target's rows of each word type.
+        """Average the target rows of each word type.
 
         Raises:
             ShapeError: If rows do not pair up or values are not finite.
@@ -32,28 +32,28 @@ class Lookup(Aligner):
         y = np.asarray(y, dtype=np.float64)
         check_pairs(np.asarray(x), y)
         types = _types(x)
-        self.known, place = np.unique(types, return_inverse=True)
-        sums = sum_by_group(y, place, len(self.known), axis=-2)
-        means = sums / np.bincount(place, minlength=len(self.known))[:, None]
+        self.word_types, place = np.unique(types, return_inverse=True)
+        sums = sum_by_group(y, place, len(self.word_types), axis=-2)
+        means = sums / np.bincount(place, minlength=len(self.word_types))[:, None]
         self.table = np.concatenate([means, y.mean(-2, keepdims=True)], axis=-2)
         return self
 
     def transform(self, x: Rows) -> Rows:
-        """The table's vectors of these word types."""
+        """Return the mean target vectors of these word types."""
         types = _types(x)
-        place = np.minimum(np.searchsorted(self.known, types), len(self.known) - 1)
-        rows = np.where(self.known[place] == types, place, len(self.known))
+        place = np.minimum(np.searchsorted(self.word_types, types), len(self.word_types) - 1)
+        rows = np.where(self.word_types[place] == types, place, len(self.word_types))
         return self.table[..., rows, :]
 
 
 class Shuffled(LinearAligner):
-    """Ridge regression on broken pairs: each row is paired with another one's partner. Its error should be 1."""
+    """Ridge regression on shuffled pairs: each source row gets a random target row. Its error should be 1."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Fit on pairs broken by one permutation, the validation pairs too."""
+        """Fit on target rows in random order; the validation rows are shuffled too."""
         rng = np.random.default_rng(self.seed)
         y = np.asarray(y)
         if validation is not None:
@@ -66,6 +66,6 @@ class Shuffled(LinearAligner):
 
 
 def _types(x: Rows) -> np.ndarray:
-    """The word type of each row; leading dimensions repeat it."""
+    """The word type of each row, the same along the leading dimensions."""
     rows = np.asarray(x)
     return rows.reshape(-1, *rows.shape[-2:])[0, :, 0]

@@ -1,15 +1,18 @@
-"""Gradient training of one small network a map, all maps side by side, each until it has converged.
+"""Gradient training of many small networks at once, one per map, each until it has converged.
 
-All networks go through one batched product: their parameters are stacked and `torch.vmap` runs them together, all
-layers and both directions of a pair of models in one bank. Each network sees its own rows; the loss is the sum over
-networks of the mean squared error divided by the target's variance, and steps are Adam's with a rate of each network's
-own, so that no network's learning depends on another's: each becomes what it would have become alone.
+All layers and both directions of a pair of models form one bank: their parameters are stacked and
+`torch.vmap` runs them in one batched product. Each network sees its own rows and has its own
+learning rate; the loss is the sum over networks of the mean squared error divided by the target's
+variance. No network's training depends on another's: each ends with the weights that it would have
+if it were trained alone.
 
-A network has converged when it stopped improving on the validation rows at three rates: whenever `patience` checks in
-a row brought no improvement it returns to its best parameters and goes on at a quarter of the rate, and after the last
-such return it leaves the bank, which then costs less.
+A network has converged when it has stopped improving on the validation rows at three learning
+rates: after `patience` checks in a row without improvement it returns to its best parameters and
+continues at a quarter of the rate; after the last rate it leaves the bank, so that later steps cost
+less.
 
-Reference: Kingma & Ba 2015 (Adam), Loshchilov & Hutter 2019 (decoupled weight decay). Deviations: none.
+Reference: Kingma & Ba 2015 (Adam), Loshchilov & Hutter 2019 (decoupled weight decay). Deviations:
+none.
 """
 
 from __future__ import annotations
@@ -27,10 +30,10 @@ from torch.func import functional_call, stack_module_state, vmap
 from core.runs.runner import checkpoint, tick
 from core.runs.store import Value
 
-IMPROVED = 1e-3  # of the error: a smaller gain is none
+IMPROVED = 1e-3  # relative decrease of the error below which a check counts as no improvement
 WARM_UP = 20  # steps over which the rate rises to its first value
 BETAS, EPSILON = (0.9, 0.999), 1e-8
-FORM = "alignment.bank/1"  # of the state that is kept; raised with what `_Bank.state` holds
+FORM = "alignment.bank/1"  # version of the checkpoint; raise it when `_Bank.state` changes
 PROCESSOR = Path("/proc/cpuinfo")
 
 
@@ -39,16 +42,17 @@ class Schedule:
     """How a bank is trained.
 
     Attributes:
-        steps: At most; training ends earlier, when every network has converged.
-        batch: Rows a step.
+        steps: Largest number of steps; training ends earlier when every network has converged.
+        batch: Rows per step.
         learning_rate: The first rate.
         weight_decay: Decoupled, in units of the rate.
-        check_every: Steps between two looks at the validation rows.
+        check_every: Steps between two evaluations on the validation rows.
         patience: Checks without improvement after which a network's rate falls.
-        rates: How many rates, each a quarter of the one before.
-        noise: Standard deviation of the noise on the training rows, in units of the target's spread; it falls with
-            the rate. Fewer than 3,000 rows of 1,000 words are soon learnt by heart without it.
-        seed: Of the rows drawn and the noise.
+        rates: How many rates, each a quarter of the previous one.
+        noise: Standard deviation of the noise added to the training rows, in units of the target's
+            spread; it falls with the rate. Without noise, fewer than 3,000 rows of 1,000 words are
+            soon memorised.
+        seed: Of the batches and the noise.
     """
 
     steps: int = 4000
@@ -64,9 +68,9 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Curve:
-    """Normalised mean squared error at each check: (check, network), NaN once a network has left; steps (check,).
+    """Normalised mean squared error at each check: (check, network), NaN once a network has converged; steps (check,).
 
-    `converged` (network,) says which ended by themselves, before the last step that the schedule allows.
+    `converged` (network,) marks the networks that converged before the schedule's last step.
     """
 
     steps: Float[np.ndarray, " check"]
@@ -80,7 +84,7 @@ MOMENTS = ("first", "second", "kept")
 
 
 class _Bank:
-    """The stacked parameters of the networks still in training, their moments and their rates."""
+    """The stacked parameters, moments and learning rates of the networks still in training."""
 
     def __init__(self, networks: nn.ModuleList, schedule: Schedule) -> None:
         stacked, buffers = stack_module_state(list(networks))
@@ -100,7 +104,7 @@ class _Bank:
         self.done = {name: weight.detach().clone() for name, weight in weights.items()}  # of the whole bank
 
     def errors(self, rows: Tensor, targets: Tensor) -> Float[Tensor, " network"]:
-        """Mean squared error of each network on its own rows."""
+        """Compute the mean squared error of each network on its rows."""
 
         def apply(weights: dict[str, Tensor], fixed: dict[str, Tensor], layer_rows: Tensor) -> Tensor:
             mapped: Tensor = functional_call(self.model, (weights, fixed), (layer_rows,))
@@ -111,7 +115,7 @@ class _Bank:
         return ((mapped.float() - targets) ** 2).mean((1, 2))
 
     def step(self, losses: Tensor, number: int) -> None:
-        """One step of Adam for all networks, each at its own rate."""
+        """Take one step of Adam for all networks, each at its learning rate."""
         names = list(self.weights)
         gradients = torch.autograd.grad(losses.sum(), [self.weights[name] for name in names])
         ahead, behind = BETAS
@@ -129,7 +133,7 @@ class _Bank:
             self.running += losses.detach()
 
     def check(self, errors: Tensor) -> None:
-        """Keep what improved; lower the rate of what did not for long; let go of what has converged."""
+        """Keep parameters that improved, lower the rates of networks that have not, remove converged networks."""
         improved = errors < self.best * (1 - IMPROVED)
         self.best = torch.where(improved, errors, self.best)
         self.stale = torch.where(improved, 0, self.stale + 1)
@@ -155,7 +159,7 @@ class _Bank:
             setattr(self, name, getattr(self, name)[stay])
 
     def state(self) -> Value:
-        """Everything that training goes on from; of networks that have left, their best parameters."""
+        """Return everything needed to resume training; of converged networks, their best parameters."""
         gone = self._gone()
         kept = {name: getattr(self, name).numpy() for name in STATE}
         for name, weight in self.weights.items():
@@ -165,8 +169,8 @@ class _Bank:
         return kept
 
     def restore(self, state: Value) -> None:
-        """Go on from what `state` gave, in a bank that was just made of the same networks."""
-        for name in STATE:  # copied: what torch allocates lies as it would have lain
+        """Resume from what `state` returned, in a new bank of the same networks."""
+        for name in STATE:  # copied, so that torch allocates memory as in an uninterrupted run
             setattr(self, name, torch.tensor(state[name]))
         gone = self._gone()
         for name in self.weights:
@@ -182,7 +186,7 @@ class _Bank:
         return gone
 
     def settle(self) -> None:
-        """Write the best parameters of the networks in training into those of the whole bank."""
+        """Copy the best parameters of the networks in training into those of the whole bank."""
         for name, weight in self.kept.items():
             self.done[name][self.places] = weight
 
@@ -195,12 +199,15 @@ def train_bank(
     held_y: Float[Tensor, "network row d"],
     schedule: Schedule,
 ) -> Curve:
-    """Train `networks[n]` to map `x[n]` to `y[n]`, in place; returns the training curves.
+    """Train `networks[n]` in place to map `x[n]` to `y[n]`, and return the training curves.
+
+    A run saves a checkpoint of the training at intervals and resumes from it.
 
     Args:
-        networks: All of one shape; each maps rows to rows. In a run, where they stand is kept now and then.
+        networks: All of one shape; each maps rows to rows.
         x, y: Paired training rows, already centred and scaled to a target variance of about 1.
-        held_x, held_y: Validation rows, the same way.
+        held_x, held_y: Validation rows, prepared in the same way.
+        schedule: Rates, batches and stopping.
 
     Example:
         >>> rows = torch.eye(4)[None]
@@ -260,9 +267,9 @@ def train_bank(
 
 @cache
 def fast_bfloat16() -> bool:
-    """Whether this processor multiplies matrices of bfloat16 in units of their own (AMX), many times faster.
+    """Whether this processor has matrix units for bfloat16 (AMX), which are many times faster.
 
-    Without them bfloat16 gains little or loses, and rounds for nothing.
+    Without them bfloat16 is hardly faster or even slower, and less exact.
 
     Example:
         >>> isinstance(fast_bfloat16(), bool)

@@ -1,12 +1,15 @@
-"""Kernel ridge regression with a Gaussian kernel: the non-linear map that has no form to be given and no step to tune.
+"""Kernel ridge regression with a Gaussian kernel: a non-linear map without an architecture or a training schedule.
 
-    f(x) = mean_y + sum_i exp(-|x - x_i|^2 / (width * median |x_i - x_j|^2)) a_i,    a = (K + penalty I)^-1 (y - mean_y)
+    f(x) = mean_y + sum_i exp(-|x - x_i|^2 / (width * median |x_i - x_j|^2)) a_i,    a = (K +
+    penalty I)^-1 (y - mean_y)
 
-Width and penalty are chosen a layer on the validation rows: both on a sample of the training rows, then the penalty
-once more on all of them, since it is noise over signal and hardly depends on how many rows there are.
+Width and penalty are chosen for each layer on the validation rows: both are searched on a sample of
+the training rows, then the penalty is refined on all of them, since the ratio of noise to signal
+hardly depends on the number of rows.
 
-Reference: Saunders, Gammerman & Vovk 1998. Deviations: at most `MOST_ROWS` training rows, sampled evenly at random,
-because the kernel matrix grows with their square; in float32, which the penalties keep well conditioned.
+Reference: Saunders, Gammerman & Vovk 1998. Deviations: at most `MOST_ROWS` training rows, sampled
+uniformly at random, because the kernel matrix grows with their square; in float32, which the
+penalties keep well conditioned.
 """
 
 from __future__ import annotations
@@ -24,14 +27,14 @@ PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
 FINER = (0.3, 1.0, 3.0)  # times the chosen penalty, on all rows
 SEARCHED = 800  # training rows that width and penalty are chosen on
 MOST_ROWS = 4_000  # 64 MB of kernel
-FORM = "alignment.kernel/1"  # of the state that is kept
-CHUNK = 500  # rows at once, where float64 would take room
+FORM = "alignment.kernel/1"  # version of the checkpoint
+CHUNK = 500  # rows processed at once, to bound the memory of float64 intermediates
 
 Single = Float[np.ndarray, "row d"]
 
 
 class KernelRidge(Aligner):
-    """Gaussian kernel ridge regression, a width and a penalty a layer."""
+    """Gaussian kernel ridge regression, with a width and a penalty for each layer."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -70,14 +73,14 @@ class KernelRidge(Aligner):
         return self
 
     def transform(self, x: Rows) -> Rows:
-        """Source rows into the target space."""
+        """Map source rows into the target space."""
         rows = np.asarray(x)[None] if self.flat else np.asarray(x)
         mapped = np.stack([layer.map(layer_rows) for layer, layer_rows in zip(self.layers, rows, strict=True)])
         return mapped[0] if self.flat else mapped
 
 
 class _Layer:
-    """The map of one layer: training rows, their weights, the width and the penalty."""
+    """The map of one layer: training rows, their weights, width and penalty."""
 
     def __init__(self, x: Single, y: Single) -> None:
         self.mean_x, self.mean_y = x.mean(0, dtype=np.float64), y.mean(0, dtype=np.float64)
@@ -89,11 +92,11 @@ class _Layer:
         return [self.unit, self.width, self.penalty]
 
     def restore(self, weights: np.ndarray, unit: float, width: float, penalty: float) -> None:
-        """What `fit` found before."""
+        """Restore the weights and choices of an earlier `fit`."""
         self.weights, self.unit, self.width, self.penalty = np.array(weights), unit, width, penalty
 
     def fit(self, y: Single, held_x: Single, held_y: Single, searched: np.ndarray) -> None:
-        """Choose width and penalty on the validation rows, and solve."""
+        """Choose width and penalty on the validation rows and solve for the weights."""
         targets = (y - self.mean_y).astype(np.float32)
         held, wanted = self._centred(held_x), (held_y - self.mean_y).astype(np.float32)
         some = self.rows[searched]
@@ -114,7 +117,7 @@ class _Layer:
         _, self.penalty, self.weights = min(fits, key=lambda fit: fit[0])
 
     def map(self, x: Single) -> np.ndarray:
-        """Rows into the target space, some at a time."""
+        """Map rows into the target space, in chunks."""
         rows = self._centred(x)
         parts = [
             self._kernel(squared_distances(rows[start : start + CHUNK], self.rows), self.width) @ self.weights
@@ -131,10 +134,10 @@ class _Layer:
 
 
 def squared_distances(a: Single, b: Single) -> Float[np.ndarray, "row other"]:
-    """Squared Euclidean distances of every row of `a` from every row of `b`, float32.
+    """Compute the squared Euclidean distances of every row of `a` from every row of `b`, float32.
 
-    Summed in float64, some rows at a time: in float32 what is left of two large norms would be rounding, and the
-    kernel no longer positive definite.
+    Sums are in float64, in chunks: in float32 the difference of two large norms would be rounding
+    error and the kernel no longer positive definite.
 
     Example:
         >>> squared_distances(np.float32([[0, 0]]), np.float32([[3, 4], [1, 0]])).tolist()

@@ -1,13 +1,15 @@
 """Closed-form maps between two spaces: identity, Procrustes, ordinary least squares, ridge.
 
-Every map sees the training rows only through their moments (means and covariances, in float64), so that the
-maps of all layers of a pair are fitted together by batched products and eigendecompositions.
+Every map uses the training rows only through their moments (means and covariances, in float64), so
+that the maps of all layers of a pair are fitted together by batched products and
+eigendecompositions.
 
-Shapes: rows are `(..., row, d)`; leading dimensions (layers) are fitted side by side, each on its own.
+Shapes: rows are `(..., row, d)`; leading dimensions (layers) are fitted independently.
 
-References: Schönemann 1966 (orthogonal Procrustes); Gower & Dijksterhuis 2004, section 5 (with scale);
-Hoerl & Kennard 1970 (ridge). Deviations: least squares drops directions of X with less than `RCOND` of the
-largest variance, so that constant or collinear dimensions get no weight instead of an arbitrary one.
+References: Schönemann 1966 (orthogonal Procrustes); Gower & Dijksterhuis 2004, section 5 (with
+scale); Hoerl & Kennard 1970 (ridge). Deviations: least squares drops directions of X with less than
+`RCOND` of the largest variance, so that constant or collinear dimensions get no weight instead of
+an arbitrary one.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from jaxtyping import Float
 from core.errors import ShapeError
 
 RCOND = 1e-10  # of the largest eigenvalue of a covariance: 1e-5 of the largest singular value of the rows
-HELD_OUT = 0.1  # share of the rows that choose and stop where no validation rows are given
-PENALTIES = np.logspace(-6, 2, 17)  # ridge penalties tried, in units of the mean variance of a dimension of X
+HELD_OUT = 0.1  # share of the rows used for validation where no validation rows are given
+PENALTIES = np.logspace(-6, 2, 17)  # candidate ridge penalties, in units of the mean variance of a dimension of X
 
 Rows = Float[np.ndarray, "... row d"]
 
@@ -40,7 +42,7 @@ class Moments:
 
 
 def moments(x: Rows, y: Rows) -> Moments:
-    """Moments of paired rows.
+    """Compute the moments of paired rows.
 
     Raises:
         ShapeError: If the rows do not pair up, there are fewer than two, or a value is not finite.
@@ -52,7 +54,7 @@ def moments(x: Rows, y: Rows) -> Moments:
     """
     x, y = np.asarray(x), np.asarray(y)
     check_pairs(x, y)
-    if x.ndim > 2 and len(x):  # a layer at a time: centred copies of all of them would take as much room again
+    if x.ndim > 2 and len(x):  # one layer at a time: centred copies of all layers would double the memory
         each = [moments(left, right) for left, right in zip(x, y, strict=True)]
         names = ("mean_x", "mean_y", "xx", "yy", "xy")
         return Moments(each[0].rows, *(np.stack([getattr(layer, name) for layer in each]) for name in names))
@@ -65,10 +67,10 @@ def moments(x: Rows, y: Rows) -> Moments:
 
 
 def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
-    """Refuse rows that do not pair up, fewer than two of them, or values that are not finite.
+    """Check that rows pair up, that there are at least two, and that all values are finite.
 
     Raises:
-        ShapeError: As said.
+        ShapeError: If one of these does not hold.
 
     Example:
         >>> check_pairs(np.zeros((3, 2)), np.zeros((2, 2)))
@@ -79,15 +81,15 @@ def check_pairs(x: np.ndarray, y: np.ndarray) -> None:
     if x.ndim < 2 or x.shape[:-1] != y.shape[:-1]:
         raise ShapeError(f"Source {x.shape} and target {y.shape} must have the same layers and rows, in order.")
     if x.shape[-2] < 2:
-        raise ShapeError(f"A map needs at least two rows to be fitted on; got {x.shape[-2]}.")
+        raise ShapeError(f"A map needs at least two training rows; there are {x.shape[-2]}.")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ShapeError("There are NaN or infinite values among the vectors; a model may have overflowed.")
+        raise ShapeError("The vectors contain NaN or infinite values; a model may have overflowed.")
 
 
 def hold_out(
     x: np.ndarray, y: np.ndarray, validation: tuple[Rows, Rows] | None
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Training rows and validation rows: those given, or the last `HELD_OUT` of the training rows.
+    """Return training and validation rows: those given, or the last `HELD_OUT` of the training rows.
 
     Example:
         >>> x = np.arange(20.0).reshape(10, 2)
@@ -102,12 +104,13 @@ def hold_out(
 
 
 class Aligner:
-    """A map from a source space to a target space, in scikit-learn's manner.
+    """A map from a source space to a target space, with the interface of a scikit-learn estimator.
 
     Class attributes:
         needs_equal_width: The two spaces must have the same d.
         invertible: `inverse_transform` exists.
-        of_words: It is given the number of each row's word type, (..., row, 1), and not its vector.
+        of_words: Its input is the number of each row's word type, (..., row, 1), instead of its
+            vector.
     """
 
     needs_equal_width = False
@@ -116,14 +119,14 @@ class Aligner:
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
         """Fit the map on paired training rows; `validation` rows choose penalties and stop training."""
-        raise TypeError(f"{type(self).__name__} does not say how it is fitted")
+        raise TypeError(f"{type(self).__name__} does not implement fit")
 
     def transform(self, x: Rows) -> Rows:
-        """Source rows into the target space."""
-        raise TypeError(f"{type(self).__name__} does not say how it maps")
+        """Map source rows into the target space."""
+        raise TypeError(f"{type(self).__name__} does not implement transform")
 
     def inverse_transform(self, y: Rows) -> Rows:
-        """Target rows back into the source space.
+        """Map target rows back into the source space.
 
         Raises:
             ShapeError: If this map has no inverse.
@@ -137,28 +140,28 @@ class Aligner:
 
 
 class Identity(Aligner):
-    """No map at all: the source's vectors taken for the target's. The row that every aligner must beat."""
+    """The identity: the source vectors unchanged, as a baseline for every aligner."""
 
     needs_equal_width = True
     invertible = True
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Checks that the rows pair up; there is nothing to fit."""
+        """Check that the rows pair up; there is nothing to fit."""
         self._check_widths(x, y)
         check_pairs(np.asarray(x), np.asarray(y))
         return self
 
     def transform(self, x: Rows) -> Rows:
-        """The rows as they are."""
+        """Return the rows unchanged."""
         return np.asarray(x, dtype=np.float64)
 
     def inverse_transform(self, y: Rows) -> Rows:
-        """The rows as they are."""
+        """Return the rows unchanged."""
         return np.asarray(y, dtype=np.float64)
 
 
 class LinearAligner(Aligner):
-    """Base of the maps `y = (x - mean_x) @ weight + mean_y`; subclasses find the weight from the moments."""
+    """Base of the maps `y = (x - mean_x) @ weight + mean_y`; subclasses compute the weight from the moments."""
 
     invertible = True
     weight: Float[np.ndarray, "... dx dy"]
@@ -174,7 +177,7 @@ class LinearAligner(Aligner):
         return self.fit_moments(sums, validation)
 
     def fit_moments(self, moments: Moments, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Fit from moments computed before: several maps share one pass over the rows."""
+        """Fit from moments, so that several maps share one pass over the rows."""
         if self.needs_equal_width and moments.xx.shape[-1] != moments.yy.shape[-1]:
             self._check_widths(moments.mean_x, moments.mean_y)
         self.mean_x, self.mean_y = moments.mean_x, moments.mean_y
@@ -182,20 +185,20 @@ class LinearAligner(Aligner):
         return self
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} does not say how it finds its weight")
+        raise TypeError(f"{type(self).__name__} does not implement _solve")
 
     def transform(self, x: Rows) -> Rows:
-        """Source rows into the target space."""
+        """Map source rows into the target space."""
         return cast("Rows", (np.asarray(x, dtype=np.float64) - self.mean_x) @ self.weight + self.mean_y)
 
     def inverse_transform(self, y: Rows) -> Rows:
-        """Target rows back, by the pseudo-inverse of the weight (exact where the weight is square and regular)."""
+        """Map target rows back by the pseudo-inverse of the weight (exact where the weight is square and regular)."""
         back = np.linalg.pinv(self.weight, rcond=float(np.sqrt(RCOND)))
         return cast("Rows", (np.asarray(y, dtype=np.float64) - self.mean_y) @ back + self.mean_x)
 
 
 class Procrustes(LinearAligner):
-    """The rotation or reflection nearest in least squares, with one scale for all directions or without."""
+    """The rotation or reflection that fits best in least squares, with or without one scale for all directions."""
 
     needs_equal_width = True
 
@@ -213,16 +216,16 @@ class Procrustes(LinearAligner):
 
 
 class Ols(LinearAligner):
-    """Ordinary least squares: no linear map has a lower training error."""
+    """Ordinary least squares: the linear map with the lowest training error."""
 
     def _solve(self, moments: Moments, validation: tuple[Rows, Rows] | None) -> np.ndarray:
         return cast(np.ndarray, inverse_power(moments.xx, 1.0) @ moments.xy)
 
 
 class Ridge(LinearAligner):
-    """Least squares with a penalty on the weight's size, the penalty chosen on the validation rows.
+    """Least squares with an L2 penalty on the weight, chosen on the validation rows.
 
-    Without validation rows the penalty is the middle of the range tried; pass some.
+    Without validation rows the penalty is the middle one of `PENALTIES`.
     """
 
     penalty: Float[np.ndarray, ...]
@@ -249,7 +252,7 @@ class Ridge(LinearAligner):
 
 
 def inverse_power(covariance: np.ndarray, power: float) -> np.ndarray:
-    """`covariance ** -power` on the directions that vary, zero on those that do not (batched, symmetric).
+    """Compute `covariance ** -power` on directions with variance, 0 on the others (batched, symmetric).
 
     Example:
         >>> inverse_power(np.diag([4.0, 0.0]), 0.5).tolist()

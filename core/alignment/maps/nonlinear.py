@@ -1,14 +1,18 @@
-"""Non-linear maps: an invertible network (the BERT-INN of the paper) and a plain one that need not be bijective.
+"""Non-linear maps: an invertible network (the paper's BERT-INN) and an MLP, which need not be bijective.
 
-The invertible network is a rotation followed by affine coupling blocks, each in a basis of its own: turn, couple
-both halves, turn back. A coupling block changes one half of the dimensions by a scale and a shift computed from the
-other half, then the other way round, so its inverse is exact and costs the same. The last layer of every block
-starts at zero, so that training starts from the orthogonal Procrustes map; the plain network starts from ridge
-regression in the same way. Starting the invertible network from ridge too was tried on one pair: no closer after 300
-steps, its inverse a thousand times less exact, because ridge shrinks what it cannot predict to almost nothing.
+The invertible network is a rotation followed by affine coupling blocks, each in a random basis:
+rotate, couple both halves, rotate back. A coupling block scales and shifts one half of the
+dimensions by functions of the other half, then the other way round, so its inverse is exact and
+costs the same. The last layer of every block starts at zero, so that training starts from the
+orthogonal Procrustes map; the MLP starts from ridge regression in the same way. Starting the
+invertible network from ridge as well was tried on one pair: the error was no lower after 300 steps
+and the inverse a thousand times less exact, because ridge shrinks unpredictable directions to
+almost nothing.
 
-References: Dinh et al. 2017 (RealNVP); Kingma & Dhariwal 2018 (both halves in a block); arXiv 2305.14555 (BERT-INN).
-Deviations: the paper trains from a random start, at 1e-6, one network for all layers; here one network a layer.
+References: Dinh et al. 2017 (RealNVP); Kingma & Dhariwal 2018 (both halves in a block); arXiv
+2305.14555 (BERT-INN).
+Deviations: the paper trains one network for all layers from a random initialisation, at a learning
+rate of 1e-6; here each layer has a network.
 """
 
 from __future__ import annotations
@@ -34,10 +38,18 @@ PLAIN = Schedule(batch=128, learning_rate=1e-3, noise=0.2)
 
 
 def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = True) -> SequenceINN:
-    """Affine coupling blocks on d dimensions, each in a random basis that it leaves again.
+    """Build affine coupling blocks on d dimensions, each between a random rotation and its inverse.
 
     Args:
-        zero: Start as the identity; False draws a network that is far from it (the bijection check's truth).
+        d: Width of the space.
+        blocks: How many blocks.
+        hidden: Width of the networks in a block.
+        seed: Of the weights and the rotations.
+        zero: Start as the identity; False draws random weights (the bijection check's known
+            bijection).
+
+    Raises:
+        ShapeError: If d is less than 2.
 
     Example:
         >>> import torch
@@ -46,7 +58,7 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
         [[1.0, 2.0]]
     """
     if d < 2:
-        raise ShapeError(f"A coupling block needs at least two dimensions to split; got {d}.")
+        raise ShapeError(f"A coupling block needs at least two dimensions; the space has {d}.")
     with seeded(seed):
 
         def subnet(inward: int, outward: int) -> nn.Module:
@@ -57,7 +69,7 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
             return nn.Sequential(nn.Linear(inward, hidden), nn.GELU(), last)
 
         network = SequenceINN(d)
-        left = torch.eye(d)  # the basis of the block before: leaving it and entering the next is one product
+        left = torch.eye(d)  # basis of the previous block: two successive rotations are one product
         for _ in range(blocks):
             basis = torch.linalg.qr(torch.randn(d, d))[0]
             network.append(FixedLinearTransform, M=basis @ left.T)
@@ -68,7 +80,7 @@ def coupling_network(d: int, blocks: int, hidden: int, seed: int, zero: bool = T
 
 
 class _TrainedAligner(Aligner):
-    """Base: a closed-form start, then a network a layer on the start's output in units of the target's spread."""
+    """Base of trained maps: a closed-form map, then a network for each layer on its output, in units of the spread."""
 
     curve: Curve | None = None
 
@@ -78,13 +90,13 @@ class _TrainedAligner(Aligner):
         self.seed = seed
 
     def _start(self) -> LinearAligner:
-        raise TypeError(f"{type(self).__name__} does not say where it starts")
+        raise TypeError(f"{type(self).__name__} does not implement _start")
 
     def _network(self, d: int, seed: int) -> nn.Module:
-        raise TypeError(f"{type(self).__name__} does not say what it trains")
+        raise TypeError(f"{type(self).__name__} does not implement _network")
 
     def fit(self, x: Rows, y: Rows, validation: tuple[Rows, Rows] | None = None) -> Self:
-        """Fit on paired training rows, stopping early on the validation rows.
+        """Fit on paired training rows, with early stopping on the validation rows.
 
         Raises:
             ShapeError: If rows do not pair up, widths do not fit, or values are not finite.
@@ -102,20 +114,20 @@ class _TrainedAligner(Aligner):
         self.bank = nn.ModuleList([self._network(d, self.seed * 1000 + layer) for layer in range(layers)])
         rows = [self._prepared(x, self.start.transform), self._prepared(y)]
         rows += [self._prepared(validation[0], self.start.transform), self._prepared(validation[1])]
-        del x, y, validation, sums  # what is left of them would lie there for as long as the training takes
+        del x, y, validation, sums  # frees their memory during training
         self.curve = train_bank(self.bank, rows[0], rows[1], rows[2], rows[3], self.schedule)
         self.bank.double()  # trained in float32, applied in float64: the inverse is then exact to rounding
         return self
 
     def transform(self, x: Rows) -> Rows:
-        """Source rows into the target space."""
+        """Map source rows into the target space."""
         rows = self._scaled(self.start.transform(x)).double()
         with torch.inference_mode():
             mapped = torch.stack([network(rows[i]) for i, network in enumerate(self.bank)])
         return self._unscaled(mapped)
 
     def _prepared(self, rows: Rows, through: Callable[[Rows], Rows] = np.asarray) -> Tensor:
-        """Rows as the networks see them, in float32; made some at a time, since on the way they are in float64."""
+        """The networks' input, in float32; made in chunks, because intermediate values are in float64."""
         starts = range(0, rows.shape[-2], CHUNK)
         return torch.cat([self._scaled(through(rows[..., start : start + CHUNK, :])) for start in starts], dim=-2)
 
@@ -133,7 +145,7 @@ class _TrainedAligner(Aligner):
 
 
 class Inn(_TrainedAligner):
-    """An invertible network: Procrustes, then coupling blocks."""
+    """An invertible network: Procrustes, then affine coupling blocks."""
 
     needs_equal_width = True
     invertible = True
@@ -149,7 +161,7 @@ class Inn(_TrainedAligner):
         return _Rows(coupling_network(d, self.blocks, self.hidden, seed))
 
     def inverse_transform(self, y: Rows) -> Rows:
-        """Target rows back into the source space, exactly."""
+        """Map target rows back into the source space, exactly."""
         rows = self._scaled(y).double()
         with torch.inference_mode():
             back = torch.stack([network(rows[i], rev=True) for i, network in enumerate(self.bank)])
@@ -157,7 +169,7 @@ class Inn(_TrainedAligner):
 
 
 class _Rows(nn.Module):
-    """An invertible network that returns the rows alone, without its Jacobian."""
+    """An invertible network that returns rows without the Jacobian."""
 
     def __init__(self, network: SequenceINN) -> None:
         super().__init__()
@@ -168,7 +180,7 @@ class _Rows(nn.Module):
 
 
 class Mlp(_TrainedAligner):
-    """Ridge regression plus a two-layer network: the reference that need not be a bijection."""
+    """Ridge regression plus a two-layer network, which need not be a bijection."""
 
     def __init__(self, hidden: int = 1024, schedule: Schedule = PLAIN, seed: int = 0) -> None:
         super().__init__(hidden, replace(schedule, seed=seed), seed)
@@ -182,7 +194,7 @@ class Mlp(_TrainedAligner):
 
 
 class _Residual(nn.Module):
-    """rows + network(rows), the network starting at zero."""
+    """rows + network(rows), with a network that starts at zero."""
 
     def __init__(self, d: int, hidden: int) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""The aligners there are, by name: how each is made, what it is called, which colour it has.
+"""The registry of aligners: how each is made, its label and its colour.
 
-A method is added by an entry here; forms, command line, tables and charts read this registry.
+Add an aligner with an entry here; forms, command line, tables and charts read this registry.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class Method:
     """One aligner.
 
     Attributes:
-        label: What charts call it.
-        make: A fresh aligner for a random seed.
-        kind: "control", "linear", "non-linear" (they take their time, so each is a task of its own) or "static"
-            (they read the source's layer 0 through a window, see `core.vectors.window`).
-        note: One clause for the page.
-        colour: Its colour on every chart.
+        label: Its name in charts and sentences.
+        make: Makes an unfitted aligner from a random seed.
+        kind: "control", "linear", "non-linear" (slow, so each is a task of its own) or "static" (it
+            reads the source's layer 0 through a window, see `core.vectors.window`).
+        note: What it is, in one clause.
+        colour: Its colour in every chart.
     """
 
     label: str
@@ -59,25 +59,35 @@ def _static(seed: int) -> Aligner:
 
 
 METHODS: dict[str, Method] = {
-    "identity": Method("identity", lambda seed: Identity(), "control", "no map: the vectors as they are", "#8C8C8C"),
-    "shuffled": Method("shuffled pairs", Shuffled, "control", "ridge regression on pairs that were broken", "#B8B8B8"),
+    "identity": Method(
+        "identity (no map)", lambda seed: Identity(), "control", "the source vectors unchanged", "#8C8C8C"
+    ),
+    "shuffled": Method(
+        "shuffled pairs", Shuffled, "control", "ridge regression on randomly paired vectors", "#B8B8B8"
+    ),
     "lookup": Method(
-        "lookup by word", lambda seed: Lookup(), "control", "the mean target vector of the word; no source", "#5F5F5F"
+        "per-word average",
+        lambda seed: Lookup(),
+        "control",
+        "the word's mean target vector, which ignores the source model",
+        "#5F5F5F",
     ),
     "procrustes": Method("Procrustes", lambda seed: Procrustes(), "linear", "a rotation or reflection", "#56B4E9"),
     "procrustes-scaled": Method(
-        "Procrustes, scaled", lambda seed: Procrustes(scale=True), "linear", "a rotation and one scale", "#7AA6C2"
+        "Procrustes, scaled", lambda seed: Procrustes(scale=True), "linear", "a rotation with one scale", "#7AA6C2"
     ),
     "ols": Method("least squares", lambda seed: Ols(), "linear", "any linear map", "#0072B2"),
-    "ridge": Method("ridge", lambda seed: Ridge(), "linear", "any linear map, its size penalised", "#004B75"),
-    "cca": Method("CCA", lambda seed: Cca(), "linear", "least squares of reduced rank", "#009E73"),
-    "svcca": Method("SVCCA", lambda seed: Svcca(), "linear", "CCA between leading principal components", "#66C2A5"),
-    "pwcca": Method("PWCCA", lambda seed: Pwcca(), "linear", "CCA on the directions of most weight", "#B3A100"),
-    "kernel": Method("kernel ridge", _kernel, "non-linear", "any smooth map, by a Gaussian kernel", "#8B3A9E"),
+    "ridge": Method("ridge", lambda seed: Ridge(), "linear", "any linear map, with an L2 penalty", "#004B75"),
+    "cca": Method("CCA", lambda seed: Cca(), "linear", "reduced-rank least squares", "#009E73"),
+    "svcca": Method("SVCCA", lambda seed: Svcca(), "linear", "CCA of the leading principal components", "#66C2A5"),
+    "pwcca": Method(
+        "PWCCA", lambda seed: Pwcca(), "linear", "CCA of the directions with the most projection weight", "#B3A100"
+    ),
+    "kernel": Method("kernel ridge", _kernel, "non-linear", "any smooth map, with a Gaussian kernel", "#8B3A9E"),
     "inn": Method(
         "invertible network", _inn, "non-linear", "Procrustes, then affine coupling blocks: a bijection", "#D55E00"
     ),
-    "mlp": Method("plain network", _mlp, "non-linear", "ridge plus two layers: need not be a bijection", "#CC79A7"),
+    "mlp": Method("MLP", _mlp, "non-linear", "ridge plus a two-layer network: need not be a bijection", "#CC79A7"),
     "static-word": Method(
         "static word", _static, "static", "the word's own vector of layer 0: no layer was run", "#A6761D"
     ),
@@ -109,10 +119,10 @@ NON_LINEAR = tuple(name for name, method in METHODS.items() if method.kind == "n
 
 
 def make_aligner(name: str, seed: int = 0) -> Aligner:
-    """A fresh aligner by its name in the registry.
+    """Make an unfitted aligner by its name in the registry.
 
     Raises:
-        SpecError: If there is none of that name; the message lists what there is.
+        SpecError: If the registry has no such name; the message lists the names.
 
     Example:
         >>> import numpy as np
@@ -121,5 +131,5 @@ def make_aligner(name: str, seed: int = 0) -> Aligner:
         [[9.0, 5.0]]
     """
     if name not in METHODS:
-        raise SpecError(f"There is no alignment method {name!r}; choose from {', '.join(METHODS)}.")
+        raise SpecError(f"methods has no map {name!r}; choose from {', '.join(METHODS)}.")
     return METHODS[name].make(seed)

@@ -1,3 +1,3 @@
-"""The protocol published with BERT-INN, beside ours."""
+"""The protocol published with BERT-INN, compared with this app's."""
 
-PURPOSE = "the protocol of the code released with BERT-INN, beside ours"
+PURPOSE = "which findings of the published BERT-INN code hold with another protocol"

@@ -1,4 +1,4 @@
-"""Charts of the published protocol beside ours: errors by protocol, and which finding holds by which protocol."""
+"""Charts of the published protocol and ours: errors by protocol, and which finding holds with which protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DRAWN = {
     "inn": ("invertible network", METHODS["inn"].colour),
     "linear": ("linear map", METHODS["ols"].colour),
-    "mlp": ("plain network", METHODS["mlp"].colour),
+    "mlp": ("MLP", METHODS["mlp"].colour),
     "cca": ("CCA", METHODS["cca"].colour),
     "start": ("invertible network, untrained", BROWN),
 }
@@ -29,17 +29,20 @@ VERDICTS = {HOLDS: BLUE, REVERSED: ORANGE, OPEN: GREY}
 
 
 def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Error of each map by each protocol, on a logarithmic axis; at 1 the target's mean, which reads no source."""
+    """Draw the error of each map by each protocol on a logarithmic axis, with a line at 1, the target's mean."""
     table = result.tables["errors"]
     table = table[(table["pair"] == "models") & (table["layer"] == -1) & table["method"].isin(DRAWN)]
     table = table.assign(
         label=table["protocol"].map(PROTOCOLS),
         map=table["method"].map(lambda name: DRAWN[name][0]),
-        low=np.maximum(table["low"], table["nmse"] / 100),  # a logarithm ends somewhere
+        low=np.maximum(table["low"], table["nmse"] / 100),  # a logarithmic axis has no 0
     )
     rows, tooltip = told(
         table,
-        (Tip("label", "Protocol"), Tip("map", "Map"), Tip("nmse", "Error", "measure"), Tip("low", "Band", "measure")),
+        (
+            *(Tip("label", "Protocol"), Tip("map", "Map")),
+            *(Tip("nmse", "Error", "measure"), Tip("low", "95 % interval", "measure")),
+        ),
     )
     shown = [label for name, label in PROTOCOLS.items() if label in set(rows["label"])]
     names = [name for name, _ in DRAWN.values()]
@@ -50,7 +53,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     scale = {"type": "log", "domain": ends, "nice": False}
     x = channel("nmse:Q", title="Error (times the target's variance)", scale=scale, axis=axis)
     y = channel("label:N", title=None, sort=shown, axis={"labelLimit": 170, "ticks": False})
-    # Two columns end on a page's first screen; one column of a paper may have room for one.
+    # On a page two columns keep the legend on the first screen; one column of a paper may have room for one.
     below = legend(columns_for(names, context=context) if context.across == 1 else 2, 170)
     base = Chart(rows).encode(y=y, color=channel("map:N", title=None, scale=colours, legend=below))
     mean = Chart(rows.head(1).assign(one=1.0)).mark_rule(strokeDash=[4, 4], color=GREY)
@@ -67,7 +70,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
     what = f"Errors by protocol, {first} into {second}"
     network = rows[rows["method"] == "inn"]
     chart = layered(*layers).properties(
-        title=heading(what, "dashed at 1: the target's mean; bands: 95 %"),
+        title=heading(what, "dashed line at 1: the target's mean; bars: 95 % intervals"),
         width="container",
         height=context.height(24 * len(shown)),
         description=bars_in_words(network, f"{what}, invertible network", name="label", value="nmse", kind="measure"),
@@ -76,7 +79,7 @@ def protocol_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def _two_digits(difference: float) -> str:
-    """A difference of errors as a narrow cell has room for it."""
+    """A difference of errors, short enough for a narrow cell."""
     size = abs(difference)
     if size >= 10:
         return f"{'+' if difference > 0 else ''}{text_of(round(difference), 'whole')}"
@@ -84,7 +87,7 @@ def _two_digits(difference: float) -> str:
 
 
 def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Which finding holds by which protocol: a cell each, with the difference of errors that says so."""
+    """Draw which finding holds with which protocol: a cell for each, with the difference of errors."""
     table = result.tables["claims"]
     table = table.assign(
         finding=table["claim"].map(lambda name: CLAIMS[name].label),
@@ -94,7 +97,7 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
     )
     tips = (
         *(Tip("says", "Finding"), Tip("label", "Protocol"), Tip("verdict", "Verdict")),
-        *(Tip("difference", "Difference of errors", "change"), Tip("low", "Band", "change")),
+        *(Tip("difference", "Difference of errors", "change"), Tip("low", "Interval", "change")),
     )
     rows, tooltip = told(table, tips)
     findings = [about.label for about in CLAIMS.values() if about.label in set(rows["finding"])]
@@ -111,11 +114,11 @@ def claim_chart(result: Result, *, context: Context = PAGE) -> Chart:
         tooltip=tooltip,
     )
     letters = base.mark_text(fontSize=context.letter - 1, color="white").encode(text="written:N")
-    what = "Which finding holds by which protocol"
+    what = "Findings by protocol"
     counts = rows.groupby("label", sort=False)["verdict"].apply(lambda given: int((given == HOLDS).sum()))
     words = f"{what}. " + "; ".join(f"{label}: {number} hold" for label, number in counts.items()) + "."
     chart = layered(cells, letters).properties(
-        title=heading(what, "numbers: difference of errors; open: the band holds 0"),
+        title=heading(what, "numbers: difference of errors; open: its interval includes 0"),
         width="container",
         height=context.height(24 * len(shown)),
         description=words,

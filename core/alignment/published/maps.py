@@ -1,12 +1,14 @@
-"""Maps fitted and judged by the published protocol, by it with one thing changed, and by ours on the same sentences.
+"""Maps fitted and evaluated by the published protocol, and by variants of it, on the same sentences.
 
-The published code evaluates on sentences that it trained on, under dropout, and pairs each sentence with another one:
-source and target are read from one iterator, one after the other. An error of unrelated rows cannot fall below the
-target's own variance, whatever the map; so the target's mean stands beside every map.
+The published code evaluates on training sentences with dropout on, and pairs each sentence with
+another one: source and target are read from one iterator, one after the other. The error on
+unrelated rows cannot be lower than the target's variance, whatever the map; every map is therefore
+compared with the target's mean.
 
 References: arXiv 2305.14555; github.com/twinkle0331/BERT-similarity.
-Deviations: their CCA multiplies by a transposed matrix and compares components; here the same directions (those that
-hold .9 of the singular values) make a map of vectors, canonical coordinates of the source taken for the target's.
+Deviations: their CCA multiplies by a transposed matrix and compares components; here the same
+directions (those that hold 90 % of the sum of singular values) define a map of vectors, which takes
+the source's canonical coordinates for the target's.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from core.runs.store import Value
 from core.runs.tasks import pure
 from core.vectors.pairs import Words
 
-LEAST = 4  # sentences of each part of the split; bands say what so few are worth
+LEAST = 4  # sentences of each part of the split; intervals show how uncertain so few are
 KEPT = 0.9  # share of the sum of singular values that their SVCCA keeps
 METHODS = ("identity", "start", "inn", "linear", "mlp", "cca")
 Map = Callable[[Rows], Rows]
@@ -36,16 +38,18 @@ Map = Callable[[Rows], Rows]
 
 @dataclass(frozen=True)
 class Protocol:
-    """What may differ between their protocol and ours; the published one where nothing is said.
+    """The choices in which the two protocols differ; the defaults are the published ones.
 
     Attributes:
-        padding: Means are over padding too.
-        dropout: Rows are read under dropout, where they are evaluated and where CCA is fitted.
-        unrelated: Each source row is evaluated against another sentence's target row.
+        padding: Means include padding.
+        dropout: Dropout is on for evaluated rows and for those on which CCA is fitted.
+        unrelated: Each source row is paired with another sentence's target row.
         shared: One network for all layers.
-        theirs: Networks begin at random and take their steps; else each of ours, trained until it has converged.
-        training: Evaluated on the sentences that were trained on; else on held-out ones.
-        pooled: Errors of all layers are in one unit, as plain squared errors are; else each in its target's variance.
+        theirs: Networks are initialised at random and trained for a fixed number of steps; else our
+            networks, trained until they converge.
+        training: Evaluated on training sentences; else on held-out ones.
+        pooled: Errors of all layers are divided by one variance, like plain squared errors; else
+            each by its layer's.
     """
 
     padding: bool = True
@@ -90,21 +94,21 @@ def published_pair(
     steps: int,
     seed: int,
 ) -> Value:
-    """Errors of maps from `one` into `other` by the protocols that are evaluated with one fit.
+    """Fit maps from `one` into `other` and measure their errors by every protocol that shares this fit.
 
     Args:
         one, other: References.
         one_identity, other_identity: See `models.identity`.
         sentences: Words of each sentence.
         fitted: Of `FITTED`.
-        length: Subwords that sentences are padded to.
-        steps: Batches of their training.
-        seed: Of the split, the first weights and the dropout.
+        length: Subwords to which sentences are padded.
+        steps: Training batches.
+        seed: Of the split, the initial weights and the dropout.
 
     Returns:
-        For each variant v: `v/spread` (layer, unit), the squared distance of each evaluated target row from the mean of
-        the training rows, and `v/m/error` (layer, unit), the squared error, for each method; `d`, `seen` (batches),
-        `rows` (training rows).
+        For each variant v: `v/spread` (layer, unit), the squared distance of each evaluated target
+        row from the mean of the training rows, and `v/m/error` (layer, unit), the squared error,
+        for each method m; `d`, `seen` (batches trained on), `rows` (training rows).
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -118,14 +122,17 @@ def published_pair(
     x, y = (rows.padded for rows in read[False])
     if x.shape[0] != y.shape[0] or x.shape[-1] != y.shape[-1]:
         raise ShapeError(
-            f"{one} and {other} have {len(x) - 1} and {len(y) - 1} layers of widths {x.shape[-1]} and {y.shape[-1]}; "
-            "the published protocol takes models of one shape."
+            f"{one} and {other} have {len(x) - 1} and {len(y) - 1} layers of widths {x.shape[-1]} "
+            f"and {y.shape[-1]}: choose two models of the same shape for the published protocol."
         )
     where = np.array([part_of(words, seed) for words in sentences])
     rows = {name: np.flatnonzero(where == name) for name in SHARES}
     for name, some in rows.items():
         if len(some) < LEAST:
-            raise ShapeError(f"The {name} part has {len(some)} sentences and needs {LEAST}: use more sentences.")
+            raise ShapeError(
+                f"The {name} part of the split has {len(some)} sentences and needs {LEAST}: use "
+                "more sentences."
+            )
     how = VARIANTS[fitted]
     x, y = (rows.padded if how.padding else rows.real for rows in read[False])
     with span(0.2, 0.98):
@@ -145,7 +152,7 @@ def published_pair(
 
 
 def partners(rows: Int[np.ndarray, " row"], unrelated: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Source and target rows that are held against each other: themselves, or the first half against the second."""
+    """Pair source and target rows for evaluation: each with itself, or the first half with the second."""
     half = len(rows) // 2
     return (rows[:half], rows[half : 2 * half]) if unrelated else (rows, rows)
 
@@ -153,7 +160,7 @@ def partners(rows: Int[np.ndarray, " row"], unrelated: bool) -> tuple[np.ndarray
 def _fit(
     how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray], steps: int, seed: int
 ) -> tuple[dict[str, Map], int]:
-    """Maps of the protocol, CCA aside, and how many batches their training learnt from."""
+    """Maps of the protocol except CCA, and the number of batches they were trained on."""
     maps: dict[str, Map] = {"identity": lambda given: np.asarray(given, dtype=np.float64)}
     train, held = rows["train"], rows["validation"]
     if how.theirs:
@@ -182,7 +189,7 @@ def _fit(
 
 
 def _cca_of(how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray]) -> Map:
-    """Theirs, fitted on the rows that it is evaluated on or on training rows; ours where everything is."""
+    """The published CCA, fitted on the rows that it is evaluated on; ours where the whole protocol is ours."""
     train, held = rows["train"], rows["validation"]
     if not how.theirs and not how.shared:
         return Cca().fit(x[:, train], y[:, train], (x[:, held], y[:, held])).transform
@@ -191,9 +198,10 @@ def _cca_of(how: Protocol, x: Rows, y: Rows, rows: dict[str, np.ndarray]) -> Map
 
 
 def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "layer row d"]) -> Map:
-    """Canonical coordinates of the source, taken for the target's, between leading components of each side.
+    """Take the source's canonical coordinates for the target's, between the leading components of each side.
 
-    A correlation of .2 is treated as one of 1: no coordinate is shrunk, which is no least-squares prediction.
+    Coordinates are not multiplied by their correlation, so this is not the least-squares
+    prediction.
     """
     sums = moments(x, y)
     number = np.maximum(_components(sums.xx), _components(sums.yy))
@@ -208,7 +216,7 @@ def published_cca(x: Float[np.ndarray, "layer row d"], y: Float[np.ndarray, "lay
 
 
 def _components(covariance: np.ndarray) -> Int[np.ndarray, " layer"]:
-    """How many leading components hold `KEPT` of the sum of singular values, (layer,)."""
+    """The number of leading components that hold `KEPT` of the sum of singular values, (layer,)."""
     values = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, ::-1], 0.0))
     kept: np.ndarray = (values.cumsum(-1) < KEPT * values.sum(-1, keepdims=True)).sum(-1) + 1
     return kept
@@ -222,5 +230,5 @@ def _projector(covariance: np.ndarray, number: Int[np.ndarray, " layer"]) -> np.
 
 
 def _flat(rows: Rows) -> Rows:
-    """Rows of all layers as those of one."""
+    """The rows of all layers, stacked."""
     return np.asarray(rows).reshape(-1, rows.shape[-1])

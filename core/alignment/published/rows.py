@@ -1,13 +1,16 @@
-"""Rows as the code published with BERT-INN takes them: one vector a sentence, averaged over padding, under dropout.
+"""Sentence vectors of the code published with BERT-INN: averaged over padding, with dropout on.
 
-Every sentence is padded to one length and its states are averaged over all positions: where sentences are short, most
-of the mean is padding. The code reads the rows that it evaluates in training mode, so that each is another draw of
-dropout; those that it trains networks on are read in evaluation mode. Both means come from one pass here, since real
-positions attend to no padding.
+Every sentence is padded to the same length and its states are averaged over all positions: for
+short sentences, most of the mean is padding. The published code computes evaluation rows in
+training mode, so that each has a new dropout mask, and the rows for training networks in evaluation
+mode. Here one pass gives both means, with and without padding, because real positions do not attend
+to padding.
 
-References: arXiv 2305.14555; its code, github.com/twinkle0331/BERT-similarity, `run_hidden_similarity.py`.
-Deviations: models trained without dropout (those of the box) get BERT's own rate, `RATE`: theirs are BERTs. Sentences
-come as words. A model that reads fewer positions than asked for is padded to as many as it reads.
+References: arXiv 2305.14555; its code, github.com/twinkle0331/BERT-similarity,
+`run_hidden_similarity.py`.
+Deviations: models trained without dropout (the included ones) get BERT's rate, `RATE`, because the
+paper's models are BERTs. Sentences are lists of words. A model with fewer positions than `length`
+is padded to its longest input.
 """
 
 from __future__ import annotations
@@ -34,18 +37,18 @@ if TYPE_CHECKING:
 
     from core.models.loading.tokenizers import Tokenizer
 
-RATE = 0.1  # of dropout in a BERT
-BATCH = 64  # sentences of one pass, as in the code
-VERSION = 1  # raised when the same arguments give other rows
+RATE = 0.1  # BERT's dropout rate
+BATCH = 64  # sentences per pass, as in the published code
+VERSION = 1  # raise it when the same arguments give other rows
 
 
 @dataclass(frozen=True)
 class SentenceRows:
-    """One vector a sentence in every layer, float32; layer 0 is the embedding output.
+    """One vector per sentence in every layer, float32; layer 0 is the embeddings.
 
     Attributes:
-        padded: Mean over all positions, padding included.
-        real: Mean over the positions that are not padding, special tokens included.
+        padded: Mean over all positions, including padding.
+        real: Mean over the positions without padding, including special tokens.
     """
 
     padded: Float[np.ndarray, "layer sentence d_model"]
@@ -53,18 +56,18 @@ class SentenceRows:
 
 
 def sentence_rows(ref: str, identity: str, sentences: Words, length: int, dropout: bool, seed: int) -> SentenceRows:
-    """Rows of a model, from the store where they are there.
+    """Compute the rows of a model, or read them from the store.
 
     Args:
         ref: The model.
-        identity: What its vectors depend on, for the key.
-        sentences: Words of each sentence; what is longer than `length` is cut.
-        length: Subwords that every sentence is padded to.
+        identity: Of the model's content, for the key.
+        sentences: Words of each sentence; longer ones are truncated to `length` subwords.
+        length: Subwords to which every sentence is padded.
         dropout: Whether dropout is on.
         seed: Of the dropout.
 
     Raises:
-        ModelError: If the model cannot be loaded, or keeps its layers where they are not found.
+        ModelError: If the model cannot be loaded, or its layers are not found.
     """
     key = key_of(
         "alignment.sentence_rows", VERSION, identified(identity), sentences, length, dropout, seed if dropout else 0
@@ -87,7 +90,7 @@ def _read(ref: str, identity: str, sentences: Words, length: int, dropout: bool,
         longest = min(length, checkpoints.longest_input(checkpoints.read_config(locate(ref))))
         ids, mask = _encoded(loaded.tokenizer, sentences, longest)
         for start in range(0, len(ids), BATCH):
-            tick(start / len(ids), "reading padded sentences")
+            tick(start / len(ids), "computing states of padded sentences")
             some = slice(start, start + BATCH)
             batch = Batch(torch.from_numpy(ids[some]), torch.from_numpy(mask[some]), [])
             drawn = seeded(int(key_of(seed, identity, start)[:15], 16)) if dropout else nullcontext()
@@ -111,7 +114,7 @@ def _encoded(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], length: i
 
 @contextmanager
 def dropping(model: nn.Module) -> Iterator[None]:
-    """A block in which the model drops out: at its own rates, at `RATE` where it was trained without dropout."""
+    """Turn dropout on within a block: at the model's rates, or at `RATE` where it was trained without dropout."""
     from torch import nn
 
     layers = [module for module in model.modules() if isinstance(module, nn.Dropout)]

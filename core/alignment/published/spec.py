@@ -8,7 +8,7 @@ from core import options
 from core.alignment.maps.registry import DEFAULT_METHODS
 from core.errors import SpecError
 
-OURS_OF = {  # maps of our study, in the tasks that the page's own study has
+OURS_OF = {  # maps of our protocol, in the tasks of the page's own study
     "models": tuple(name for name in DEFAULT_METHODS if name != "kernel"),
     "tuned": ("inn",),
 }
@@ -16,39 +16,43 @@ OURS_OF = {  # maps of our study, in the tasks that the page's own study has
 
 @dataclass(frozen=True)
 class ProtocolSpec(options.Spec):
-    """The published protocol and ours on one pair of pretrained models and one pair of fine-tunes."""
+    """The options of the published protocol: one pair of pretrained models and one pair of fine-tunes."""
 
     models: tuple[str, ...] = options.models(
-        "Pair", ("zoo:seed-0", "zoo:seed-1"), least=2, most=2, help="The first is mapped into the second."
+        "Pair", ("zoo:seed-0", "zoo:seed-1"), least=2, most=2, help="Two models; the first is mapped into the second."
     )
     tuned: tuple[str, ...] = options.models(
         "Fine-tuned pair",
         ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
         least=0,
         most=2,
-        help="Fine-tunes of the two, for one task; none where empty.",
+        help="Fine-tunes of the two models on one task; leave it empty for none.",
     )
     length: int = options.whole(
-        "Padded to", 128, low=8, high=512, help="Subwords that every sentence is padded to; 128 in the code."
+        "Padded length", 128, low=8, high=512, help="Subwords to which sentences are padded; 128 in the published code."
     )
     steps: int = options.whole(
         "Batches",
         350,
         low=1,
         high=3000,
-        help="Of their training, 3,000 in the code; its rate falls by 1 % a batch, so that those after 350 can move a "
-        "weight by 3 % of what the others can.",
+        help="Training batches; 3,000 in the published code, whose rate falls by 1 % per batch, so "
+        "that batches after 350 together change a weight by at most 3 % of what the earlier ones "
+        "can.",
     )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    seed: int = options.seed("Seed of the splits, first weights and dropout.")
+    seed: int = options.seed("Seed of the splits, the initial weights and the dropout.")
 
     def check(self) -> None:
         if len(self.tuned) == 1:
-            raise SpecError("The fine-tuned pair needs two models, or none.")
+            raise SpecError(
+                "The fine-tuned pair has one model and needs two models, or none: add one or clear "
+                "it."
+            )
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Both pairs by name."""
+        """The pairs by name."""
         return {"models": self.models, **({"tuned": self.tuned} if self.tuned else {})}

@@ -1,17 +1,20 @@
-"""The protocol published with BERT-INN, beside ours, on the same pair: which findings survive?
+"""The protocol published with BERT-INN, compared with ours on the same pair: which findings hold with both?
 
-The published code averages sentences over their padding, evaluates under dropout, on pairs of unrelated sentences that
-it trained on, with one network for all layers that begins at random and is trained at 1e-6. Each of these is changed
-by itself, then all of them, and beside them stands what the study of this page says. Findings that are held against
-each other are in `published_claims.CLAIMS`, with who says them.
+The published code averages sentences over their padding and evaluates with dropout on, on pairs of
+unrelated training sentences, with one network for all layers that is initialised at random and
+trained at a learning rate of 1e-6. Each of these choices is changed alone, then all of them, and
+the result is compared with this page's own study. The findings and their sources are in
+`text.CLAIMS`.
 
-References: Ren et al. 2023, arXiv 2305.14555, *All Roads Lead to Rome?*, and github.com/twinkle0331/BERT-similarity
-(`run_hidden_similarity.py`, its readme). From the paper's abstract: that the network learns the bijection better than
-other bijective methods such as CCA. From the code's readme: that a network that need not be invertible should leave
-least, and 1,600 sentences of GLUE. From the code: everything else, see `published_rows`, `published_maps` and
-`published_training`. Not known: whether the paper's own figures were made by this version of the code.
-Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the target's variance
-(of all layers together, so that layers weigh as in a plain squared error), which `mse` is not.
+References: Ren et al. 2023, arXiv 2305.14555, *All Roads Lead to Rome?*, and
+github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`, its readme). From the paper's
+abstract: that the network learns the bijection better than other bijective methods such as CCA.
+From the code's readme: that a network that need not be invertible should have the lowest error, and
+1,600 sentences of GLUE. From the code: everything else, see `rows`, `maps` and `training`. Not
+known: whether the paper's figures were made by this version of the code.
+Deviations: the text is this app's and shorter; one direction of one pair; errors are divided by the
+target's variance (of all layers together, so that layers have the weight of a plain squared error),
+which `mse` is not.
 """
 
 from __future__ import annotations
@@ -22,19 +25,25 @@ from typing import Any, cast
 from core.alignment.prices import protocol_price
 from core.alignment.published import PURPOSE
 from core.alignment.published.charts import claim_chart, protocol_chart
-from core.alignment.published.maps import FITTED, published_pair
-from core.alignment.published.rows import RATE
-from core.alignment.published.spec import OURS_OF, ProtocolSpec
-from core.alignment.published.text import (
+from core.alignment.published.findings import (
     OUR_METHODS,
-    OURS,
     Errors,
     claim_rows,
     error_rows,
     errors_of,
     finding_rows,
-    make_headline,
     our_errors,
+)
+from core.alignment.published.maps import FITTED, published_pair
+from core.alignment.published.spec import OURS_OF, ProtocolSpec
+from core.alignment.published.text import (
+    HOW_TO_READ,
+    OURS,
+    REASON,
+    make_headline,
+    make_methods,
+    make_notices,
+    statements_of,
 )
 from core.alignment.seeds import study
 from core.alignment.seeds.spec import AlignSpec
@@ -49,18 +58,17 @@ from core.study import Study
 from core.text.corpora import Corpus
 from core.text.reading import Text, text_task
 
-THEIR_WIDTH = 768
-TUNED = ("published", "training", "all")  # fits of the fine-tuned pair: those that its one finding needs
+TUNED = ("published", "training", "all")  # fits of the fine-tuned pair that its one finding needs
 
 
 def prepare(spec: ProtocolSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read the text, ask what the models are."""
+    """Plan the first stage: read the text and identify the models."""
     refs = [ref for pair in spec.groups.values() for ref in pair]
     return [text_task(spec.corpus, spec.genres, spec.sentences, texts), *identity_tasks(refs)]
 
 
 def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
-    """A task for each fit of each pair, with the role (pair, fit), and those of our study, (pair, "ours", methods).
+    """Plan a task for each fit of each pair, with role (pair, fit), and those of our study, (pair, "ours", methods).
 
     Raises:
         CorpusError: If the text could not be read.
@@ -91,7 +99,7 @@ def plan(spec: ProtocolSpec, ready: Outputs) -> list[Task]:
 
 
 def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
-    """Our study of a pair; with the page's options its tasks are the page's own."""
+    """Our study of a pair; with the page's options its tasks are those of the page's own study."""
     return AlignSpec(
         spec.groups[group], methods=OURS_OF[group], corpus=spec.corpus, genres=spec.genres, sentences=spec.sentences,
         grid="", seed=spec.seed,
@@ -99,7 +107,7 @@ def _ours(spec: ProtocolSpec, group: str) -> AlignSpec:
 
 
 def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """The tables `findings`, `claims` and `errors`, see `published_claims`."""
+    """Make the tables `findings`, `claims` and `errors`, see the module `findings`."""
     import pandas as pd
 
     by_protocol: dict[str, dict[str, Errors]] = {group: {} for group in spec.groups}
@@ -115,44 +123,31 @@ def collect(spec: ProtocolSpec, ready: Outputs, outputs: Outputs) -> Result:
         if values and (ours := our_errors(values)).by_method:
             by_protocol[group][OURS] = ours
             notices += [notice for value in values.values() for notice in value["notices"]]
-    if widths["models"] < THEIR_WIDTH:
-        notices.append(
-            f"These models are {widths['models']} wide, those of the paper {THEIR_WIDTH}: a wider network has more "
-            "weights that move, so the same steps take it further."
-        )
+    notices += make_notices(widths["models"])
     claims = claim_rows(by_protocol["models"], by_protocol.get("tuned", {}))
     findings = finding_rows(claims)
     errors = pd.concat(
         [error_rows(measured, group, widths[group]) for group, measured in by_protocol.items()], ignore_index=True
     )
+    statements = statements_of(errors, findings)
     corpus: Corpus = ready.values["text"]
     refs = tuple(ref for pair in spec.groups.values() for ref in pair)
     return Result(
         study="align protocol",
         spec=spec.plain(),
-        headline=make_headline(errors, findings),
+        headline=make_headline(statements),
+        statements=statements,
         tables={"findings": findings, "claims": claims, "errors": errors},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(refs, corpus),
-        methods=(
-            f"{len(corpus.sentences):,} sentences of {spec.corpus} were padded to {spec.length} subwords and averaged "
-            "over all positions. One invertible layer (RealNVP), a linear map and a network of four layers, the same "
-            "for all layers, began at random and took one step of Adam for each layer of each batch of 64, at 1e-6 "
-            f"falling by 1 % a batch, for {spec.steps:,} batches. They were evaluated on training sentences under "
-            f"dropout (models trained without get {RATE}), each source row against another sentence's target row; CCA "
-            "was fitted on such pairs. Then each of these choices was changed by itself, and all of them. Ours are "
-            "maps between vectors of words, as in the study of this page, on words never fitted on. Errors are squared "
-            "errors over the target's variance; bands are jackknife intervals over evaluated sentences or words, "
-            "95 % in charts of errors and for all findings of a protocol together where findings are judged. With one "
-            f"pair they are of this pair. {spec.settings()}"
-        ),
+        methods=make_methods(spec, len(corpus.sentences)),
         citations=cite(study.CITATIONS),
     )
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Errors by protocol, and which finding holds by which."""
+    """Draw errors by protocol, and which finding holds with which protocol."""
     if result.tables["claims"].empty:
         return {}
     return {
@@ -176,4 +171,6 @@ STUDY = Study(
     price=protocol_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,25 +1,19 @@
-"""Findings by the published protocol and by ours: errors, differences with bands, and what survives.
-
-A finding is a difference of two errors with a sign. It holds where the whole band has that sign, is reversed where the
-whole band has the other, and is open where the band holds 0. Bands are jackknives over what was evaluated, wide enough
-for all findings of one protocol together (Bonferroni).
-"""
+"""Every sentence of the published-protocol study: protocols, findings, headline, methods, how to read its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from jaxtyping import Float
-
-from core.alignment.published.maps import METHODS, VARIANTS
-from core.alignment.seeds.bands import Replicates, leave_out
-from core.results.numbers import text_of
+from core.alignment.published.rows import RATE
+from core.results.estimates import Estimate, estimate_of
+from core.results.statements import Statement
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from core.alignment.published.spec import ProtocolSpec
 
 OURS = "ours"
 PROTOCOLS = {
@@ -27,21 +21,21 @@ PROTOCOLS = {
     "padding": "means without padding",
     "dropout": "dropout off",
     "partners": "same sentences paired",
-    "maps": "one network a layer",
+    "maps": "one network per layer",
     "training": "trained to convergence",
     "rows": "held-out sentences",
-    "unit": "each layer's own unit",
+    "unit": "error by layer",
     "all": "all seven changes",
     OURS: "ours, on unseen words",
 }
-assert set(PROTOCOLS) == {*VARIANTS, OURS}
-OUR_METHODS = {"identity": "identity", "inn": "inn", "linear": "ridge", "mlp": "mlp", "cca": "cca"}
 HOLDS, REVERSED, OPEN = "holds", "reversed", "open"
+ABOVE, BELOW = "worse than the mean", "better than the mean"
+THEIR_WIDTH = 768
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding: what is said, by whom, and the sign that the difference of errors has if it is true."""
+    """A finding: its label, its sentence, who states it, and the sign of the difference of errors if it is true."""
 
     label: str
     says: str
@@ -50,169 +44,146 @@ class Claim:
 
 
 CLAIMS = {
-    "cca": Claim("beats CCA", "the invertible network leaves less than CCA", "the paper", -1),
-    "linear": Claim("beats linear", "the invertible network leaves less than a linear map", "the paper", -1),
-    "mlp": Claim("plain is best", "a network that need not be invertible leaves less", "the code", -1),
-    "tuned": Claim("tuned differ", "fine-tuned models lie further apart than pretrained ones", "a question", 1),
-    "depth": Claim("grows upward", "the top layers lie further apart than the embeddings", "a question", 1),
-    "mean": Claim("beats mean", "the invertible network leaves less than the target's mean", "a control", -1),
-    "start": Claim("training helps", "the invertible network leaves less than before its training", "a control", -1),
+    "cca": Claim("beats CCA", "the invertible network has a lower error than CCA", "the paper", -1),
+    "linear": Claim(
+        "beats linear map",
+        "the invertible network has a lower error than a linear map",
+        "the paper",
+        -1,
+    ),
+    "mlp": Claim(
+        "MLP is better",
+        "an MLP, which need not be invertible, has a lower error than the invertible network",
+        "the code",
+        -1,
+    ),
+    "tuned": Claim(
+        "tuned is worse",
+        "fine-tuned models have a higher error than pretrained ones",
+        "a question",
+        1,
+    ),
+    "depth": Claim(
+        "top is worse", "the top layer has a higher error than the embeddings", "a question", 1
+    ),
+    "mean": Claim(
+        "beats the mean",
+        "the invertible network has a lower error than the target's mean",
+        "a control",
+        -1,
+    ),
+    "start": Claim(
+        "training helps", "training lowers the invertible network's error", "a control", -1
+    ),
 }
-LEVEL = 1 - 0.05 / len(CLAIMS)
+SURVIVES = {
+    "yes": "Both protocols agree that",
+    "no": "Only the published protocol finds that",
+    "only by ours": "Only our protocol finds that",
+    "found by neither": "Neither protocol finds that",
+}
 
-
-@dataclass(frozen=True)
-class Errors:
-    """Errors of one pair by one protocol; squared errors and spreads (layer, unit), a pair of them for each direction.
-
-    `pooled` as in `published_maps.Protocol`.
-    """
-
-    spread: list[Float[np.ndarray, "layer unit"]]
-    by_method: Mapping[str, list[Float[np.ndarray, "layer unit"]]]
-    pooled: bool
-
-    def replicates(self, method: str) -> Replicates:
-        """The method's error by layer; "mean" for the mean of the target's training rows."""
-        error = self.spread if method == "mean" else self.by_method[method]
-        spread = self.spread
-        if self.pooled:
-            spread = [np.broadcast_to(part.mean(0, keepdims=True), part.shape) for part in spread]
-        pairs = [("source", "target"), ("target", "source")][: len(spread)]
-        return leave_out(np.stack(error), np.stack(spread), pairs)
-
-
-def errors_of(value: Mapping[str, Any], variant: str) -> Errors:
-    """Errors from what `published_pair` gave."""
-    errors = {name: [value[f"{variant}/{name}/error"]] for name in METHODS if f"{variant}/{name}/error" in value}
-    return Errors([value[f"{variant}/spread"]], errors, VARIANTS[variant].pooled)
-
-
-def our_errors(values: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Errors:
-    """Errors on unseen words (all test rows where rows are no words) from what `tasks.align_pair` gave, by methods."""
-    by_method, spread = {}, []
-    for methods, value in values.items():
-        for name, ours in OUR_METHODS.items():
-            if ours in methods and f"{ours}/error" in value:
-                by_method[name] = list(value[f"{ours}/error"][:, 1])
-                spread = list(value["spread"][:, 1])
-    return Errors(spread, by_method, pooled=False)
-
-
-def difference(claim: str, errors: Errors, tuned: Errors | None) -> Replicates | None:
-    """The difference of errors that a finding is about; None where a protocol does not have both."""
-    has = {*errors.by_method, "mean"}
-    if claim == "depth":
-        if "inn" not in has:
-            return None
-        by_layer = errors.replicates("inn")
-        ends = [
-            Replicates(*(part[..., place] for part in _parts(by_layer))) for place in (slice(-1, None), slice(0, 1))
-        ]
-        return ends[0] - ends[1]
-    if claim == "tuned":
-        if tuned is None or not {"inn"} <= has & {*tuned.by_method}:
-            return None
-        first, second = (part.replicates("inn").mean() for part in (tuned, errors))
-        return first - second if first.units.shape == second.units.shape else None
-    worse, better = ("mlp", "inn") if claim == "mlp" else ("inn", claim)
-    if not {worse, better} <= has:
-        return None
-    return errors.replicates(worse).mean() - errors.replicates(better).mean()
-
-
-def _parts(replicates: Replicates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return replicates.point, replicates.models, replicates.units
-
-
-def verdict(claim: str, low: float, high: float) -> str:
-    """Whether a finding holds, is reversed, or is open."""
-    sign = CLAIMS[claim].sign
-    ends = sorted((sign * low, sign * high))
-    return HOLDS if ends[0] > 0 else REVERSED if ends[1] < 0 else OPEN
-
-
-def claim_rows(errors: Mapping[str, Errors], tuned: Mapping[str, Errors]) -> pd.DataFrame:
-    """claim, protocol, difference, low, high, level, verdict: every finding by every protocol that can tell."""
-    import pandas as pd
-
-    rows = []
-    for claim in CLAIMS:
-        for protocol in PROTOCOLS:
-            if protocol not in errors:
-                continue
-            gap = difference(claim, errors[protocol], tuned.get(protocol))
-            if gap is None:
-                continue
-            low, high = (float(end[0]) for end in gap.band(LEVEL))
-            told = verdict(claim, low, high) if low == low else OPEN
-            rows.append((claim, protocol, float(gap.point[0]), low, high, LEVEL, told))
-    return pd.DataFrame(rows, columns=["claim", "protocol", "difference", "low", "high", "level", "verdict"])
-
-
-def finding_rows(claims: pd.DataFrame) -> pd.DataFrame:
-    """claim, says, said_by, published, ours, changed_by, survives: one row a finding."""
-    import pandas as pd
-
-    rows = []
-    for claim, about in CLAIMS.items():
-        verdicts = claims[claims["claim"] == claim].set_index("protocol")["verdict"]
-        if "published" not in verdicts.index:
-            continue
-        theirs, ours = verdicts["published"], verdicts.get(OURS, "")
-        changed = [
-            PROTOCOLS[name] for name in verdicts.index if name not in ("published", OURS) and verdicts[name] != theirs
-        ]
-        survives = "not asked" if not ours else "yes" if theirs == ours == HOLDS else "no" if theirs == HOLDS else ""
-        survives = survives or ("only by ours" if ours == HOLDS else "found by neither")
-        rows.append((claim, about.says, about.source, theirs, ours, "; ".join(changed) or "none", survives))
-    return pd.DataFrame(rows, columns=["claim", "says", "said_by", "published", "ours", "changed_by", "survives"])
-
-
-def error_rows(errors: Mapping[str, Errors], pair: str, width: int) -> pd.DataFrame:
-    """pair, protocol, method, layer, nmse, low, high, mse; layer -1 is the mean of all layers."""
-    import pandas as pd
-
-    tables = []
-    for protocol, measured in errors.items():
-        for method in [*measured.by_method, "mean"]:
-            by_layer = measured.replicates(method)
-            squared = np.mean(
-                [part.mean(-1) for part in (measured.spread if method == "mean" else measured.by_method[method])], 0
-            )
-            for estimate, layers, mse in ((by_layer.mean(), [-1], [squared.mean()]), (by_layer, None, squared)):
-                low, high = estimate.band()
-                tables.append(
-                    pd.DataFrame(
-                        {"nmse": estimate.point, "low": low, "high": high, "mse": np.asarray(mse) / width}
-                    ).assign(pair=pair, protocol=protocol, method=method, layer=layers or range(len(estimate.point)))
-                )
-    columns = ["pair", "protocol", "method", "layer", "nmse", "low", "high", "mse"]
-    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
-
-
-def make_headline(errors: pd.DataFrame, findings: pd.DataFrame) -> str:
-    """The network's error by both protocols beside the mean's, and which findings survive."""
-    rows = errors[(errors["pair"] == "models") & (errors["layer"] == -1) & (errors["method"] == "inn")]
-    by_protocol = rows.set_index("protocol")["nmse"]
-    if "published" not in by_protocol.index:
-        return "The published protocol could not be run on this pair; the reasons are below."
-    theirs = float(by_protocol["published"])
-    text = (
-        f"By the published protocol the invertible network leaves {text_of(theirs, 'amount')} times the "
-        "target's variance"
+REASON = (
+    "Published findings about seed alignment may depend on how the maps were trained and "
+    "evaluated: changing one choice at a time shows which findings remain."
+)
+HOW_TO_READ = {
+    "Published protocol": (
+        "In the first figure the horizontal axis is the error as a multiple of the target's "
+        "variance, on a logarithmic scale: left of the dashed line at 1 a map is better than the "
+        "target's mean, and bars are 95 % intervals. In the second, each cell says whether a "
+        "finding holds with a protocol; it is open where the interval includes 0."
     )
-    text += f" ({'more' if theirs > 1 else 'less'} than its mean, 1)"
-    if OURS in by_protocol.index:
-        text += f"; by ours {text_of(float(by_protocol[OURS]))}, on words never fitted on"
-    kinds = {
-        "yes": "Holds by both",
-        "no": "Holds by the published protocol and not by ours",
-        "only by ours": "Holds by ours alone",
-        "found by neither": "Holds by neither",
-    }
-    for kind, words in kinds.items():
-        said = [str(row["says"]) for _, row in findings.iterrows() if row["survives"] == kind]
+}
+
+
+def statements_of(errors: pd.DataFrame, findings: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the invertible network's error by both protocols, and which findings hold.
+
+    Args:
+        errors: pair, protocol, method, layer, nmse, low, high.
+        findings: claim, survives.
+
+    Returns:
+        First the error by the published protocol, then by ours, then a statement for each finding,
+        whose verdict is a key of `SURVIVES`; empty where the published protocol has no error.
+    """
+    rows = errors[
+        (errors["pair"] == "models") & (errors["layer"] == -1) & (errors["method"] == "inn")
+    ]
+    by_protocol = rows.set_index("protocol")
+    if "published" not in by_protocol.index:
+        return ()
+    facts = []
+    for protocol in ("published", OURS):
+        if protocol in by_protocol.index:
+            error = estimate_of(by_protocol.loc[protocol], "nmse")
+            if error.value > 1:
+                error = Estimate(error.value, error.low, error.high, kind="amount")
+            facts.append(
+                Statement(
+                    protocol,
+                    ABOVE if error.value > 1 else BELOW,
+                    error,
+                    baseline="the target's mean",
+                )
+            )
+    facts += [Statement(str(row["claim"]), str(row["survives"])) for _, row in findings.iterrows()]
+    return tuple(facts)
+
+
+def make_headline(facts: Sequence[Statement]) -> str:
+    """Write the headline of the statements of `statements_of`."""
+    if not facts:
+        return "The published protocol could not be run on this pair; the reasons are below."
+    by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
+    text = f"With the published protocol, the invertible network is {_judged(by_protocol['published'])}"
+    if OURS in by_protocol:
+        text += f"; with ours, on unseen words, it is {_judged(by_protocol[OURS])}"
+    sentences = [text]
+    for verdict, words in SURVIVES.items():
+        said = [
+            CLAIMS[fact.subject].says
+            for fact in facts
+            if fact.verdict == verdict and fact.subject in CLAIMS
+        ]
         if said:
-            text += f". {words}: {'; '.join(said)}"
-    return text + "."
+            sentences.append(f"{words} {'; '.join(said)}")
+    return ". ".join(sentences) + "."
+
+
+def _judged(fact: Statement) -> str:
+    return fact.verdict if fact.estimate is None else f"{fact.verdict} (error {fact.estimate.text})"
+
+
+def make_notices(width: int) -> list[str]:
+    """What a reader must know of models narrower than the paper's.
+
+    Args:
+        width: Of the pair.
+    """
+    if width >= THEIR_WIDTH:
+        return []
+    return [
+        f"These models have width {width}, the paper's {THEIR_WIDTH}: a wider network has more "
+        "weights to change, so the same number of training steps has a larger effect."
+    ]
+
+
+def make_methods(spec: ProtocolSpec, sentences: int) -> str:
+    """Write the methods paragraph."""
+    return (
+        f"{sentences:,} sentences of {spec.corpus} were padded to {spec.length} subwords and their "
+        "states averaged over all positions. One invertible layer (RealNVP), a linear map and an "
+        "MLP of four layers, each shared by all layers of the models, were initialised at random "
+        "and trained with one step of Adam per layer and batch of 64, at a learning rate of 1e-6 "
+        f"that falls by 1 % per batch, for {spec.steps:,} batches. They were evaluated on training "
+        f"sentences with dropout on (rate {RATE} for models trained without dropout), with each "
+        "source row paired with another sentence's target row; CCA was fitted on such pairs. Then "
+        "each of these choices was changed alone, and finally all of them. Our protocol fits maps "
+        "between vectors of words, as in this page's own study, and evaluates them on unseen "
+        "words. Errors are squared errors divided by the target's variance. Intervals are "
+        "jackknife intervals over evaluated sentences or words: 95 % in figures of errors, "
+        "simultaneous for all findings of a protocol where findings are judged. They describe this "
+        f"pair of models. {spec.settings()}"
+    )

@@ -1,16 +1,19 @@
-"""The maps of the code published with BERT-INN, trained as it trains them.
+"""The maps of the code published with BERT-INN, trained as in that code.
 
-Three networks: an invertible one (one RealNVP layer: both halves of the coordinates in turn, by the same pair of
-networks for log-scale and shift), a linear map, and four linear layers that need not be invertible. All begin at
-random, nothing is centred or scaled, and Adam takes one step for each layer of each batch while gradients add up over
-the layers of a batch. The rate begins at 1e-6 and falls by a hundredth after every batch, so that all steps together
-move a weight by little more than 1e-4 a layer; a weight begins some hundred times as far from zero.
+Three networks: an invertible one (one RealNVP layer, which transforms both halves of the
+coordinates in turn with the same pair of networks for log-scale and shift), a linear map, and an
+MLP of four linear layers, which need not be invertible. All are initialised at random, data are
+neither centred nor scaled, and Adam takes one step for each layer of each batch while gradients
+accumulate over the layers of a batch. The learning rate starts at 1e-6 and falls by 1 % after every
+batch, so that all steps together change a weight by little more than 1e-4 per layer, about a
+hundredth of a typical initial weight.
 
-References: arXiv 2305.14555; github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`, `utils/MLP.py`), and
-the package that it takes its invertible layer from, github.com/ELIFE-ASU/INNLab. From the code: architecture, first
-weights (Xavier's normal, biases too), Adam, rates, batches of 64 in the order of the text, 3,000 batches, an incomplete
-batch passed over while the rate falls. Whether the paper's figures were made with just these settings is not known.
-Deviations: where the processor multiplies bfloat16 in units of its own, it does, as for the maps of the study.
+References: arXiv 2305.14555; github.com/twinkle0331/BERT-similarity (`run_hidden_similarity.py`,
+`utils/MLP.py`), and the package of its invertible layer, github.com/ELIFE-ASU/INNLab. From the
+code: architecture, initialisation (Xavier normal, including biases), Adam, rates, batches of 64 in
+the order of the text, 3,000 batches, incomplete batches skipped while the rate still falls. Whether
+the paper's figures were made with these settings is not known.
+Deviations: bfloat16 products where the processor has units for them, as for the maps of the study.
 """
 
 from __future__ import annotations
@@ -31,17 +34,17 @@ from core.runs.store import Value
 BATCH, LEARNING_RATE, DECAY = 64, 1e-6, 0.99
 WIDER = 4  # hidden width of the invertible layer's networks, in units of d
 NETWORKS = {"inn": ("scale", "shift"), "linear": ("map",), "mlp": ("map",)}
-FORM = "alignment.published/1"  # of the state that is kept
-LARGEST_STATE = 2e8  # bytes: a larger one costs more to write than to compute again
+FORM = "alignment.published/1"  # version of the checkpoint
+LARGEST_STATE = 2e8  # bytes; a larger checkpoint costs more to write than to compute again
 
 Weights = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
 class Trained:
-    """Networks before and after training, one for all layers or one a layer; weights are (network, in, out).
+    """Networks before and after training, one for all layers or one per layer; weights are (network, in, out).
 
-    `seen` counts the batches that were learnt from.
+    `seen` is the number of batches trained on.
     """
 
     kind: str
@@ -50,7 +53,7 @@ class Trained:
     seen: int
 
     def map(self, rows: Float[np.ndarray, "layer row d"], trained: bool = True) -> np.ndarray:
-        """Rows of every layer through the layer's network, float64."""
+        """Map the rows of every layer by its network, float64."""
         weights = {name: weight.double() for name, weight in (self.end if trained else self.start).items()}
         with torch.inference_mode():
             given = torch.from_numpy(np.asarray(rows, dtype=np.float64))
@@ -59,7 +62,7 @@ class Trained:
 
 
 def draw(kind: str, d: int, count: int, generator: torch.Generator) -> Weights:
-    """First weights of `count` networks: Xavier's normal, biases as if they were matrices of one column."""
+    """Draw the initial weights of `count` networks: Xavier normal, biases like matrices of one column."""
     wide = WIDER * d
     widths = {"inn": [d, wide, wide, d], "linear": [d, d], "mlp": [d] * 5}[kind]
     weights: Weights = {}
@@ -74,7 +77,7 @@ def draw(kind: str, d: int, count: int, generator: torch.Generator) -> Weights:
 
 
 def apply(kind: str, weights: Weights, rows: Float[Tensor, "layer row d"]) -> Float[Tensor, "layer row d"]:
-    """Rows through the networks; a single network takes the rows of all layers."""
+    """Apply the networks to rows; a single network maps the rows of all layers."""
     layers, count, d = rows.shape
     if next(iter(weights.values())).shape[0] == 1 and layers > 1:
         return apply(kind, weights, rows.reshape(1, layers * count, d)).reshape(layers, count, d)
@@ -88,12 +91,12 @@ def apply(kind: str, weights: Weights, rows: Float[Tensor, "layer row d"]) -> Fl
     return rows
 
 
-def _through(weights: Weights, part: str, rows: Tensor, bend: object) -> Tensor:
+def _through(weights: Weights, part: str, rows: Tensor, activation: object) -> Tensor:
     depth = sum(name.startswith(f"{part}/") for name in weights) // 2
     for number in range(depth):
         rows = torch.baddbmm(weights[f"{part}/{number}/bias"], rows, weights[f"{part}/{number}/weight"])
         if number + 1 < depth:
-            rows = bend(rows)  # type: ignore[operator]
+            rows = activation(rows)  # type: ignore[operator]
     return rows
 
 
@@ -106,17 +109,17 @@ def train(
     shared: bool,
     seed: int,
 ) -> Trained:
-    """Train a network of the published code.
+    """Train a map of the published code.
 
     Args:
         kind: Of `NETWORKS`.
-        x, y: Paired rows, as they are.
-        steps: Batches, 3,000 in the code; the rate falls with each of them.
-        shared: One network for all layers, in turn; else one a layer.
-        seed: Of the first weights.
+        x, y: Paired rows, neither centred nor scaled.
+        steps: Batches, 3,000 in the published code; the rate falls with each of them.
+        shared: One network for all layers, in turn; else one per layer.
+        seed: Of the initial weights.
 
     Returns:
-        The networks; in a run, where they stand is kept now and then.
+        The networks. A run saves a checkpoint of the training at intervals and resumes from it.
     """
     layers, count, d = x.shape
     start = draw(kind, d, 1 if shared else layers, torch.Generator().manual_seed(seed))
@@ -135,7 +138,7 @@ def train(
         if small and kept.due:
             kept.keep(_state(weights, optimiser, (step, place, seen)))
         optimiser.param_groups[0]["lr"] = LEARNING_RATE * DECAY**step
-        if place + batch > count:  # the published loop meets an incomplete batch, begins again, and lowers its rate
+        if place + batch > count:  # the published loop skips an incomplete batch and still lowers its rate
             place = 0
             continue
         some = slice(place, place + batch)
@@ -151,7 +154,7 @@ def train(
 
 
 def _state(weights: Weights, optimiser: torch.optim.Adam, at: tuple[int, int, int]) -> Value:
-    """Everything that training goes on from."""
+    """Everything needed to resume training."""
     value: Value = {"at": np.asarray(at)}
     for name, weight in weights.items():
         value[f"weight/{name}"] = weight.detach().numpy()

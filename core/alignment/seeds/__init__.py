@@ -1,3 +1,3 @@
-"""Whether two models learn the same space: maps judged on held-out words."""
+"""Whether two models learn the same space: maps between them, evaluated on unseen words."""
 
-PURPOSE = "whether two models learn the same space: maps judged on unseen words"
+PURPOSE = "whether two models learn the same space: maps between them, evaluated on unseen words"

@@ -1,11 +1,11 @@
-"""Errors averaged over pairs, with bands over models and over what was held out, and differences with bands.
+"""Errors averaged over pairs, and their differences, with intervals over models and held-out units.
 
-Pairs that share a model are not independent, and three models are three, not six pairs: what is left out in turn is a
-model with all its pairs, and a held-out unit (a word type or a sentence) with all its rows. The two jackknife
-variances are added and the band is Student's t with the degrees of freedom of the sum (Welch-Satterthwaite), so that
-few models give a wide band. Two models leave nothing to leave out: the band is then of this pair, over units alone.
-A group's band and a difference's are made in the same way, from the same replicates, so that what two maps share
-cancels.
+Pairs that share a model are not independent, and three models are a sample of three, not of six
+pairs. The jackknife therefore leaves out a model with all its pairs, and a held-out unit (a word
+type or a sentence) with all its rows. The two variances are added, and the interval is Student's t
+with the degrees of freedom of the sum (Welch-Satterthwaite), so that few models give a wide
+interval. With two models only units can be left out, and the interval describes this pair. The
+interval of a difference uses the same replicates, so that variation shared by two maps cancels.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from core.statistics import jackknife_variance, t_interval
 
 @dataclass(frozen=True)
 class Replicates:
-    """A statistic and what it is with each model and each held-out unit left out; columns are layers.
+    """A statistic and its jackknife replicates, without each model and each held-out unit; columns are layers.
 
-    `models` has no row where there are two models. Units without a row among those that count are left out.
+    `models` has no rows where there are two models. Units without test rows are omitted.
     """
 
     point: Float[np.ndarray, " layer"]
@@ -32,19 +32,19 @@ class Replicates:
     units: Float[np.ndarray, "unit layer"]
 
     def mean(self) -> Replicates:
-        """The mean over layers."""
+        """Average over layers."""
         return Replicates(*(part.mean(-1, keepdims=True) for part in (self.point, self.models, self.units)))
 
     def __sub__(self, other: Replicates) -> Replicates:
-        """The difference of two maps on the same pairs and rows."""
+        """Subtract another map on the same pairs and rows."""
         return Replicates(self.point - other.point, self.models - other.models, self.units - other.units)
 
     def band(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper end, (layer,); NaN where nothing could be left out."""
+        """Compute the lower and upper end of the interval, (layer,); NaN where nothing can be left out."""
         return self._band(self._sources(), level)
 
     def band_of_difference(self, other: Replicates, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """The band of self - other, maps among different models on the same rows: models vary independently."""
+        """Compute the interval of self - other, maps of different models on the same rows: models are independent."""
         point, units = self.point - other.point, self.units - other.units
         apart = [source for replicates in (self, other) for source in replicates._sources()[1:]]
         return Replicates(point, self.models[:0], units)._band([_source(units), *apart], level)
@@ -64,11 +64,11 @@ def leave_out(
     spread: Float[np.ndarray, "pair layer unit"],
     pairs: Sequence[tuple[str, str]],
 ) -> Replicates:
-    """Normalised error averaged over pairs, and its replicates.
+    """Compute the normalised error averaged over pairs, and its jackknife replicates.
 
     Args:
         error: Summed squared error of each pair on each held-out unit.
-        spread: Summed squared distance from the training mean, the same way.
+        spread: Summed squared distance from the training mean of each pair on each held-out unit.
         pairs: (source, target) of each pair.
     """
     nmse = error.sum(-1) / np.maximum(spread.sum(-1), TINY)

@@ -1,7 +1,8 @@
-"""Charts of the alignment room: error by method and layer, pairs, layers into layers, training, the space itself.
+"""Charts of the alignment study: error by method and layer, pairs, every layer into every layer, training, the space.
 
-Methods keep their colours on every chart; controls are grey and dashed. No chart sets a background or a text colour,
-so a light and a dark theme both fit; one without panels stretches to its container.
+Methods have the same colours in every chart; controls are grey and dashed. No chart sets a
+background or a text colour, so that it fits a light and a dark theme; a chart without panels
+stretches to its container.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import numpy as np
 
 from core.alignment.maps.registry import METHODS
 from core.alignment.seeds.curves import ERROR_TITLE, HEIGHT, ceiling_of, curves_of_methods, error_chart, with_labels
-from core.alignment.seeds.text import WHICH, judged
+from core.alignment.seeds.statements import judged
+from core.alignment.seeds.text import WHICH
 from core.errors import SpecError
 from core.results.drawing.axes import Plane, span_of
 from core.results.drawing.context import PAGE, Context
@@ -30,23 +32,27 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-GRID, SPACE = 295, 270  # heights of plots below which stands more than an axis
+GRID, SPACE = 295, 270  # heights of plots with a legend or a slider below
 GROUPS = {"models": "first group", "against": "second group"}
 
 
 def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Held-out error by method: a box over all pairs and layers, the mean with its band and as a number."""
+    """Draw the held-out error by method: a box over pairs and layers, the mean with its interval and as a number.
+
+    Raises:
+        SpecError: If no pair was aligned.
+    """
     words = judged(result.tables["methods"])
     table = _test(result, words)
     if table.empty:
-        raise SpecError("There is no pair to draw.")
+        raise SpecError("No pair of the first group was aligned, so there is nothing to draw.")
     means = with_labels(result.tables["methods"])
     means = means[(means["group"] == "models") & (means["words"] == words)]
     shown = [METHODS[name].label for name in result.spec["methods"] if name in set(table["method"])]
     ceiling = ceiling_of(table["nmse"])
     spread = table.groupby("label")["nmse"].quantile([0.0, 0.25, 0.5, 0.75, 1.0]).unstack()
     spread.columns = ["least", "lower", "median", "upper", "most"]
-    tips = (Tip("label", "Method"), Tip("nmse", "Mean error", "share"), Tip("low", "Band, 95 %", "share"))
+    tips = (Tip("label", "Map"), Tip("nmse", "Mean error", "share"), Tip("low", "95 % interval", "share"))
     rows, tooltip = told(means.merge(spread.reset_index(), on="label"), tips)
     rows = rows.assign(written=[text_of(value) for value in rows["nmse"]], out=rows["nmse"] > ceiling, edge=ceiling)
     room = round(3.6 * context.letter)
@@ -79,9 +85,9 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
             x=along("edge"), text="written:N"
         ),
     ]
-    what = f"Error by method: {WHICH[words]}"
-    below = "boxes: pairs and layers; diamonds and numbers: mean; bars: its band, 95 %" + (
-        "; two strokes: the mean lies beyond the axis" if rows["out"].any() else ""
+    what = f"Error by map on {WHICH[words]}"
+    below = "box: pairs and layers; diamond and number: mean; bar: 95 % interval" + (
+        "; two strokes: the mean is beyond the axis" if rows["out"].any() else ""
     )
     order = rows.assign(place=rows["label"].map(shown.index)).sort_values("place")
     height = context.height(max(HEIGHT * 0.5, 26 * len(shown)))
@@ -95,34 +101,44 @@ def method_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def layer_chart(result: Result, group: str = "models", *, context: Context = PAGE) -> Chart:
-    """Held-out error by layer, one curve per method, with bands over models and what was held out."""
+    """Draw the held-out error by layer, one line per method, with bands over models and held-out words.
+
+    Raises:
+        SpecError: If no pair of the group was aligned.
+    """
     words, table = judged(result.tables["methods"]), result.tables["layers"]
     table = table[(table["group"] == group) & (table["words"] == words)]
     if table.empty:
-        raise SpecError(f"There is no {GROUPS.get(group, group)} in this study.")
+        raise SpecError(f"This study has no {GROUPS.get(group, group)}: name models for it.")
     which = f", {GROUPS[group]}" if result.spec["against"] else ""
     return error_chart(
         table,
-        f"Error by layer{which}: {WHICH[words]}",
-        "0: the target exactly; 1: no better than its mean; bands: 95 %", context=context,
+        f"Error by layer on {WHICH[words]}{which}",
+        "0: perfect; 1: no better than the target's mean; bands: 95 % intervals", context=context,
     )
 
 
 def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
-    """Any layer of the source into any layer of the target, for the first pair."""
+    """Draw the error of the map from every source layer into every target layer of the first pair.
+
+    Raises:
+        SpecError: If the study has no such maps.
+    """
     table = result.tables.get("grid")
     if table is None:
-        raise SpecError("This study has no layer-by-layer map.")
+        raise SpecError(
+            "This study has no maps between different layers: choose a map under Layer into layer."
+        )
     names = short_names(result.spec["models"])
     source, target = (names[ref] for ref in result.spec["models"][:2])
     titles = (f"Layer of {target}", f"Layer of {source}", "Error")
-    tips = (Tip("source_layer", "From layer", "whole"), Tip("target_layer", "into layer", "whole"))
+    tips = (Tip("source_layer", "Source layer", "whole"), Tip("target_layer", "Target layer", "whole"))
     chart = heatmap(
         table, x="target_layer", y="source_layer", value="nmse", titles=titles, ends=(0.0, 1.0), reverse=True,
         tips=(*tips, Tip("nmse", "Error", "share")), height=GRID, context=context,
     )  # fmt: skip
-    what = "Any layer into any layer"
-    below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held out"
+    what = "Every layer into every layer"
+    below = f"{METHODS[result.spec['grid']].label}, {source} into {target}, held-out error"
     words = cells_in_words(
         table, f"{what}: {below}", row="source_layer", column="target_layer", value="nmse", value_title="error"
     )
@@ -130,45 +146,54 @@ def grid_chart(result: Result, *, context: Context = PAGE) -> Chart:
 
 
 def pair_chart(result: Result, method: str, *, context: Context = PAGE) -> Chart:
-    """Mean held-out error over layers of every directed pair, models in the order of their clustering."""
+    """Draw the held-out error of every directed pair, averaged over layers; similar models are neighbours.
+
+    Raises:
+        SpecError: If the method aligned no pair.
+    """
     words = judged(result.tables["methods"])
     table = _test(result, words)
     table = table[table["method"] == method].groupby(["source", "target"], as_index=False)["nmse"].mean()
     if table.empty:
-        raise SpecError(f"There is no pair aligned by {method}.")
+        raise SpecError(f"No pair was aligned by {method}: choose another map.")
     names = short_names(dict.fromkeys([*table["source"], *table["target"]]))
     order = [names[ref] for ref in _clustered(table)]
     table = table.assign(source=table["source"].map(names), target=table["target"].map(names))
     chart = heatmap(
-        table, x="target", y="source", value="nmse", titles=("Into", "From", "Error"), ends=(0.0, 1.0), reverse=True,
-        tips=(Tip("source", "From"), Tip("target", "Into"), Tip("nmse", "Error", "share")), order=(order, order),
+        table, x="target", y="source", value="nmse", titles=("Target", "Source", "Error"), ends=(0.0, 1.0),
+        reverse=True, tips=(Tip("source", "Source"), Tip("target", "Target"), Tip("nmse", "Error", "share")),
+        order=(order, order),
         angle=-45 if len(order) > 4 else 0, height=max(160, min(HEIGHT + 120, 46 * len(order))),
         context=context,
     )  # fmt: skip
-    what, below = "Pair by pair", f"{METHODS[method].label}: {WHICH[words]}, mean over layers"
+    what, below = "Error of each pair", f"{METHODS[method].label}, {WHICH[words]}, mean over layers"
     said = cells_in_words(table, f"{what}, {below}", row="source", column="target", value="nmse", value_title="error")
     return chart.properties(title=heading(what, below), description=said)
 
 
 def trained(result: Result) -> list[str]:
-    """The networks whose training was recorded."""
+    """List the networks whose training was recorded."""
     table = result.tables.get("curves")
     return [] if table is None else [name for name in METHODS if (table["method"] == name).any()]
 
 
 def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) -> Chart:
-    """Validation error of a network during training, one curve per layer, mean over pairs.
+    """Draw the validation error of a network during training, one line per layer, mean over pairs.
 
     Args:
         result: Of the alignment study.
-        method: One network, for a chart that stretches; all beside each other without it.
+        method: One network, for a chart that stretches; all networks side by side where it is
+            empty.
 
     Raises:
         SpecError: If no network was trained.
     """
     table = result.tables.get("curves")
     if table is None:
-        raise SpecError("No network was trained in this study.")
+        raise SpecError(
+            "No network was trained in this study: add the invertible network or the MLP to the "
+            "maps."
+        )
     if not method:
         return beside(
             [curve_chart(result, name, context=context) for name in trained(result)],
@@ -185,7 +210,7 @@ def curve_chart(result: Result, method: str = "", *, context: Context = PAGE) ->
         x_axis={"tickCount": 5}, context=context
     )
     what = f"Training: {METHODS[method].label}"
-    below = "step 0: closed form; a line ends where its map converged"
+    below = "step 0: closed-form map; each line ends when its network has converged"
     return curves_of_methods(rows, plane, looks, what, below)
 
 
@@ -193,14 +218,18 @@ def space_chart(
     result: Result, source: str, target: str, method: str, layer: int, place: str, *,
     context: Context = PAGE,
 ) -> Chart:
-    """Words of the test sentences on the target's first two principal components, before or after the map.
+    """Draw held-out words on the target's first two principal components, before or after the map.
 
     Args:
+        result: Of the alignment study.
+        source, target: References of the pair.
+        method: The map.
         layer: Index among the layers of the study.
         place: "source" for the words before the map, "mapped" for after it.
 
     Raises:
-        SpecError: If there is no such picture (before the map, for spaces of different widths).
+        SpecError: If the projection does not exist (before the map, for spaces of different
+            widths).
     """
     import pandas as pd
 
@@ -212,9 +241,11 @@ def space_chart(
         ours = result.arrays["mapped_points"][(methods.index(method), *pair)]
     there = np.isfinite(ours).all(-1) & np.isfinite(theirs).all(-1)
     if not there.any():
-        raise SpecError(f"There is no picture of {source} into {target} by {method}.")
+        raise SpecError(
+            f"{source} was not mapped into {target} by {method}: choose another pair or map."
+        )
     ours, theirs = ours[there], theirs[there]
-    who = np.flatnonzero(there).astype(str)  # a word stands out before and after its map
+    who = np.flatnonzero(there).astype(str)  # highlights a word in both panels
     ends = pd.DataFrame({"who": who, "x": ours[:, 0], "y": ours[:, 1], "x2": theirs[:, 0], "y2": theirs[:, 1]})
     names = short_names((source, target))
     spaces = (names[source] if place == "source" else f"{names[source]}, mapped", names[target])
@@ -225,8 +256,8 @@ def space_chart(
         ]
     )
     axis = {"labels": False, "ticks": False, "grid": False}
-    x = channel("x:Q", title="Target's first component", axis=axis)
-    y = channel("y:Q", title="Second component", axis=axis)
+    x = channel("x:Q", title="First principal component of the target", axis=axis)
+    y = channel("y:Q", title="Second principal component", axis=axis)
     colour = channel("space:N", title=None, scale={"domain": list(spaces), "range": [ORANGE, BLUE]}, legend=legend())
     shape = channel("space:N", title=None, scale={"domain": list(spaces), "range": list(SHAPES[:2])}, legend=legend())
     rules = Chart(ends).mark_rule(opacity=0.35, color=GREY).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
@@ -236,12 +267,12 @@ def space_chart(
     apart = float(np.linalg.norm(ours - theirs, axis=1).mean())
     across = float(np.linalg.norm(theirs - theirs.mean(0), axis=1).mean()) or 1.0
     words = (
-        f"{what}. Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and {spaces[1]}; "
-        f"the two places of a word are {text_of(apart / across)} of the words' "
-        "mean distance from their centre apart, on average."
+        f"{what}. Scatter plot of {len(ours)} words in two spaces, {spaces[0]} and {spaces[1]}. "
+        f"The mean distance between the two vectors of a word is {text_of(apart / across)} of the "
+        "words' mean distance from their centre."
     )
     chart = layered(rules, points).properties(
-        title=heading(what, "lines join the same word"),
+        title=heading(what, "each line joins the two vectors of a word"),
         width="container",
         height=context.height(SPACE),
         description=words,
@@ -250,10 +281,10 @@ def space_chart(
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Every chart that the result has the numbers for, by file name; the main one first."""
+    """Draw every chart that the result has the numbers for, by file name; the main one first."""
     if result.table.empty:
         return {}
-    groups = set(result.tables["layers"]["group"])  # all pairs of a group may have failed
+    groups = set(result.tables["layers"]["group"])  # a group is missing where all of its pairs failed
     charts: dict[str, Chart] = {}
     if "models" in groups:
         charts |= {
@@ -273,20 +304,20 @@ def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
 
 
 def best_method(means: pd.DataFrame, words: str) -> str:
-    """The method with the lowest mean error in the first group."""
+    """Find the method with the lowest mean error in the first group."""
     rows = means[(means["group"] == "models") & (means["words"] == words)]
     return str(rows.sort_values("nmse")["method"].iloc[0])
 
 
 def _test(result: Result, words: str) -> pd.DataFrame:
-    """Held-out errors of the first group on these words."""
+    """Held-out errors of the first group on one kind of words."""
     table = result.table[(result.table["split"] == "test") & (result.table["words"] == words)]
     table = table[table["source"].isin(result.spec["models"]) & table["target"].isin(result.spec["models"])]
     return with_labels(table)
 
 
 def _clustered(table: pd.DataFrame) -> list[str]:
-    """Models in the order of average-linkage clustering of their errors, both directions averaged."""
+    """Models in the order of average-linkage clustering by error, averaged over both directions."""
     models = sorted(set(table["source"]) | set(table["target"]))
     if len(models) < 3:
         return models

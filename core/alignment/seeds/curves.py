@@ -1,4 +1,4 @@
-"""Lines of the alignment room: errors by layer, one line per method, the same in the study and its experiments."""
+"""Line charts of the alignment studies: errors by layer, one line per method."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEIGHT = 320
-ERROR_TITLE = "Held-out error (share of variance)"
-CEILING = 1.2  # end of the error axis: what is above leaves it
+ERROR_TITLE = "Held-out error (1 = target's mean)"
+CEILING = 1.2  # largest end of the error axis; higher errors are marked at its edge
 MEAN = "target's mean"  # the reference line at 1
 
 
@@ -26,14 +26,14 @@ def error_chart(
     table: pd.DataFrame, what: str, below: str, *, value: str = "nmse", x_title: str = LAYER_TITLE,
     context: Context
 ) -> Chart:
-    """Errors by layer, one curve per method, controls dashed, and a line at the error of the target's mean.
+    """Draw errors by layer, one line per method, controls dashed, and a line at the error of the target's mean.
 
     Args:
-        table: method, layer, the value, and `low` and `high` where there are bands.
+        table: method, layer, the value, and `low` and `high` where there are intervals.
         what: Title.
-        below: What stands below it.
+        below: Subtitle.
         value: Column of the error.
-        x_title: Of the layers' axis.
+        x_title: Title of the layer axis.
     """
     import pandas as pd
 
@@ -53,28 +53,28 @@ def error_chart(
 def curves_of_methods(
     table: pd.DataFrame, plane: Plane, looks: dict[str, Look], what: str, below: str
 ) -> Chart:
-    """Lines by method with their title and words."""
+    """Draw one line per method, with title and description."""
     tips = (
-        *(Tip("name", "Method"), Tip(plane.x, plane.x_title.split(" (")[0], "whole")),
+        *(Tip("name", "Map"), Tip(plane.x, plane.x_title.split(" (")[0], "whole")),
         Tip(plane.y, plane.y_title.split(" (")[0], plane.kind),
-        Tip("low", "Band, 95 %", plane.kind),
+        Tip("low", "95 % interval", plane.kind),
     )
     chart = curves(table, plane, looks, tips, opacity=0.13)
     return finished(chart, table, plane, what, below, list(looks))
 
 
 def with_labels(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with what charts call its methods."""
+    """Add the methods' labels in charts."""
     return table.assign(label=table["method"].map(lambda name: METHODS[name].label))
 
 
 def named_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with what lines of its methods are called."""
+    """Add the names of the methods' lines."""
     return table.assign(name=table["method"].map(lambda name: METHODS[name].label))
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, Look]:
-    """How the line of each method looks, in the registry's order; the same on every chart."""
+    """Style the line of each method, in the registry's order; the same in every chart."""
     there, looks = set(methods), {}
     controls = [name for name in METHODS if METHODS[name].kind == "control"]
     for number, (name, method) in enumerate(METHODS.items()):
@@ -86,5 +86,5 @@ def method_looks(methods: Iterable[str]) -> dict[str, Look]:
 
 
 def ceiling_of(errors: pd.Series) -> float:
-    """The end of the error axis: 1.2 unless everything is below."""
+    """The end of the error axis: 1.2, or less where all errors are lower."""
     return float(min(CEILING, max(0.2, errors.max() * 1.05)))

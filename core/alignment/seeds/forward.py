@@ -1,6 +1,6 @@
-"""What fitting maps needs of models that run by hand: batches of text, rows of all subwords, attention.
+"""Forward passes for stitching and attention: batches of text, states of all subwords, attention.
 
-How models are run and entered stands in `core.models.loading.layers`.
+`core.models.loading.layers` runs models and feeds states into their layers.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ BATCH = 64
 
 
 def batches(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]) -> Iterator[Batch]:
-    """Texts (strings, or lists of words) in batches of about one length, longest first.
+    """Yield texts (strings, or lists of words) in batches of similar length, longest first.
 
-    What is beyond the longest text that the models read is cut off.
+    Texts are truncated to the longest input of the models.
     """
     encoded = [encoding.ids for encoding in tokenizer.encode(texts, longest=tokenizer.longest)]
     order = sorted(range(len(texts)), key=lambda number: -len(encoded[number]))
@@ -43,10 +43,10 @@ def batches(tokenizer: Tokenizer, texts: Sequence[str] | Sequence[Sequence[str]]
 def subword_rows(
     model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States of every real subword, float64 (layer, row, d_model), and the sentence and the subword of each row.
+    """Compute the states of every subword, float64 (layer, row, d_model), and each row's sentence and subword.
 
-    Rows are in the order of the batches, which depends on the tokenizer and the text alone: two models with one
-    tokenizer give rows that pair up.
+    Rows are in the order of the batches, which depends only on the tokenizer and the text: the rows
+    of two models with the same tokenizer pair up.
     """
     vectors, owners, subwords = [], [], []
     for batch in batches(tokenizer, sentences):
@@ -58,12 +58,13 @@ def subword_rows(
 
 
 def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Attention probabilities (layer, sentence, head, subword, subword), outputs (layer, sentence, subword, d_model).
+    """Compute attention probabilities (layer, sentence, head, subword, subword) and outputs.
 
-    The output is what the attention block adds up from its heads, before the residual connection.
+    The output (layer, sentence, subword, d_model) is the attention block's, before the residual
+    connection.
 
     Raises:
-        ModelError: If the architecture keeps its attention where we do not know, or does not return it.
+        ModelError: If the architecture's attention is not found, or the model does not return it.
     """
     captured: list[Tensor] = []
 
@@ -75,7 +76,7 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         attention = getattr(getattr(layer, "attention", None), "self", None)
         if attention is None:
             raise ModelError(
-                f"{type(model).__name__} keeps its attention where we do not find it; use a BERT-like model."
+                f"The attention of {type(model).__name__} was not found: choose a BERT-like model."
             )
         handles.append(attention.register_forward_hook(hook))
     try:
@@ -85,12 +86,15 @@ def attend(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         for handle in handles:
             handle.remove()
     if not result.attentions or result.attentions[0] is None:
-        raise ModelError(f"{type(model).__name__} does not return its attention probabilities.")
+        raise ModelError(
+            f"{type(model).__name__} does not return its attention probabilities: choose a "
+            "BERT-like model."
+        )
     return torch.stack(result.attentions), torch.stack(captured)
 
 
 def predict_labels(model: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """Number of the class that a model with a head gives each text, (text,)."""
+    """Predict the class number of each text by a model with a classification head, (text,)."""
     predicted = np.zeros(len(texts), dtype=np.int64)
     for batch in batches(tokenizer, texts):
         with torch.inference_mode():
@@ -106,10 +110,11 @@ def stitched_labels(
     labelled: Sequence[tuple[str, str]],
     aligners: Mapping[str, Aligner],
 ) -> dict[str, np.ndarray]:
-    """Number of the class that each stitch gives each text, (layer, text) by method.
+    """Predict the class number of each text by each stitched model, (layer, text) by method.
 
     Args:
-        lower, upper: The source, which gives states, and the target, whose layers go on from them to its head.
+        lower, upper: The source, whose lower layers are used, and the target, whose upper layers
+            and head are used.
         tokenizer: Of both.
         labelled: (text, label) pairs.
         aligners: The maps by method.

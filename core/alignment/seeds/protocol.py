@@ -1,13 +1,14 @@
-"""How a map between two spaces is judged: on held-out rows, in units of the target's own variance.
+"""How a map between two spaces is evaluated: on held-out rows, in units of the target's variance.
 
-Rows are words (or sentences) of the same text through both models. Either whole word types are held out, so that no
-type is on both sides of the split and a map cannot have remembered it, or whole sentences, in which case most test
-words were fitted on in other sentences. Errors are given of all test rows, of those whose word type is in training
-(`seen`) and of those whose is not (`unseen`). A word type is the word without regard to upper and lower case. The
-split is a hash of the word, or of the sentence's words, so that every pair of models is split in the same way.
+Rows are words (or sentences) of the same text in both models. Either whole word types are held out,
+so that no type is in both training and test and a map cannot memorise test words, or whole
+sentences, in which case most test words also occur in training. Errors are given for all test rows,
+for rows whose word type is in training (`seen`) and for the others (`unseen`). A word type is a
+word regardless of case. The split is a hash of the word, or of the sentence's words, so that it is
+the same for every pair of models.
 
-Deviations from arXiv 2305.14555: the squared error is divided by the target's variance, so that layers and models
-of different scale can be compared; its mean L2 distance is given beside it.
+Deviations from arXiv 2305.14555: the squared error is divided by the target's variance, so that
+layers and models of different scale can be compared; the mean L2 distance is given as well.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from core.vectors.pairs import Words as Sentences
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 WORDS = ("all", "seen", "unseen")
-RETRIEVED = 1000  # test rows among which each mapped row looks for its partner
+RETRIEVED = 1000  # test rows among which retrieval is measured
 LEAST_ROWS = 20  # of each part of the split
-CHUNK = 1000  # rows that are measured at once
+CHUNK = 1000  # rows that are scored at once
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -39,7 +40,7 @@ class Parts:
     Attributes:
         train, validation, test: Indices of rows.
         types: Number of each row's word type, (row,); -1 where rows are whole sentences.
-        unit: What was held out as one, (row,): the number of the word type or of the sentence.
+        unit: The unit held out with each row, (row,): the number of its word type or sentence.
     """
 
     train: Int[np.ndarray, " train"]
@@ -49,22 +50,24 @@ class Parts:
     unit: Int[np.ndarray, " row"]
 
     def seen(self, rows: Int[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
-        """Whether the word type of these rows is in training."""
+        """Tell whether the word type of each of these rows is in training."""
         return np.isin(self.types[rows], self.types[self.train])
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Errors of one fitted map on one part of the split; subsets are `WORDS`, NaN where one has no row.
+    """Errors of one fitted map on one part of the split; subsets are `WORDS`, NaN where a subset has no rows.
 
     Attributes:
-        nmse: Squared error over the target's squared distance from the training mean. 0 is perfect, 1 the mean.
+        nmse: Squared error over the target's squared distance from the training mean: 0 is perfect,
+            1 is no better than that mean.
         l2: Mean Euclidean distance between mapped and true rows, in the target's units.
-        r2: 1 - squared error over the squared distance from the subset's own mean, all dimensions together.
-        retrieval: Share of mapped rows whose nearest true row (Euclidean) is their own, among `RETRIEVED`.
-        inverse: Squared error of there and back over the source's variance; NaN without an inverse.
-        error: Sum of squared errors a unit, seen and unseen rows apart.
-        spread: Sum of squared distances from the training mean a unit, the same way.
+        r2: 1 - squared error over the squared distance from the subset's mean, over all dimensions.
+        retrieval: Share of mapped rows whose nearest true row (Euclidean) is the right one, among
+            `RETRIEVED`.
+        inverse: Round-trip squared error over the source's variance; NaN without an inverse.
+        error: Sum of squared errors per unit, for seen and unseen rows.
+        spread: Sum of squared distances from the training mean per unit, for seen and unseen rows.
     """
 
     nmse: Float[np.ndarray, "subset layer"]
@@ -77,7 +80,7 @@ class Scores:
 
 
 def part_of(words: Sequence[str], seed: int = 0) -> str:
-    """The part of the split that a sentence (or a word, given alone) belongs to: a function of it and the seed."""
+    """Assign a sentence (or a single word) to a part of the split, as a function of its words and the seed."""
     digest = hashlib.sha256(f"{seed}\x1f{chr(31).join(words)}".encode()).digest()
     place = int.from_bytes(digest[:8], "big") / 2**64
     for part, share in SHARES.items():
@@ -100,15 +103,18 @@ def split_rows(
         seed: Of the hash.
 
     Raises:
-        ShapeError: If rows are split by word and are none, or a part has fewer than `LEAST_ROWS` rows.
+        ShapeError: If rows are split by word but are sentences, or a part has fewer than
+            `LEAST_ROWS` rows.
     """
     whole = bool((word < 0).any())
     if whole and split == "word":
-        raise ShapeError("Rows of whole sentences cannot be split by word; split by sentence.")
+        raise ShapeError(
+            "Rows of whole sentences cannot be split by word: choose split by sentence."
+        )
     if whole:
         types = np.full(len(word), -1)
     else:
-        # Numbered over the whole text, so that two pairs of models that leave out other words agree.
+        # Numbered over the whole text, so that the numbers do not depend on which words a pair of models leaves out.
         names = sorted({word.casefold() for words in sentences for word in words})
         number = {name: place for place, name in enumerate(names)}
         types = np.array([number[sentences[s][w].casefold()] for s, w in zip(sentence, word, strict=True)])
@@ -120,7 +126,7 @@ def split_rows(
 
 
 def parts_from(parts: np.ndarray, types: Int[np.ndarray, " row"], unit: Int[np.ndarray, " row"]) -> Parts:
-    """The split from the name of each row's part.
+    """Make the split from the name of each row's part.
 
     Raises:
         ShapeError: If a part has fewer than `LEAST_ROWS` rows.
@@ -129,21 +135,24 @@ def parts_from(parts: np.ndarray, types: Int[np.ndarray, " row"], unit: Int[np.n
     for part, rows in zip(SHARES, (train, validation, test), strict=True):
         if len(rows) < LEAST_ROWS:
             raise ShapeError(
-                f"The {part} part has {len(rows)} rows and needs {LEAST_ROWS}: use more sentences, or words."
+                f"The {part} part of the split has {len(rows)} rows and needs {LEAST_ROWS}: use "
+                "more sentences, or words as rows."
             )
     return Parts(train, validation, test, types, unit)
 
 
 def rows_for(aligner: Aligner, x: Rows, types: Int[np.ndarray, " row"]) -> Rows:
-    """What this aligner is given for rows: their vectors, or their word types.
+    """Return an aligner's input for rows: their vectors, or their word types.
 
     Raises:
-        ShapeError: If it needs words and rows are whole sentences.
+        ShapeError: If the aligner needs words and rows are whole sentences.
     """
     if not aligner.of_words:
         return x
     if (types < 0).any():
-        raise ShapeError("A lookup by word needs rows that are words.")
+        raise ShapeError(
+            "The per-word average needs rows that are words: choose words as rows, or leave it out."
+        )
     return np.broadcast_to(types[:, None].astype(np.float64), (*x.shape[:-1], 1))
 
 
@@ -155,20 +164,20 @@ def score(
     seen: Bool[np.ndarray, " row"],
     train_mean: Float[np.ndarray, "... 1 d"],
 ) -> Scores:
-    """Score a fitted map on rows it has not seen.
+    """Score a fitted map on rows of one part of the split.
 
     Args:
-        aligner: Fitted, with a map a layer.
+        aligner: Fitted, with a map for each layer.
         x, y: Paired rows, (layer, row, d).
-        unit: What was held out as one, of each row.
+        unit: The unit held out with each row.
         seen: Whether the row's word type is in training.
-        train_mean: The target's mean over the training rows: what a map that knows nothing predicts.
+        train_mean: The target's mean over the training rows, the baseline prediction.
 
     Raises:
         ShapeError: If there are no rows.
     """
     if x.ndim != 3 or x.shape[1] == 0:
-        raise ShapeError("There are no held-out rows to score; use more sentences.")
+        raise ShapeError("There are no held-out rows to score: use more sentences.")
     squared, from_train, retrieved, back = _by_row(aligner, x, y, np.broadcast_to(train_mean, (len(y), 1, y.shape[-1])))
     subsets = (np.ones_like(seen), seen, ~seen)
     parts = [_subset(rows, squared, from_train, y, retrieved, back) for rows in subsets]
@@ -182,11 +191,12 @@ def score(
 
 
 def _by_row(aligner: Aligner, x: Rows, y: Rows, train_mean: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What is measured of each row, some rows at a time: all of them in float64 would be most of the memory.
+    """Measure each row, in chunks, because all rows in float64 would take most of the memory.
 
     Returns:
-        Squared error, squared distance from the training mean, what `find_again` says, each (layer, row), and squared
-        error of there and back with the squared distance from the mean of x, (2, layer, row), NaN without an inverse.
+        Squared error, squared distance from the training mean and the result of `find_again`, each
+        (layer, row), and the round-trip squared error with the squared distance from the mean of x,
+        (2, layer, row), NaN without an inverse.
     """
     layers, rows = x.shape[:2]
     squared, from_train = np.empty((layers, rows)), np.empty((layers, rows))
@@ -214,7 +224,7 @@ def _by_row(aligner: Aligner, x: Rows, y: Rows, train_mean: np.ndarray) -> tuple
 def _subset(
     rows: np.ndarray, squared: np.ndarray, from_train: np.ndarray, y: np.ndarray, hits: np.ndarray, back: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """nmse, l2, r2, retrieval, inverse of some of the rows, each (layer,)."""
+    """nmse, l2, r2, retrieval, inverse of a subset of the rows, each (layer,)."""
     if not rows.any():
         return (np.full(len(y), np.nan),) * 5
     targets = [layer[rows].astype(np.float64) for layer in y]
@@ -232,10 +242,10 @@ def _subset(
 
 
 def find_again(mapped: Float[np.ndarray, "row d"], y: Float[np.ndarray, "row d"]) -> Int[np.ndarray, " row"]:
-    """1 where a mapped row's nearest true row is its own, 0 where not, -1 where the row did not look.
+    """Return 1 where a mapped row's nearest true row is the right one, 0 where not, -1 where it was not tested.
 
-    At most `RETRIEVED` evenly spaced rows look, among each other. A true row that occurs twice (the same word in the
-    same context) counts as found under either number.
+    At most `RETRIEVED` evenly spaced rows are tested, among each other. Where a true row occurs
+    twice (the same word in the same context), either counts as right.
     """
     chosen = np.linspace(0, len(y) - 1, min(RETRIEVED, len(y))).astype(np.int64)
     result = np.full(len(y), -1)

@@ -1,4 +1,4 @@
-"""What the seed-alignment page or the command line may ask for: each option is declared here and nowhere else."""
+"""The options of the seed-alignment study, for its page and its command."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from core.options import Spec
 ITEMS = {
     "words": "every word of the sentences",
     "cls": "[CLS]: one vector per sentence",
-    "mean": "sentence means: the mean of a sentence's words",
+    "mean": "sentence means: one vector per sentence, the mean of its words",
 }
 SPLITS = {
-    "word": "no word type is on both sides, so nothing can be remembered by word",
-    "sentence": "whole sentences are held out; most of their words were fitted on in other sentences",
+    "word": "no word type is in both training and test, so no map can memorise test words",
+    "sentence": "whole sentences are held out; most of their words also occur in training sentences",
 }
 MOST_MODELS = 25
 
 
 def split_option() -> str:
-    """The option `split`, the same in the study and its experiments."""
-    split: str = options.choice("Held out", "word", SPLITS, said="; split by {}", help="What is kept from fitting.")
+    """Declare the option `split`, the same in the study and its experiments."""
+    split: str = options.choice(
+        "Held out",
+        "word",
+        SPLITS,
+        said="; split by {}",
+        help="Whether whole word types or whole sentences are held out for testing the maps.",
+    )
     return split
 
 
 def methods_option(default: tuple[str, ...], help: str, static: bool = False) -> tuple[str, ...]:
-    """The option `methods`, any of the registry's maps; those of the static window only where they are asked for."""
+    """Declare the option `methods`: maps of the registry, those of the static window only if asked for."""
     methods: tuple[str, ...] = options.choices(
         "Maps",
         default,
@@ -52,39 +58,47 @@ class AlignSpec(Spec):
         ("zoo:seed-0", "zoo:seed-1"),
         least=2,
         most=MOST_MODELS,
-        help="Two or more; every ordered pair is a map from source to target.",
+        help="Two or more models; maps are fitted for every ordered pair.",
     )
     against: tuple[str, ...] = options.models(
         "Second group",
         (),
         least=0,
         most=MOST_MODELS,
-        help="Aligned among itself and shown beside the first, such as fine-tuned seeds; none where empty.",
+        help="A second set of models to compare with the first, such as fine-tuned seeds; leave it "
+        "empty for none.",
     )
     methods: tuple[str, ...] = methods_option(
         (*DEFAULT_METHODS, *STATIC),
-        "How one space is mapped to the other. The non-linear maps take most of the time.",
+        "The maps fitted from source to target; the non-linear ones take most of "
+        "the time.",
         static=True,
     )
     split: str = split_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    items: str = options.choice("Rows", "words", ITEMS, help="What a row of the two spaces is.")
-    layers: tuple[int, ...] = options.layers("Layers", help="Layers aligned; 0 is the embedding output.")
+    items: str = options.choice(
+        "Rows", "words", ITEMS, help="Whether a row of the two spaces is a word or a whole sentence."
+    )
+    layers: tuple[int, ...] = options.layers("Layers", help="The layers to align; 0 is the embeddings.")
     grid: str = options.choice(
         "Layer into layer",
         "ridge",
         {"": "none", **{name: METHODS[name].label for name in LINEAR}},
         titled=True,
-        help="The linear map by which any layer of the first pair is mapped into any other.",
+        help="The linear map from every layer of the first model into every layer of the second; "
+        "empty for none.",
         shown=False,
     )
-    seed: int = options.seed("Seed of splits, networks and samples.")
+    seed: int = options.seed("Seed of the split, the networks and the samples.")
 
     def check(self) -> None:
         if len(self.against) == 1:
-            raise SpecError("The second group needs at least two models, or none.")
+            raise SpecError(
+                "The second group has one model and needs at least two, or none: add a model or "
+                "clear it."
+            )
         check_rows(self.items, self.split)
 
     @property
@@ -98,10 +112,13 @@ class AlignSpec(Spec):
 
 
 def check_rows(items: str, split: str) -> None:
-    """Refuse a split by word of rows that are no words.
+    """Check that rows split by word are words.
 
     Raises:
-        SpecError: As said.
+        SpecError: If they are not.
     """
     if items != "words" and split == "word":
-        raise SpecError(f"split takes sentence where items is {items}: a row of a whole sentence has no word.")
+        raise SpecError(
+            f"split takes sentence where items is {items}: a row is a whole sentence, so it "
+            "belongs to no word type."
+        )

@@ -1,6 +1,7 @@
 """Tidy tables and arrays from the outputs of the alignment study's tasks.
 
-`values` maps (group, one, other, methods) to what `tasks.align_pair` returned; direction 0 is one into other.
+`values` maps (group, one, other, methods) to the output of `tasks.align_pair`; direction 0 is one
+into other.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ CURVES = ("source", "target", "method", "layer", "step", "training", "validation
 
 
 def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
-    """COLUMNS: each map's errors, in training (`split` is train) and held out (test), of all, seen and unseen words."""
+    """Make the table (COLUMNS) of each map's training and test errors on all, seen and unseen words."""
     import pandas as pd
 
     frames = []
@@ -68,7 +69,7 @@ def error_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
 
 
 def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
-    """CURVES: errors of the networks at each check, until each has left."""
+    """Make the table (CURVES) of each network's errors at each check, until it has converged."""
     import pandas as pd
 
     frames = []
@@ -94,7 +95,7 @@ def training_table(spec: AlignSpec, values: Values) -> pd.DataFrame:
 
 
 def grid_table(nmse: np.ndarray) -> pd.DataFrame:
-    """source_layer, target_layer, nmse."""
+    """Make the table source_layer, target_layer, nmse from errors of shape (source layer, target layer)."""
     import pandas as pd
 
     source, target = (index.ravel() for index in np.indices(nmse.shape))
@@ -102,7 +103,7 @@ def grid_table(nmse: np.ndarray) -> pd.DataFrame:
 
 
 def points_of(spec: AlignSpec, values: Values) -> dict[str, np.ndarray]:
-    """The pictures of the first group, NaN where there is none.
+    """Collect the projections of the first group, NaN where a pair or method has none.
 
     Returns:
         `source_points` and `target_points` (source, target, layer, point, 2) and `mapped_points` (method, source,
@@ -128,7 +129,7 @@ def points_of(spec: AlignSpec, values: Values) -> dict[str, np.ndarray]:
 
 
 def band_tables(spec: AlignSpec, values: Values) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Errors with bands by layer and over all layers, differences between maps and between groups, and gains."""
+    """Make tables of errors with intervals by layer and over all layers, of differences, and of gains."""
     import pandas as pd
 
     by_layer: list[pd.DataFrame] = []
@@ -182,7 +183,7 @@ def _gains(
 def _replicates(
     values: Values,
 ) -> Iterator[tuple[tuple[str, str, str], tuple[list[tuple[str, str]], np.ndarray, Replicates]]]:
-    """(group, method, words) with the pairs, the layers and what is left of the error without each model and unit."""
+    """(group, method, words) with the pairs, the layers and the error's jackknife replicates."""
     by_method: dict[tuple[str, str], list[tuple[tuple[str, str], int, Value]]] = {}
     for group, source, target, method, direction, value in _maps(values):
         if f"{method}/error" in value:
@@ -202,10 +203,10 @@ def _replicates(
 def _differences(
     replicates: Mapping[tuple[str, str, str], tuple[list[tuple[str, str]], Replicates]],
 ) -> list[dict[str, object]]:
-    """Every map against `RIVALS` in its group, and every map between the groups.
+    """Every map compared with `RIVALS` in its group, and every map between the groups.
 
-    The bands of the non-linear maps against ridge hold together: each is wider, so that all are right 95 times in a
-    hundred (Bonferroni), because the headline names the best of them.
+    The intervals of the non-linear maps compared with ridge are simultaneous (Bonferroni), because
+    the headline names the best of these maps.
     """
     rows: list[dict[str, object]] = []
     for (group, method, words), (ends, estimate) in replicates.items():
@@ -214,7 +215,7 @@ def _differences(
         for rival in RIVALS:
             pairs, rival_estimate = replicates.get((group, rival, words), ([], None))
             if rival_estimate is None or rival == method or pairs != ends:
-                continue  # one of them failed on some pairs: not the same rows
+                continue  # one of the two failed on some pairs, so the rows differ
             level = 1 - 0.05 / tried if rivals and rival == "ridge" else 0.95
             difference = estimate - rival_estimate
             low, high = difference.band(level)
@@ -245,7 +246,7 @@ def _difference(
 
 
 def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
-    """(group, source, target, method, direction, value) of every map that was asked for."""
+    """(group, source, target, method, direction, value) of every map requested."""
     for (group, left, right, methods), value in values.items():
         for direction, (source, target) in enumerate(((left, right), (right, left))):
             for method in methods:
@@ -253,7 +254,7 @@ def _maps(values: Values) -> Iterator[tuple[str, str, str, str, int, Value]]:
 
 
 def _spread_out(part: np.ndarray, units: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Sums a unit, (2, layer, unit), on the units of all pairs: one whose models left words out has fewer."""
+    """Sums per unit, (2, layer, unit), on the units of all pairs: a pair whose models leave words out has fewer."""
     whole = np.zeros((*part.shape[:-1], len(wanted)))
     whole[..., np.searchsorted(wanted, units)] = part
     return whole

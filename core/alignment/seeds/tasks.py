@@ -1,4 +1,4 @@
-"""The pure tasks of the alignment study: maps between two models at every layer, and any layer into any other."""
+"""The pure tasks of the alignment study: maps between two models, layer by layer or between layers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.vectors.pairs import Items, Words, extract_pair
 if TYPE_CHECKING:
     from core.alignment.maps.fitting import Curve
 
-SHOWN = 120  # rows kept for the picture of the space
+SHOWN = 120  # rows kept for the projection of the space
 COLUMNS = ("nmse", "l2", "r2", "retrieval", "inverse")
 
 
@@ -39,17 +39,19 @@ def align_pair(
 ) -> Value:
     """Fit each method at each layer in both directions on training rows, score it on test rows.
 
-    Direction 0 maps `one` into `other`, direction 1 the other way. Where both have one width, all layers of both
-    directions are fitted in one batched product.
+    Direction 0 maps `one` into `other`, direction 1 `other` into `one`. Where both have the same
+    width, all layers of both directions are fitted in one batched product.
 
     Returns:
-        For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part, subset, layer) for
-        the training and the test rows and `protocol.WORDS`; `m/error` (direction, 2, layer, unit) for seen and unseen
-        test rows; for networks `m/steps` (check,), `m/training`, `m/validation` (direction, check, layer) and
-        `m/converged` (direction, layer); `m/mapped` (direction, layer, point, 2); `m/left_out`, training rows
-        that did not fit into memory; `m/refused` with the reason where the method does not fit the shapes. And `spread`
-        as `m/error`, `source_points` where the widths are equal, `target_points`, `layers`, `rows` (training rows),
-        `units` (numbers of the test rows' words or sentences), `d_one`, `d_other`, `notices`.
+        For each method m: `m/nmse`, `m/l2`, `m/r2`, `m/retrieval`, `m/inverse` (direction, part,
+        subset, layer) for the training and the test rows and `protocol.WORDS`; `m/error`
+        (direction, 2, layer, unit) for seen and unseen test rows; for networks `m/steps` (check,),
+        `m/training`, `m/validation` (direction, check, layer) and `m/converged` (direction, layer);
+        `m/mapped` (direction, layer, point, 2); `m/left_out`, the number of training rows left out
+        to bound memory; `m/refused` with the reason where the method does not fit the shapes. Also
+        `spread` like `m/error`, `source_points` where the widths are equal, `target_points`,
+        `layers`, `rows` (training rows), `units` (numbers of the test rows' words or sentences),
+        `d_one`, `d_other`, `notices`.
 
     Raises:
         ModelError: If a model cannot be loaded.
@@ -58,7 +60,7 @@ def align_pair(
     with span(0.0, 0.2):
         x, y, parts, notices = _read(one, other, sentences, items, split, seed)
     chosen = chosen_layers(layers, len(x))
-    x, y = x[chosen], y[chosen]  # in single precision: whoever computes with them takes what they need in double
+    x, y = x[chosen], y[chosen]  # in single precision; computations convert what they need to double
     value: Value = {
         "layers": chosen,
         "rows": len(parts.train),
@@ -91,17 +93,18 @@ def align_layers(
     method: str,
     seed: int,
 ) -> Value:
-    """Any layer of `one` into any layer of `other`, by one linear method.
+    """Map every layer of `one` into every layer of `other` by one linear method.
 
     Returns:
-        `nmse` (source layer, target layer) on test rows. Not symmetric: a map has a direction.
+        `nmse` (source layer, target layer) on test rows; not symmetric, because a map has a
+        direction.
     """
     with span(0.0, 0.4):
         x, y, parts, notices = _read(one, other, sentences, items, split, seed, match_layers=False)
     train, held, test = parts.train, parts.validation, parts.test
     nmse = np.zeros((len(x), len(y)))
     for row, source in enumerate(x):
-        tick(0.4 + 0.6 * row / len(nmse), f"layer {row} into all")
+        tick(0.4 + 0.6 * row / len(nmse), f"layer {row} into every layer")
         for column, target in enumerate(y):
             aligner = make_aligner(method, seed)
             aligner.fit(source[train], target[train], (source[held], target[held]))
@@ -123,16 +126,17 @@ def fit_each(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Iterator[tuple[str, Any]]:
-    """Fit each method to paired rows (layer, row, d), one after another, and give its name and aligner.
+    """Fit each method to paired rows, one after another, and give its name and aligner.
 
     Args:
         methods: Names in the registry.
-        seed: Of the networks.
-        x, y: Rows of the source and of the target.
-        parts: Their split.
+        seed: Of networks and samples.
+        x, y: Paired rows, (layer, row, d).
+        parts: The split.
         value: Where "m/refused" is set, with the reason, for a method m that does not fit the shapes.
-        sums: Moments of the training rows, where they are known: linear maps need no other pass over the rows.
-        low, high: Between which fractions of the task the methods are fitted.
+        sums: Moments of the training rows, so that linear maps need no further pass over the rows;
+            computed where None.
+        low, high: Fractions of the task between which the methods are fitted.
     """
     step, train, held = (high - low) / len(methods), parts.train, parts.validation
     for number, name in enumerate(methods):
@@ -155,14 +159,14 @@ def fit_each(
 def _read(
     one: str, other: str, sentences: Words, items: str, split: str, seed: int, match_layers: bool = True
 ) -> tuple[np.ndarray, np.ndarray, Parts, list[str]]:
-    """Rows of both models, their split, and what to tell the reader."""
+    """Rows of both models, their split, and notices for the reader."""
     paired = extract_pair(one, other, Items(sentences, (), items), match_layers)
     parts = split_rows(sentences, paired.sentence, paired.word, split, seed)
     return paired.base, paired.compared, parts, list(paired.notices)
 
 
 def _fit_all(x: np.ndarray, y: np.ndarray, parts: Parts, methods: tuple[str, ...], seed: int) -> Value:
-    """Every method on stacked layers; what it gives is as in `align_pair`, with the stack for direction and layer."""
+    """Fit and score every method on stacked layers; outputs as in `align_pair`, with the stack for direction, layer."""
     sums = moments(x[:, parts.train], y[:, parts.train])
     judge = Judge(y, parts)
     value: Value = {"target_points": judge.points(y[:, judge.shown])}
@@ -217,7 +221,7 @@ LAYER_AXIS = {"training": -1, "validation": -1, "converged": -1, "mapped": 0, "s
 
 
 def by_direction(fits: list[Value], layers: int) -> Value:
-    """Stacks of both directions (or one value for each direction) as arrays with a leading direction."""
+    """Turn stacks of both directions (or one value for each direction) into arrays with a leading direction."""
     value: Value = {}
     for name in {name: None for fit in fits for name in fit}:
         present = [fit[name] for fit in fits if name in fit]
@@ -237,12 +241,15 @@ def by_direction(fits: list[Value], layers: int) -> Value:
 
 
 def _padded(curves: list[np.ndarray]) -> list[np.ndarray]:
-    """Curves (check, layer) of one length, the shorter ones ending in NaN."""
+    """Curves (check, layer) padded to the same length with NaN."""
     longest = max(map(len, curves))
     return [np.pad(curve, ((0, longest - len(curve)), (0, 0)), constant_values=np.nan) for curve in curves]
 
 
 def chosen_layers(layers: tuple[int, ...], depth: int) -> np.ndarray:
     if any(not 0 <= layer < depth for layer in layers):
-        raise ShapeError(f"Layers run from 0 to {depth - 1} here; {', '.join(map(str, layers))} were asked for.")
+        raise ShapeError(
+            f"These models have layers 0 to {depth - 1}; {', '.join(map(str, layers))} were "
+            "requested: choose others."
+        )
     return np.asarray(layers or range(depth), dtype=np.int64)

@@ -1,195 +1,273 @@
-"""The study in a few sentences, and its method in a paragraph: made from the numbers, true for whatever was run."""
+"""The sentences of the alignment study, except those of its views, which are in `view_text`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from core.alignment.maps.registry import METHODS, NON_LINEAR
+from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.protocol import SHARES
 from core.alignment.seeds.spec import AlignSpec
-from core.results.estimates import estimate_of
+from core.alignment.seeds.statements import (
+    BETTER,
+    EQUAL,
+    HIGHEST,
+    LOWEST,
+    PREDICTS_NOTHING,
+    SECOND,
+    SEEN,
+    find,
+)
 from core.results.numbers import text_of
+from core.results.statements import Statement
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-WHICH = {"unseen": "words that no map was fitted on", "all": "held-out rows", "seen": "words seen in training"}
-
-
-def judged(methods: pd.DataFrame) -> str:
-    """The rows that the result is about: words never fitted on, or all held-out rows where rows are no words."""
-    return "unseen" if (methods["words"] == "unseen").any() else "all"
+WHICH = {"unseen": "unseen words", "all": "held-out rows", "seen": "words seen in training"}
+WITH_ARTICLE = {"lookup": "a per-word average", "inn": "the invertible network", "mlp": "the MLP"}
+NO_PAIR = "No pair of models could be aligned; the reasons are below."
 
 
-def make_headline(spec: AlignSpec, methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame) -> str:
-    """What carries over to words never fitted on, whether a non-linear map beats ridge, what a lookup table does.
+def make_headline(facts: Sequence[Statement], words: str) -> str:
+    """Write the headline of the statements.
 
     Args:
-        spec: The study.
-        methods: group, method, words, nmse, low, high; controls included.
-        layers: group, method, words, layer, nmse, low, high.
-        differences: group, method, other_group, other_method, words, difference, low, high, level.
+        facts: Of `statements_of`.
+        words: Which words they are about, of `judged`.
     """
-    words = judged(methods)
-    first = methods[(methods["group"] == "models") & (methods["words"] == words)]
-    tried = first[[METHODS[name].kind != "control" for name in first["method"]]]
-    if tried.empty:
-        return "No pair could be aligned; the reasons are below."
-    best = tried.loc[tried["nmse"].idxmin()]
-    inside = differences[(differences["group"] == "models") & (differences["other_group"] == "models")]
-    sentences = [_share_clause(best, first, words)]
-    sentences.append(_non_linear_clause(inside[inside["words"] == words]))
-    sentences.append(_lookup_clause(methods, inside))
-    of_best = (layers["group"] == "models") & (layers["method"] == best["method"]) & (layers["words"] == words)
-    sentences.append(_layer_clause(layers[of_best]))
-    if spec.against:
-        sentences.append(_group_clause(differences[differences["words"] == words], str(best["method"])))
-    return ". ".join(sentence for sentence in sentences if sentence) + "."
-
-
-def _share_clause(best: pd.Series, first: pd.DataFrame, words: str) -> str:
-    """Which share of the target's variance carries over, by the best map and by ridge."""
-    label = METHODS[best["method"]].label
-    shared = text_of(1 - best["nmse"], "per cent") if best["nmse"] < 1 else "nothing"
-    text = (
-        f"On {WHICH[words]}, {shared} of the target's variance carries over, by {label} (error "
-        f"{estimate_of(best, 'nmse').text}"
-    )
-    ridge = first[first["method"] == "ridge"]
-    if not ridge.empty and best["method"] != "ridge":
-        text += f"; by ridge {estimate_of(ridge.iloc[0], 'nmse').text}"
-    identity = first[first["method"] == "identity"]
-    if not identity.empty:
-        text += f"; without a map {text_of(identity.iloc[0]['nmse'], 'amount')}"
-    return text + ")"
-
-
-def _non_linear_clause(differences: pd.DataFrame) -> str:
-    """Whether any non-linear map beats the best linear rival, by how much, with a band for all of them together."""
-    against_ridge = differences[(differences["other_method"] == "ridge") & differences["method"].isin(NON_LINEAR)]
-    if against_ridge.empty:
-        return ""
-    best = against_ridge.loc[against_ridge["difference"].idxmin()]
-    change = _change(best)
-    label = METHODS[best["method"]].label
-    if best["high"] < 0:
-        text = f"{_upper(label)} beats ridge there ({change})"
-    elif best["low"] > 0:
-        return f"No non-linear map beats ridge there; the best, {label}, is worse ({change})"
-    else:
-        return f"No non-linear map is shown to beat ridge there; the best is {label} ({change}, a band that holds 0)"
-    network = against_ridge[against_ridge["method"] == "inn"]
-    if not network.empty and best["method"] != "inn":
-        row = network.iloc[0]
-        verb = "beats it too" if row["high"] < 0 else "is worse than ridge" if row["low"] > 0 else "is not told from it"
-        text += f"; the invertible network {verb} ({_change(row)})"
-    return text
-
-
-def _lookup_clause(methods: pd.DataFrame, differences: pd.DataFrame) -> str:
-    """On words seen in training: how far the table by word, which reads no source, gets, and ridge beside it."""
-    seen = methods[(methods["group"] == "models") & (methods["words"] == "seen")].set_index("method")
-    if "lookup" not in seen.index:
-        return ""
-    leaves = estimate_of(seen.loc["lookup"], "nmse").text
-    text = f"On {WHICH['seen']}, a table of mean vectors by word, which reads no source, leaves {leaves}"
-    rows = differences[
-        (differences["words"] == "seen")
-        & (differences["method"] == "ridge")
-        & (differences["other_method"] == "lookup")
+    if not facts:
+        return NO_PAIR
+    sentences = [
+        lead_sentence(facts, words),
+        *_comparison_sentences(facts),
+        _identity_sentence(facts),
+        _seen_sentence(facts),
+        _layer_sentence(facts),
+        *(_group_sentence(fact) for fact in facts if fact.subject == SECOND),
     ]
-    if rows.empty:
-        return text
-    row = rows.iloc[0]
-    return f"{text}, and ridge {estimate_of(row, 'difference').direction('more', 'less')}"
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _layer_clause(rows: pd.DataFrame) -> str:
-    """At which layer the spaces are most alike and at which least; nothing of a single layer."""
-    if len(rows) < 2:
-        return ""
-    low, high = rows.loc[rows["nmse"].idxmin()], rows.loc[rows["nmse"].idxmax()]
+def lead_sentence(facts: Sequence[Statement], words: str) -> str:
+    """How much the best map predicts, compared with ridge and with the per-word average."""
+    best, share = facts[0], facts[0].estimate
+    if share is None or best.verdict == PREDICTS_NOTHING:
+        error = "" if share is None else f" (error {share.text})"
+        return (
+            f"On {WHICH[words]}, no map predicts better than the target's mean; the best is "
+            f"{named(best.subject)}{error}."
+        )
+    text = (
+        f"On {WHICH[words]}, {named(best.subject)} predicts {share.value_text} of the variance of "
+        "the other model's vectors"
+    )
+    ridge, average = (find(facts, name) for name in ("ridge", "lookup"))
+    if ridge is not None and ridge is not best:
+        text += _beside(ridge, find(facts, best.subject, "ridge"))
+    if average is not None:
+        text += f"; {named('lookup')} predicts {amount(average)}"
+    return f"{text}."
+
+
+def _beside(ridge: Statement, compared: Statement | None) -> str:
+    if compared is not None and compared.verdict == BETTER:
+        return f" and ridge significantly less ({amount(ridge)})"
+    return f" and ridge {amount(ridge)}" + (f" ({EQUAL})" if compared is not None else "")
+
+
+def amount(fact: Statement) -> str:
+    """What a map predicts, as a share of the variance or "none"."""
     return (
-        f"They are most alike in layer {int(low['layer'])} ({estimate_of(low, 'nmse').text}), "
-        f"least in layer {int(high['layer'])} ({estimate_of(high, 'nmse').text})"
+        "none"
+        if fact.verdict == PREDICTS_NOTHING or fact.estimate is None
+        else fact.estimate.value_text
     )
 
 
-def _group_clause(differences: pd.DataFrame, method: str) -> str:
-    rows = differences[(differences["other_group"] == "models") & (differences["group"] == "against")]
-    rows = rows[rows["method"] == method]
-    if rows.empty:
-        return ""
-    row = rows.iloc[0]
-    band = _change(row)
-    if row["high"] < 0:
-        return f"The second group is aligned more closely than the first ({band})"
-    if row["low"] > 0:
-        return f"The second group is aligned less closely than the first ({band})"
-    return f"The two groups are aligned equally well, as far as these models can tell ({band})"
+def named(method: str) -> str:
+    """A map's name within a sentence."""
+    return WITH_ARTICLE.get(method, METHODS[method].label)
 
 
-def make_methods(spec: AlignSpec, sentences: int) -> str:
-    """A methods paragraph, ready to paste."""
-    from core.alignment.seeds.protocol import SHARES
-
-    shares = ", ".join(f"{text_of(share, 'per cent')} {part}" for part, share in SHARES.items())
-    rows = {"words": "words (mean of their subwords)", "cls": "[CLS] vectors", "mean": "sentence means"}[spec.items]
-    labels = ", ".join(METHODS[name].label for name in spec.methods)
-    held = {"word": "Word types were split by a hash of the word", "sentence": "Sentences were split by a hash"}
-    unit = {"word": "word types", "sentence": "sentences"}[spec.split]
+def _comparison_sentences(facts: Sequence[Statement]) -> list[str]:
+    compared = [fact for fact in facts if fact.baseline == "ridge"]
+    clauses = [
+        f"{named(fact.subject)} is not detectably different from ridge "
+        f"({fact.estimate.direction('more', 'less')})"
+        if fact.verdict == EQUAL
+        else f"{named(fact.subject)} predicts {fact.estimate.direction('more', 'less')} than ridge"
+        for fact in compared
+        if fact.estimate is not None
+    ]
+    if not clauses:
+        return []
+    sentences = [f"{_upper('; '.join(clauses))}."]
+    levels = [fact.estimate.level for fact in compared if fact.estimate is not None]
+    tried = round(0.05 / (1 - max(levels)))
     return (
-        f"Hidden states of {sentences:,} sentences from {spec.corpus} were read from both models of "
-        f"{len(spec.pairs())} pairs in evaluation mode; rows are {rows}. {held[spec.split]} ({shares}). "
-        f"At every layer and in both directions a map from source to target was fitted on the training rows "
-        f"({labels}); penalties, widths, ranks "
-        "and the length of training were chosen on the validation rows, each network trained until three rates had "
-        "brought no improvement. Errors are squared errors on the test rows over the target's squared distance from "
-        "its training mean; a word is seen if its type is in training. Bands are 95 % Student's t intervals from the "
-        f"jackknife over {unit} and, with three models or more, over models; those of the non-linear maps against "
-        "ridge hold together (Bonferroni)."
+        [*sentences, f"Intervals are corrected for {tried} non-linear maps."]
+        if tried > 1
+        else sentences
     )
 
 
-def _change(row: pd.Series) -> str:
-    """By how much an error is lower or higher than the one that it is compared with."""
-    return f"error {estimate_of(row, 'difference').direction('higher', 'lower')}"
+def _identity_sentence(facts: Sequence[Statement]) -> str:
+    fact = find(facts, "identity")
+    if fact is None or fact.estimate is None:
+        return ""
+    if fact.verdict == PREDICTS_NOTHING:
+        return f"Without a map the error is {fact.estimate.value_text} times the target's variance."
+    return f"Without a map {fact.estimate.value_text} of the variance are predicted."
+
+
+def _seen_sentence(facts: Sequence[Statement]) -> str:
+    average, ridge = find(facts, "lookup" + SEEN), find(facts, "ridge" + SEEN, "lookup")
+    if average is None or average.estimate is None:
+        return ""
+    share = "none" if average.verdict == PREDICTS_NOTHING else average.estimate.text
+    text = (
+        f"On {WHICH['seen']}, {named('lookup')}, which ignores the source model, predicts {share} "
+        "of the variance"
+    )
+    if ridge is None or ridge.estimate is None:
+        return f"{text}."
+    equal = f" ({EQUAL})" if ridge.verdict == EQUAL else ""
+    return f"{text}; ridge predicts {ridge.estimate.direction('more', 'less')}{equal}."
+
+
+def _layer_sentence(facts: Sequence[Statement]) -> str:
+    ends = [fact for fact in facts if fact.verdict in (LOWEST, HIGHEST)]
+    if len(ends) < 2 or any(fact.estimate is None for fact in ends):
+        return ""
+    return f"{_upper(layer_clause(ends))}."
+
+
+def layer_clause(ends: Sequence[Statement]) -> str:
+    """Where the error is lowest and where it is highest, of `layer_statements`."""
+    (low, lowest), (high, highest) = (
+        (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})")
+        for fact in ends
+    )
+    return f"layer {low} is aligned with the lowest error{lowest} and layer {high} with the highest{highest}"
+
+
+def _group_sentence(fact: Statement) -> str:
+    if fact.estimate is None:
+        return ""
+    if fact.verdict == EQUAL:
+        size = fact.estimate.direction("more", "less")
+        return f"The two groups are not detectably different (second: {size} variance predicted)."
+    lower = "lower" if fact.verdict == BETTER else "higher"
+    return (
+        f"The second group is aligned with {lower} error than the first, by {fact.estimate.size}."
+    )
 
 
 def _upper(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
+def make_methods(spec: AlignSpec, sentences: int) -> str:
+    """Write the methods paragraph, ready to paste."""
+    parts = {"train": "training", "validation": "validation", "test": "test"}
+    shares = ", ".join(
+        f"{text_of(share, 'per cent')} {parts[part]}" for part, share in SHARES.items()
+    )
+    row = {
+        "words": "a word (the mean of its subwords)",
+        "cls": "the [CLS] vector of a sentence",
+        "mean": "the mean of a sentence's words",
+    }[spec.items]
+    units = {"word": "word types", "sentence": "sentences"}[spec.split]
+    pairs = len(spec.pairs())
+    return (
+        f"Both models of {'the pair' if pairs == 1 else f'each of {pairs} pairs'} read the same "
+        f"{sentences:,} sentences from {spec.corpus} in evaluation mode; a row is {row}. "
+        f"{_upper(units)} were split by a hash ({shares}). At every layer and in both directions, "
+        "a map from source to target was fitted on the training rows "
+        f"({', '.join(METHODS[name].label for name in spec.methods)}). Penalties, kernel widths, "
+        "ranks and the length of training were chosen on the validation rows; networks were "
+        "trained until they had stopped improving at three learning rates. The error is the "
+        "squared error on the test rows divided by the target's squared distance from its training "
+        "mean (the fraction of variance unexplained). A test word is seen if its word type occurs "
+        f"in training. Intervals are 95 % Student's t intervals from a jackknife over {units} and, "
+        "with three or more models, over models; those of the differences between non-linear maps "
+        "and ridge are simultaneous (Bonferroni)."
+    )
+
+
+def make_notices(values: Mapping[Any, Mapping[str, Any]]) -> list[str]:
+    """What a reader must know of the fits: too few rows, maps left out, sampled rows, unfinished training.
+
+    Args:
+        values: What `tasks.align_pair` returned, by (group, one, other, methods).
+    """
+    notices: list[str] = []
+    for (_, first, second, methods), value in values.items():
+        notices += value["notices"]
+        width = max(value["d_one"], value["d_other"])
+        if width >= value["rows"]:
+            notices.append(
+                f"There are only {value['rows']} training rows for {width} dimensions: least "
+                "squares and CCA fit them exactly, so their held-out errors mean nothing. Use more "
+                "sentences, or read ridge and Procrustes."
+            )
+        for method in methods:
+            label = METHODS[method].label
+            if f"{method}/refused" in value:
+                notices.append(f"{first} and {second}: {value[f'{method}/refused']}")
+            if f"{method}/left_out" in value:
+                notices.append(
+                    f"{_upper(label)} was fitted on a random sample of "
+                    f"{value['rows'] - value[f'{method}/left_out']:,} of {value['rows']:,} "
+                    "training rows, because its memory grows with the square of their number."
+                )
+            if f"{method}/converged" in value and not value[f"{method}/converged"].all():
+                left = int((~value[f"{method}/converged"].astype(bool)).sum())
+                notices.append(
+                    f"{first} and {second}: {left} of {value[f'{method}/converged'].size} maps "
+                    f"({label}) had not converged at the last training step, so their errors may "
+                    "be too high."
+                )
+    return notices
+
+
 METHOD_NOTE = (
-    "The code that was released with the paper pairs unrelated sentences, keeps dropout on, averages over padding, "
-    "shares one map over all layers and trains at a learning rate of 1e-6. Here both models read the same sentences in "
-    "evaluation mode, only words count, every layer has a map of its own, every network is trained until it has "
-    "converged, and every number is of held-out words."
+    "The code released with the paper pairs unrelated sentences, keeps dropout on, averages over "
+    "padding, shares one map among all layers and trains at a learning rate of 1e-6. Here both "
+    "models read the same sentences in evaluation mode, only words count, each layer has its own "
+    "map, every network is trained until it converges, and every reported number is from held-out "
+    "data."
 )
 CAVEATS = {
-    "It is mostly the word.": (
-        "Split by sentence, most test words were fitted on in other sentences, and a table of "
-        "mean vectors by word, which reads no source at all, competes with any map. Read errors "
-        "on words that were never fitted on; split by word holds out whole word types."
+    "Much of a vector depends on its word alone.": (
+        "With a split by sentence, most test words also occur in training sentences, and a "
+        "per-word average, which ignores the source model, does as well as many maps. Read the "
+        "errors on unseen words; a split by word holds out whole word types."
     ),
-    "Training error.": ("With as many dimensions as rows least squares fits anything. Only held-out error is shown."),
-    "A low error of a non-bijective map says nothing of a bijection.": (
-        "Kernel ridge and the plain network may throw information away; read the round-trip error "
-        "of the invertible maps in the table (`inverse_error`)."
+    "Training error says little.": (
+        "With as many dimensions as training rows, least squares fits any data exactly. Only "
+        "held-out error is shown."
     ),
-    "Retrieval flatters.": ("A map with an error of .5 can still find most words among a thousand."),
-    "Pairs share models.": (
-        "Twenty directed pairs of five seeds are five models, not twenty samples: bands leave out "
-        "one model at a time, and one held-out word or sentence at a time. With two models only "
-        "words or sentences are left out, so the band is of this pair."
+    "A low error of a map without an inverse does not show a bijection.": (
+        "Kernel ridge and the MLP may discard information. For the maps with an inverse, the table "
+        "gives the round-trip error (`inverse_error`)."
+    ),
+    "Retrieval is easier than prediction.": (
+        "A map with an error of .5 can still rank the right word first among a thousand for most "
+        "words."
+    ),
+    "Pairs of models are not independent.": (
+        "Five seeds give twenty directed pairs but are five models. Intervals therefore come from "
+        "leaving out one model at a time, and one held-out word or sentence at a time. With two "
+        "models only words or sentences are left out, so the interval describes this pair."
     ),
     "How this differs from the published code.": METHOD_NOTE,
 }
 FORMULAS = {
-    "Normalised held-out error of a map f": (
+    "Normalised held-out error of a map f (fraction of variance unexplained)": (
         r"\mathrm{NMSE} = \frac{\sum_i \lVert f(x_i) - y_i \rVert^2}"
         r"{\sum_i \lVert y_i - \bar y_{\mathrm{train}} \rVert^2}"
     ),
-    "An affine coupling block; its inverse is as cheap": (
+    "An affine coupling block, whose inverse costs the same": (
         r"y_1 = x_1 \odot e^{s(x_2)} + t(x_2), \qquad y_2 = x_2 \odot e^{s'(y_1)} + t'(y_1)"
     ),
 }

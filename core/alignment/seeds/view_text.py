@@ -1,13 +1,14 @@
-"""What each view of the alignment page shows, in a sentence short enough to stand above a chart."""
+"""The views of the alignment page: their headlines, at most two lines long, and how to read them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.alignment.maps.registry import METHODS, NON_LINEAR
-from core.alignment.seeds.text import judged
+from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.statements import NOTHING, judged, layer_statements, statements_of
+from core.alignment.seeds.text import WHICH, layer_clause, lead_sentence, named
 from core.results.estimates import estimate_of
-from core.results.names import short_name
+from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 
 if TYPE_CHECKING:
@@ -15,63 +16,98 @@ if TYPE_CHECKING:
 
     from core.results.export import Result
 
-ON = {"unseen": "words never fitted on", "all": "held-out rows"}
+REASON = (
+    "Two pretraining seeds may represent words in the same way in different coordinates: if so, a "
+    "map fitted on some words predicts the vectors of words that it has not seen."
+)
+ERROR_AXIS = (
+    "share of the target's variance left unexplained, from 0 (perfect) to 1 (no better than the "
+    "target's mean)"
+)
+HOW_TO_READ = {
+    "By method": (
+        f"The horizontal axis is the held-out error: the {ERROR_AXIS}. Boxes show all pairs and "
+        "layers, diamonds the mean and the thick bars its 95 % interval; the dashed line is at 1."
+    ),
+    "By layer": (
+        "The horizontal axis is the layer, 0 the embeddings; the vertical axis is the held-out "
+        f"error: the {ERROR_AXIS}. Shaded bands are 95 % intervals; grey dashed lines are control "
+        "maps and the target's mean."
+    ),
+    "Layer into layer": (
+        "Each cell is the held-out error of a linear map from one layer of the first model (row) "
+        "into one layer of the second (column): bright is 0 (perfect), dark is 1 (no better than "
+        "the target's mean)."
+    ),
+    "Pair by pair": (
+        "Each cell is the held-out error of the best map from one model (row) into another "
+        "(column), averaged over layers: bright is 0 (perfect), dark is 1 (no better than the "
+        "target's mean)."
+    ),
+    "The space": (
+        "Each point is a held-out word on the target's first two principal components, and a grey "
+        "line joins the two vectors of the same word: the shorter the lines after the map, the "
+        "better the map fits."
+    ),
+    "Training": (
+        "The horizontal axis is the training step, and step 0 is the closed-form map that training "
+        "starts from; the vertical axis is the error on validation rows. Each line is a layer, "
+        "averaged over pairs."
+    ),
+}
 
 
 def method_sentence(result: Result) -> str:
-    """What share of the variance carries over, by the best map, by ridge and by a lookup; whether bending helps."""
-    methods, words = result.tables["methods"], judged(result.tables["methods"])
-    rows = _first(methods, words).set_index("method")["nmse"]
-    best = _best(result)
-    if not best:
-        return ""
-    shares = [f"{METHODS[best].label} carries over {_share(rows[best])} of the variance"]
-    shares += [
-        f"{METHODS[name].label} {_share(rows[name])}" for name in ("ridge", "lookup") if name in rows and name != best
-    ]
-    return f"On {ON[words]}, {', '.join(shares)}{_bending(result, words, best)}."
+    """How much of the variance the best map predicts, compared with ridge and the per-word average."""
+    tables = result.tables
+    facts = statements_of(tables["methods"], tables["layers"], tables["differences"])
+    return lead_sentence(facts, judged(tables["methods"])) if facts else ""
 
 
 def layer_sentence(result: Result) -> str:
-    """Where the spaces are most alike and where least, by the best map."""
+    """At which layer the best map's error is lowest and at which it is highest."""
     words, best = judged(result.tables["methods"]), _best(result)
     rows = _first(result.tables["layers"], words)
     rows = rows[rows["method"] == best]
     if rows.empty:
         return ""
-    low, high = rows.loc[rows["nmse"].idxmin()], rows.loc[rows["nmse"].idxmax()]
-    if len(rows) == 1:
-        return (
-            f"By {METHODS[best].label}, layer {int(low['layer'])} has error {estimate_of(low, 'nmse').text} on "
-            f"{ON[words]}."
-        )
+    if ends := layer_statements(rows, best):
+        return f"On {WHICH[words]}, {layer_clause(ends)} (map: {METHODS[best].label})."
+    row = rows.iloc[0]
     return (
-        f"By {METHODS[best].label} the spaces are most alike in layer {int(low['layer'])} (error "
-        f"{estimate_of(low, 'nmse').text}), least "
-        f"in layer {int(high['layer'])} ({estimate_of(high, 'nmse').text}), on {ON[words]}."
+        f"On {WHICH[words]}, the error of {named(best)} at layer {int(row['layer'])} is "
+        f"{estimate_of(row, 'nmse').text}."
     )
 
 
 def grid_sentence(result: Result) -> str:
-    """Whether each layer is predicted best from the same layer of the other model."""
+    """How many layers of the first pair's target are predicted best from the same layer of its source."""
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
     best = grid.loc[grid.groupby("target_layer")["nmse"].idxmin()]
-    same = best[best["source_layer"] == best["target_layer"]]
-    text = f"{len(same)} of {len(best)} layers are predicted best from the same layer of the other model"
+    source, target = list(short_names(result.spec["models"]).values())[:2]
     away = best[best["source_layer"] != best["target_layer"]]
-    if len(away):
-        row = away.loc[away["target_layer"].idxmax()]
-        text += (
-            f"; layer {int(row['target_layer'])} best from {int(row['source_layer'])} (error {text_of(row['nmse'])})"
-        )
-    label = METHODS[str(result.spec["grid"])].label if result.spec.get("grid") else "a linear map"
-    return f"{text}. By {label}, without bands."
+    text = (
+        f"By {METHODS[str(result.spec['grid'])].label}, {len(best) - len(away)} of {len(best)} "
+        f"layers of {target} are predicted best from the same layer of {source}"
+    )
+    if away.empty:
+        return f"{text}."
+    row = away.loc[away["target_layer"].idxmax()]
+    own = grid[
+        (grid["source_layer"] == row["target_layer"])
+        & (grid["target_layer"] == row["target_layer"])
+    ]
+    beside = f", from its own {text_of(own['nmse'].iloc[0])}" if len(own) else ""
+    return (
+        f"{text}; layer {int(row['target_layer'])} is predicted best from layer "
+        f"{int(row['source_layer'])} (error {text_of(row['nmse'])}{beside})."
+    )
 
 
 def pairs_sentence(result: Result) -> str:
-    """Which pair of models is closest and which farthest, by the best map, as means over layers."""
+    """Which directed pair has the lowest error and which the highest, by the best map, averaged over layers."""
     words, best = judged(result.tables["methods"]), _best(result)
     rows = result.table
     rows = rows[(rows["method"] == best) & (rows["words"] == words) & (rows["split"] == "test")]
@@ -80,36 +116,45 @@ def pairs_sentence(result: Result) -> str:
         return ""
     low, high = means.idxmin(), means.idxmax()
     return (
-        f"Of {len(means)} directed pairs {_arrow(low)} is closest (error {text_of(means[low])}), {_arrow(high)} "
-        f"farthest ({text_of(means[high])}): means over layers by {METHODS[best].label}, on {ON[words]}."
+        f"Of {len(means)} directed pairs, {_arrow(low)} has the lowest error "
+        f"({text_of(means[low])}) and {_arrow(high)} the highest ({text_of(means[high])}), "
+        f"averaged over layers (map: {METHODS[best].label})."
     )
 
 
 def space_sentence(result: Result, source: str, target: str, method: str, layer: int) -> str:
-    """How well one map at one layer does on what it was not fitted on."""
+    """How well one map at one layer predicts held-out rows."""
     words, rows = judged(result.tables["methods"]), result.table
-    rows = rows[(rows["source"] == source) & (rows["target"] == target) & (rows["method"] == method)]
+    rows = rows[
+        (rows["source"] == source) & (rows["target"] == target) & (rows["method"] == method)
+    ]
     rows = rows[(rows["layer"] == layer) & (rows["words"] == words) & (rows["split"] == "test")]
     if rows.empty:
         return ""
-    label = METHODS[method].label
+    error = float(rows["nmse"].iloc[0])
+    share = "none" if error > 1 - NOTHING else text_of(1 - error, "per cent")
     return (
-        f"Layer {layer} of {short_name(source)} mapped by {label} onto {short_name(target)} misses it by error "
-        f"{text_of(float(rows['nmse'].iloc[0]))} on {ON[words]}."
+        f"At layer {layer}, {named(method)} predicts {share} of the variance of "
+        f"{short_name(target)}'s vectors from {short_name(source)}'s (error {text_of(error)}, "
+        f"{WHICH[words]})."
     )
 
 
 def training_sentence(result: Result) -> str:
-    """How many networks stopped because training brought nothing more."""
+    """How many networks converged."""
     curves = result.tables.get("curves")
     if curves is None or curves.empty:
         return ""
     ended = curves.groupby(["source", "target", "method", "layer"])["converged"].last()
     missing = int((~ended.astype(bool)).sum())
     if not missing:
-        return f"All {len(ended)} networks were trained until three learning rates had brought no improvement."
+        return (
+            f"All {len(ended)} networks converged: they stopped improving on validation rows at "
+            "three learning rates."
+        )
     return (
-        f"{missing} of {len(ended)} networks had not converged when their steps ran out: their errors are upper bounds."
+        f"{missing} of {len(ended)} networks had not converged at the last training step, so their "
+        "errors may be too high."
     )
 
 
@@ -118,29 +163,10 @@ def _first(table: pd.DataFrame, words: str) -> pd.DataFrame:
 
 
 def _best(result: Result) -> str:
-    """The map with the lowest error that is no control; "" where none could be fitted."""
+    """The map with the lowest error, controls aside; "" where none could be fitted."""
     rows = _first(result.tables["methods"], judged(result.tables["methods"]))
     rows = rows[[METHODS[name].kind != "control" for name in rows["method"]]]
     return "" if rows.empty else str(rows.loc[rows["nmse"].idxmin(), "method"])
-
-
-def _bending(result: Result, words: str, best: str) -> str:
-    """Whether the best map that may bend beats ridge, with its band."""
-    rows = result.tables["differences"]
-    rows = rows[(rows["group"] == "models") & (rows["other_group"] == "models") & (rows["words"] == words)]
-    rows = rows[(rows["other_method"] == "ridge") & rows["method"].isin(NON_LINEAR)]
-    if rows.empty:
-        return ""
-    row = rows.loc[rows["difference"].idxmin()]
-    difference = estimate_of(row, "difference")
-    which = "the first" if row["method"] == best else METHODS[row["method"]].label
-    if not difference.clear:
-        return f"; {which} is not told from ridge (error {difference.direction('higher', 'lower')})"
-    return f"; {which} {'beats' if row['high'] < 0 else 'is worse than'} ridge by {difference.size}"
-
-
-def _share(error: float) -> str:
-    return text_of(1 - error, "per cent") if error < 0.995 else "nothing"
 
 
 def _arrow(pair: tuple[str, str]) -> str:

@@ -12,25 +12,27 @@ DEFAULT = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge", "cca"
 
 @dataclass(frozen=True)
 class StitchSpec(options.Spec):
-    """Stitching: models with one task's head, every ordered pair, and each stitched into itself as a check."""
+    """The options of stitching: every ordered pair of models, and each model with itself as a check."""
 
     models: tuple[str, ...] = options.models(
-        "Models with one task's head",
+        "Models fine-tuned on one task",
         ("zoo:sentiment-0", "zoo:sentiment-0-from-seed-1"),
         least=2,
         most=25,
-        help="Two or more, with the same classes. Each is stitched into each at every layer.",
+        help="Two or more models with the same classes; every ordered pair is stitched at every "
+        "layer.",
     )
-    methods: tuple[str, ...] = methods_option(DEFAULT, "How the lower model's states are mapped into the upper one's.")
+    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps fitted from the source's states "
+    "to the target's.")
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
     labelled: str = options.line(
         "Labelled sentences",
-        help="A file of lines `label<TAB>sentence`; the box's own sentiment sentences where empty.",
+        help="A file of lines `label<TAB>sentence`; the included sentiment sentences where empty.",
         shown=False,
     )
     draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of labelled sentences behind each band."
+        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of the labelled sentences for the intervals."
     )
-    seed: int = options.seed("Seed of the split, the networks and the draws.")
+    seed: int = options.seed("Seed of the split, the networks and the bootstrap.")

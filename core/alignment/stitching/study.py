@@ -1,12 +1,13 @@
 """Stitching: the lower layers of one model, a map, the upper layers and the head of another.
 
-If two models compute the same thing up to a map, a task head should not notice the change of trains. The map at
-layer l is fitted on subword states of unlabelled sentences; then each labelled sentence goes through the source up to
-l, through the map, and on through the target from l to its head. A map that only remembers the mean target state of
-each subword, and reads no source, stands beside the others.
+If two models compute the same function up to a map, the target's upper layers and head work on the
+source's mapped states. The map at layer l is fitted on subword states of unlabelled sentences; then
+each labelled sentence is run through the source up to l, the map, and the target from l to its
+head. The per-subword average, which ignores the source model, is a control.
 
-References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching). Deviations: the map is fitted to
-the target's states and never trained on the task's loss, so that it cannot learn the task.
+References: Lenc & Vedaldi 2015; Bansal, Nakkiran & Barak 2021 (model stitching). Deviations: the
+map is fitted to the target's states and never trained on the task's loss, so that it cannot learn
+the task.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import numpy as np
 
 from core.alignment.check.drawings import stitching_chart
 from core.alignment.maps.linear import Aligner
-from core.alignment.maps.registry import METHODS
 from core.alignment.prices import stitching_price
 from core.alignment.seeds.protocol import part_of, parts_from
 from core.alignment.seeds.study import CITATIONS
@@ -27,13 +27,13 @@ from core.alignment.seeds.tasks import fit_each
 from core.alignment.seeds.text import CAVEATS, FORMULAS
 from core.alignment.stitching import PURPOSE
 from core.alignment.stitching.spec import StitchSpec
+from core.alignment.stitching.text import HOW_TO_READ, REASON, make_headline, make_methods, statements_of
 from core.errors import ModelError, ShapeError
 from core.models import load_tokenizer, load_with_head, tokenizer_fingerprint
 from core.models.identity import as_identified, contents, identity_tasks
 from core.results.drawing.context import PAGE, Context
 from core.results.drawing.vega import Chart
 from core.results.export import Result, provenance
-from core.results.numbers import text_of
 from core.results.papers.citing import cite
 from core.runs.runner import Outputs, Task, span, tick
 from core.runs.store import Value
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("source", "target", "layer", "method", "accuracy", "low", "high")
+MEANS = ("method", "layer", "accuracy", "low", "high")
+DIFFERENCES = ("method", "layer", "difference", "low", "high")
 
 
 @pure("alignment.stitch", version=3, guard=as_identified)
@@ -62,41 +64,50 @@ def stitch_pair(
     methods: tuple[str, ...],
     seed: int,
 ) -> Value:
-    """Accuracy of every stitch of two models.
+    """Stitch two models by every method at every layer and classify the labelled sentences.
 
     Args:
         source, target: References of two models with a sequence-classification head for one task.
         source_identity, target_identity: For the key, see `models.identity`.
-        sentences: Unlabelled sentences that the maps are fitted on.
+        sentences: Unlabelled sentences on which the maps are fitted.
         labelled: (text, label) pairs; labels as in the target's config.
         methods: Names in the registry.
         seed: Of the split and the networks.
 
     Returns:
-        `m/correct` (layer, text) for each method, `m/refused` with a reason where one does not fit;
-        `own_target` and `own_source` (text,); `rows` that the maps were fitted on.
+        `m/correct` (layer, text) for each method, `m/refused` with the reason where one does not
+        fit; `own_target` and `own_source` (text,), whether the unmodified models are correct;
+        `rows`, the number of training rows.
 
     Raises:
-        ModelError: If a model cannot be loaded, has no such head, or the tokenizers differ.
+        ModelError: If a model cannot be loaded, has no such head, or the tokenizers or depths
+            differ.
         ShapeError: If a label is unknown to the target.
     """
     from core.alignment.seeds.forward import predict_labels, stitched_labels, subword_rows
 
     if tokenizer_fingerprint(source) != tokenizer_fingerprint(target):
-        raise ModelError(f"{source} and {target} cut words differently, so one cannot go on where the other stops.")
+        raise ModelError(
+            f"{source} and {target} split words into different subwords, so one cannot continue "
+            "from the other's states: choose models with the same tokenizer."
+        )
     tokenizer = load_tokenizer(target, source)
     lower, upper = (load_with_head(ref, device="cpu").model for ref in (source, target))
     names = _labels(target, upper.config)
     unknown = sorted({label for _, label in labelled} - set(names))
     if unknown:
-        raise ShapeError(f"{target} does not know the label {unknown[0]!r}; it knows {', '.join(names)}.")
+        raise ShapeError(
+            f"{target} has no class {unknown[0]!r} among {', '.join(names)}: correct the labelled "
+            "sentences."
+        )
     with span(0.0, 0.2):
-        tick(0.1, "reading the sentences that the maps are fitted on")
+        tick(0.1, "computing states of the unlabelled sentences")
         x, owner, subwords = subword_rows(lower, tokenizer, sentences)
         y = subword_rows(upper, tokenizer, sentences)[0]
     if len(x) != len(y):
         raise ModelError(
-            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}; stitching needs the same number."
+            f"{source} has {len(x) - 1} layers and {target} {len(y) - 1}: choose models with the "
+            "same number of layers."
         )
     where = np.array([part_of(words, seed) for words in sentences])[owner]
     parts = parts_from(where, subwords, owner)
@@ -111,7 +122,7 @@ def stitch_pair(
 
 
 def _labels(ref: str, config: Any) -> list[str]:
-    """Names of the classes in order.
+    """Names of the classes, in order.
 
     Raises:
         ModelError: If the model has no sequence-classification head.
@@ -119,19 +130,20 @@ def _labels(ref: str, config: Any) -> list[str]:
     architecture = str((getattr(config, "architectures", None) or ["none"])[0])
     if not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"{ref} has no head that labels sentences ({architecture}); choose a sentiment model of the box."
+            f"{ref} has no head that classifies sentences (architecture: {architecture}): choose a "
+            "fine-tuned classifier, such as an included sentiment model."
         )
     return [str(config.id2label[number]) for number in range(config.num_labels)]
 
 
 def prepare(spec: StitchSpec, texts: Mapping[str, Text] | None = None) -> list[Task]:
-    """The first stage: read the text and the labelled sentences, ask what the models are."""
+    """Plan the first stage: read the text and the labelled sentences, identify the models."""
     labels = Task.of("read labelled sentences", read_labelled, role="labelled", fleeting=True, path=spec.labelled)
     return [text_task(spec.corpus, spec.genres, spec.sentences, texts), labels, *identity_tasks(spec.models)]
 
 
 def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
-    """One task for each ordered pair, and one for each model with itself; roles are (source, target).
+    """Plan one task for each ordered pair and one for each model with itself; roles are (source, target).
 
     Raises:
         CorpusError: If the text or the labelled sentences could not be read.
@@ -158,74 +170,87 @@ def plan(spec: StitchSpec, ready: Outputs) -> list[Task]:
 
 
 def collect(spec: StitchSpec, ready: Outputs, outputs: Outputs) -> Result:
-    """The tables `stitching` (COLUMNS) and `own` (model, accuracy, low, high)."""
+    """Make the tables `stitching` (COLUMNS), `own` (model, accuracy, low, high), `means` and `differences`.
+
+    `means` (MEANS) averages over pairs of different models; `differences` (DIFFERENCES) is that
+    minus the mean accuracy of the unmodified models, with intervals from the same bootstrap
+    samples.
+    """
     import pandas as pd
 
     rows, notices = [], []
     unstitched: dict[str, dict[str, Any]] = {}
+    unmodified: dict[str, np.ndarray] = {}
+    stitched: dict[str, list[np.ndarray]] = {}
     for (source, target), value in outputs.values.items():
         counts = sentence_counts(len(value["own_target"]), spec.draws, np.random.default_rng(spec.seed))
         for ref, what in ((source, "own_source"), (target, "own_target")):
             unstitched[ref] = {"model": ref, **_accuracy(value[what][None], counts).iloc[0].to_dict()}
+            unmodified[ref] = np.asarray(value[what], dtype=np.float64)
         for method in spec.methods:
             if f"{method}/refused" in value:
                 notices.append(f"{source} to {target}: {value[f'{method}/refused']}")
             if f"{method}/correct" in value:
                 accuracy = _accuracy(value[f"{method}/correct"], counts)
                 rows.append(accuracy.assign(source=source, target=target, method=method, layer=range(len(accuracy))))
+                if source != target:
+                    stitched.setdefault(method, []).append(np.asarray(value[f"{method}/correct"], dtype=np.float64))
     table = pd.concat(rows, ignore_index=True)[list(COLUMNS)] if rows else pd.DataFrame(columns=list(COLUMNS))
     mine = pd.DataFrame(unstitched.values(), columns=["model", "accuracy", "low", "high"])
+    means, differences = _means(stitched, unmodified, counts) if stitched else _no_means()
+    statements = statements_of(means, differences, float(mine["accuracy"].mean()))
     corpus: Corpus = ready.values["text"]
     return Result(
         study="align stitch",
         spec=spec.plain(),
-        headline=make_headline(table, mine),
-        tables={"stitching": table, "own": mine},
+        headline=make_headline(statements),
+        statements=statements,
+        tables={"stitching": table, "own": mine, "means": means, "differences": differences},
         notices=tuple(dict.fromkeys([*corpus.notices, *notices])),
         failures=ready.sentences | outputs.sentences,
         provenance=provenance(tuple(unstitched), corpus),
-        methods=(
-            f"Maps between subword states were fitted on {len(corpus.sentences):,} unlabelled sentences of "
-            f"{spec.corpus}, layer by layer; {len(ready.values['labelled']):,} labelled sentences then went "
-            "through the source's layers up to l, the map at l, and the target's layers from l to its head. The "
-            "lookup replaces each subword's state by the target's mean state of it. Bands are 95 % bootstrap "
-            "intervals over labelled sentences."
-            f" {spec.settings()}"
-        ),
+        methods=make_methods(spec, len(corpus.sentences), len(ready.values["labelled"])),
         citations=cite((*CITATIONS, "bansal2021")),
     )
 
 
-def make_headline(table: pd.DataFrame, unstitched: pd.DataFrame) -> str:
-    """Accuracy stitched at the middle layer by the best map, beside whole models, no map and the lookup."""
-    across = table[table["source"] != table["target"]]
-    if across.empty:
-        return "No pair could be stitched; the reasons are below."
-    middle = across[across["layer"] == int(across["layer"].max()) // 2].groupby("method")["accuracy"].mean()
-    mapped = middle.drop([name for name in middle.index if METHODS[name].kind == "control"])
-    home = float(unstitched["accuracy"].mean())
-    if mapped.empty:
-        return f"The models reach {text_of(home, 'per cent')} by themselves."
-    text = (
-        f"Stitched at the middle layer, models reach {text_of(mapped.max(), 'per cent')} accuracy with "
-        f"{METHODS[mapped.idxmax()].label}; whole they reach {text_of(home, 'per cent')}"
-    )
-    if "identity" in middle:
-        text += f", without a map {text_of(middle['identity'], 'per cent')}"
-    if "lookup" in middle:
-        text += f", by a table of means by subword {text_of(middle['lookup'], 'per cent')}"
-        return f"{text}. The table reads no source: what it reaches is the subword's alone."
-    return text + "."
+def _means(
+    stitched: dict[str, list[np.ndarray]], unmodified: dict[str, np.ndarray], counts: np.ndarray
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """MEANS and DIFFERENCES.
+
+    Args:
+        stitched: Correct answers (layer, text) of each pair, by method.
+        unmodified: Correct answers (text,) of each unmodified model.
+        counts: Bootstrap counts (draw, text).
+    """
+    import pandas as pd
+
+    whole = np.mean(list(unmodified.values()), axis=0)
+    tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = ([], [])
+    for method, pairs in stitched.items():
+        mean = np.mean(pairs, axis=0)
+        accuracy, difference = (_accuracy(part, counts) for part in (mean, mean - whole))
+        for frames, frame in zip(tables, (accuracy, difference), strict=True):
+            frames.append(frame.assign(method=method, layer=range(len(frame))))
+    means, differences = (pd.concat(frames, ignore_index=True) for frames in tables)
+    return means[list(MEANS)], differences.rename(columns={"accuracy": "difference"})[list(DIFFERENCES)]
+
+
+def _no_means() -> tuple[pd.DataFrame, pd.DataFrame]:
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(MEANS)), pd.DataFrame(columns=list(DIFFERENCES))
 
 
 def figures(result: Result, context: Context = PAGE) -> dict[str, Chart]:
-    """Accuracy of stitched models; none where no pair could be stitched."""
+    """Draw the accuracy of stitched models; no figure where no pair could be stitched."""
     across = result.table["source"] != result.table["target"]
     return {"stitching": stitching_chart(result, context=context)} if across.any() else {}
 
 
 def _accuracy(correct: np.ndarray, counts: np.ndarray) -> pd.DataFrame:
-    """accuracy, low, high of each row of `correct` (layer, text) under bootstrap counts (draw, text)."""
+    """accuracy, low, high of each row of `correct` (layer, text), with bootstrap counts (draw, text)."""
     import pandas as pd
 
     low, high = interval(counts @ correct.T.astype(np.float64) / correct.shape[1])
@@ -244,4 +269,6 @@ STUDY = Study(
     price=stitching_price,
     caveats=CAVEATS,
     formulas=FORMULAS,
+    reason=REASON,
+    how_to_read=HOW_TO_READ,
 )

@@ -1,1 +1,1 @@
-"""Marks, axes, panels and files of charts, the same in all rooms."""
+"""Marks, axes, panels and files of charts, shared by all studies."""

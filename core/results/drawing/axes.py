@@ -1,4 +1,4 @@
-"""The axes that all layers of a plot share: their ends, their titles, how their numbers are written."""
+"""The axes that all layers of a plot share: their ends, titles and number formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.results.numbers import Kind, label_expr
 if TYPE_CHECKING:
     import pandas as pd
 
-NARROWEST = 0.5  # of the width that lines keep beside their names
+NARROWEST = 0.5  # smallest share of the width for the lines beside their names
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Plane:
 
     Attributes:
         x, y: Columns.
-        x_title, y_title: What the axes are called; "" where the panel below says it.
+        x_title, y_title: Titles of the axes; "" where the panel below has the title.
         low, high: Ends of the y axis; a line that goes beyond gets a break mark.
-        kind: How numbers of y are written.
+        kind: Format of the numbers of y.
         x_ends: Ends of the x axis.
         height: Of the plot on a page.
-        x_axis: More of the x axis, as Vega-Lite names it.
+        x_axis: Further properties of the x axis, as in Vega-Lite.
         x_log, y_log: Whether an axis is logarithmic.
         context: What it is drawn for.
     """
@@ -57,7 +57,7 @@ class Plane:
         return self.context.height(self.height)
 
     def up(self, values: Any) -> NDArray[np.float64]:
-        """Values of y in pixels from the bottom."""
+        """Convert values of y to pixels from the bottom."""
         ends, at = np.array([self.low, self.high], dtype=float), np.asarray(values, dtype=float)
         if self.y_log:
             ends, at = np.log10(ends), np.log10(np.maximum(at, 1e-300))
@@ -65,14 +65,14 @@ class Plane:
         return heights
 
     def back(self, pixels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Pixels from the bottom in units of y."""
+        """Convert pixels from the bottom to units of y."""
         share = pixels / self.pixels
         if self.y_log:
             return self.low * (self.high / self.low) ** share
         return self.low + share * (self.high - self.low)
 
     def x_of(self, room: float = 0.0, column: str = "") -> dict[str, Any]:
-        """The x axis, with room at its right end for names."""
+        """Make the x axis, with room at its right end for names."""
         ends: dict[str, Any] = {"domain": list(self.x_ends), "nice": False}
         ends |= {"type": "log", "base": 2} if self.x_log else {"zero": False}
         if room:
@@ -81,7 +81,7 @@ class Plane:
         return channel(f"{column or self.x}:Q", title=self.x_title or None, scale=ends, axis=axis)
 
     def y_of(self, column: str = "") -> dict[str, Any]:
-        """The y axis."""
+        """Make the y axis."""
         scale: dict[str, Any] = {"domain": [self.low, self.high], "nice": False}
         scale |= {"type": "log"} if self.y_log else {"zero": False}
         written = label_expr(self.kind)
@@ -95,7 +95,7 @@ class Plane:
 
 
 def _beside_names(room: int) -> OfWidth:
-    """The right end of lines that leave room for their names."""
+    """The right end of lines, with room for their names."""
     return OfWidth(
         f"max(width - {room}, {NARROWEST} * width)",
         lambda width: round(max(width - room, NARROWEST * width), 1),
@@ -103,7 +103,7 @@ def _beside_names(room: int) -> OfWidth:
 
 
 def layer_plane(table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, float], **more: Any) -> Plane:
-    """A plane over layers: 0 is the embeddings' output."""
+    """Make a plane over layers; 0 is the embeddings."""
     layers = table["layer"].dropna()
     bottom, top = (float(layers.min()), float(layers.max())) if len(layers) else (0.0, 1.0)
     more = {"x_title": LAYER_TITLE, **more}
@@ -111,12 +111,12 @@ def layer_plane(table: pd.DataFrame, y: str, y_title: str, ends: tuple[float, fl
 
 
 def span_of(*columns: Any, zero: bool = False, top: float | None = None, pad: float = 0.06) -> tuple[float, float]:
-    """Ends of an axis that holds these values, with a little room; round ends where it starts or ends at them.
+    """Compute the ends of an axis that holds these values, with a little room.
 
     Args:
-        columns: Values; NaN is nothing.
-        zero: Whether the axis holds 0.
-        top: Its upper end, where that is known.
+        columns: Values; NaN is ignored.
+        zero: Whether the axis includes 0.
+        top: Its upper end, where it is fixed.
         pad: Room beyond the values, as a share of their range.
     """
     values = np.concatenate([np.asarray(column, dtype=float).ravel() for column in columns]) if columns else np.zeros(0)
@@ -133,7 +133,7 @@ def span_of(*columns: Any, zero: bool = False, top: float | None = None, pad: fl
 
 
 def rule(plane: Plane, name: str, value: float) -> pd.DataFrame:
-    """A line across the whole plot at one value, as rows of a table for `curves`."""
+    """Make the rows of a line across the whole plot at one value, for `curves`."""
     import pandas as pd
 
     return pd.DataFrame({"name": name, plane.x: list(plane.x_ends), plane.y: float(value)})

@@ -1,4 +1,4 @@
-"""A chart in words, for those who do not see it: its kind, its axes, what lies where, the highest and the lowest."""
+"""Text descriptions of charts, for screen readers: the kind of chart, its axes, its values, the highest and lowest."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ def lines_in_words(
     kind: Kind = "share",
     names: Sequence[str] = (),
 ) -> str:
-    """What a chart of lines shows: where each begins and ends, and which is highest and lowest.
+    """Describe a line chart: where each line begins and ends, and which value is highest and lowest.
 
     Args:
         table: Columns `name`, x and y.
-        what: What the chart is of, such as its title.
-        names: Lines to tell of; all without it.
+        what: What the chart shows, such as its title.
+        x, y: Columns.
+        x_title, y_title: Titles of the axes.
+        kind: Format of the values.
+        names: The lines to describe; all where empty.
     """
     rows = table[table[y].notna()]
     names = [name for name in (names or dict.fromkeys(rows["name"])) if (rows["name"] == name).any()]
@@ -59,7 +62,7 @@ def lines_in_words(
 def cells_in_words(
     table: pd.DataFrame, what: str, *, row: str, column: str, value: str, value_title: str, kind: Kind = "share"
 ) -> str:
-    """What a heatmap shows: its size, the highest and the lowest cell."""
+    """Describe a heatmap: its size, the highest and the lowest cell."""
     rows = table[table[value].notna()].reset_index(drop=True)
     if rows.empty:
         return f"{what}: nothing could be drawn."
@@ -70,13 +73,13 @@ def cells_in_words(
 
 
 def points_in_words(table: pd.DataFrame, what: str, *, name: str, group: str = "", point: str = "point") -> str:
-    """What a map of points shows: how many, of which groups, who lies at its ends, and their names where they are few.
+    """Describe a scatter plot: how many points, in which groups, the outermost ones, and all names where they are few.
 
     Args:
         table: Columns x and y, the names, and the groups where there are any.
-        what: What the map is of, such as its title.
+        what: What the plot shows, such as its title.
         name, group: Columns.
-        point: What a point stands for, in the singular.
+        point: What a point is, in the singular.
     """
     if table.empty:
         return f"{what}: nothing could be drawn."
@@ -92,7 +95,7 @@ def points_in_words(table: pd.DataFrame, what: str, *, name: str, group: str = "
 
 
 def bars_in_words(table: pd.DataFrame, what: str, *, name: str, value: str, kind: Kind = "share") -> str:
-    """What a chart of one value a name shows, in its order."""
+    """Describe a chart with one value per name, in its order."""
     rows = table[table[value].notna()]
     listed = ", ".join(f"{row[name]} {text_of(float(row[value]), kind)}" for _, row in rows.iterrows())
     return f"{what}. {listed}." if listed else f"{what}: nothing could be drawn."

@@ -1,4 +1,4 @@
-"""A chart as a file: on white, at a width in pixels or in inches, with titles that wrap and letters of one size."""
+"""Charts as files: on white, at a width in pixels or inches, with wrapped titles and one font size."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 from core.results.drawing.vega import Chart, settled
 
-WIDTH = 640.0  # of a figure that is not made to a measure
+WIDTH = 640.0  # default width of a figure
 PADDING = 12
 LETTER = 12.0
 FONT = "'Source Sans 3', 'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif"
 PNG_SCALE = 2.0  # twice the screen's pixels: sharp on a projector and in print
-NARROW = 0.5  # mean width of a letter of a title, of its height
+NARROW = 0.5  # mean width of a letter of a title, as a share of its height
 JOINED = ("concat", "vconcat")
-TRIES = 5  # of drawing several panels until they fill the width
-CLOSE = 0.008  # share of its width by which a figure of several panels may miss it
-AXIS = 40.0  # units that stand beside a plot
+TRIES = 5  # largest number of drawings until several panels fill the width
+CLOSE = 0.008  # tolerated share of the width by which a figure of several panels misses it
+AXIS = 40.0  # width of an axis beside a plot
 
 
 def sheet(
@@ -32,17 +32,17 @@ def sheet(
     thin: float = 1.0,
     padding: float = PADDING,
 ) -> dict[str, Any]:
-    """The chart's specification as a file needs it.
+    """Make the specification of a chart for a file.
 
     Args:
-        chart: Ours, or an altair chart of somebody's own study. One that stretches is as wide as asked for; panels are
-            widened or narrowed until they fill the width; a drawing with a width of its own (arcs of a sentence) keeps
-            it.
-        width: Of the whole picture, in its units.
-        letter: Size of letters in axes, legends and subtitles.
-        titled: Whether titles stand above; panels keep theirs, without a subtitle.
-        thin: What the thickness of lines and the diameter of points are multiplied by.
-        padding: Round the picture.
+        chart: A `Chart`, or an altair chart of a study of the user's. A chart that stretches gets
+            this width; panels are resized until they fill the width; a drawing with a fixed width
+            (arcs of a sentence) keeps it.
+        width: Of the whole figure, in its units.
+        letter: Font size of axes, legends and subtitles.
+        titled: Whether titles are shown; panels keep theirs, without a subtitle.
+        thin: Factor for the thickness of lines and the diameter of points.
+        padding: Around the figure.
     """
     spec: dict[str, Any] = chart.to_dict(open_widths=True) if isinstance(chart, Chart) else chart.to_dict()
     if spec.get("width") == "container":
@@ -70,7 +70,7 @@ def sheet(
 
 
 def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
-    """SVG of a sheet; `inches` gives its width on paper, 72 units an inch."""
+    """Draw a sheet as SVG; with `inches` its size is in inches, 72 units per inch."""
     text = _svg_text(json.dumps(spec))
     if inches:
         wide, high = _size(text)
@@ -82,28 +82,28 @@ def svg(spec: dict[str, Any], inches: float = 0.0) -> bytes:
 
 @lru_cache(maxsize=4)
 def _svg_text(spec: str) -> str:
-    """The drawing of a specification; a sheet of panels was drawn a moment ago to be measured."""
+    """The SVG of a specification; cached, because a sheet of panels is drawn before to be measured."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(spec))
 
 
 def png(spec: dict[str, Any], scale: float = PNG_SCALE, ppi: float = 72.0) -> bytes:
-    """PNG of a sheet; `ppi` dots an inch, 72 units an inch."""
+    """Draw a sheet as PNG with `ppi` dots per inch, 72 units per inch."""
     import vl_convert
 
     return bytes(vl_convert.vegalite_to_png(json.dumps(spec), scale=scale, ppi=ppi))
 
 
 def pdf(spec: dict[str, Any]) -> bytes:
-    """PDF of a sheet: 72 units an inch, letters stay letters."""
+    """Draw a sheet as PDF: 72 units per inch, with text as text."""
     import vl_convert
 
     return bytes(vl_convert.vegalite_to_pdf(json.dumps(spec)))
 
 
 def title_of(spec: dict[str, Any]) -> tuple[str, str]:
-    """Title and subtitle of a chart's specification, each in one line; "" where there is none."""
+    """Read title and subtitle of a chart's specification, each in one line; "" where there is none."""
     title = spec.get("title") or {}
     if isinstance(title, str):
         return title, ""
@@ -113,7 +113,7 @@ def title_of(spec: dict[str, Any]) -> tuple[str, str]:
 
 
 def words_of(spec: dict[str, Any]) -> str:
-    """What the chart says of itself: its description, or those of its panels."""
+    """Read the description of a chart, or those of its panels."""
     descriptions = [spec.get("description", ""), *(panel.get("description", "") for panel in panels_of(spec))]
     return " ".join(text for text in descriptions if text)
 
@@ -142,7 +142,7 @@ def _config(letter: float, thin: float) -> dict[str, Any]:
 
 
 def _deep(spec: dict[str, Any]) -> set[str]:
-    """Ways in which the sheet's panels are put together."""
+    """The ways in which the sheet's panels are joined."""
     ways: set[str] = {way for way in JOINED if way in spec}
     for way in list(ways):
         for each in spec[way]:
@@ -151,7 +151,7 @@ def _deep(spec: dict[str, Any]) -> set[str]:
 
 
 def panels_of(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The single plots of a figure of several; none of one that is a single plot."""
+    """Yield the plots of a figure of several panels; none of a single plot."""
     for way in JOINED:
         for each in spec.get(way, ()):
             inner = list(panels_of(each))
@@ -171,7 +171,7 @@ def _wrap_title(spec: dict[str, Any], width: float, letter: float) -> None:
 
 
 def _thinned(node: Any, thin: float) -> None:
-    """Thinner lines, smaller points, in every mark."""
+    """Make lines thinner and points smaller, in every mark."""
     if isinstance(node, list):
         for each in node:
             _thinned(each, thin)
@@ -189,10 +189,10 @@ def _thinned(node: Any, thin: float) -> None:
 
 
 def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]:
-    """The sheet with panels widened or narrowed until the picture is as wide as asked for.
+    """The sheet with its panels resized until the figure has the given width.
 
-    What stands beside the plots mostly stays as it is, so that the second drawing fits, which `svg` has then; names
-    that reach over the end of a narrow plot take a little more.
+    The axes keep their size, so the second drawing usually fits, and `svg` reuses it; names that
+    extend beyond a narrow plot need further drawings.
     """
     grid = spec if "concat" in spec else next(each for each in spec["vconcat"] if "concat" in each)
     across = min(grid.get("columns", len(grid["concat"])), len(grid["concat"]))
@@ -207,7 +207,7 @@ def _filled(spec: dict[str, Any], width: float, letter: float) -> dict[str, Any]
 
 
 def _at_widths(spec: dict[str, Any], more: float, strip: float, letter: float) -> dict[str, Any]:
-    """The sheet with its panels so much wider, and what stands above all of them; open widths are worked out."""
+    """The sheet with its panels wider by `more` and the strip above them by `strip`; open widths are resolved."""
     made = {name: each for name, each in spec.items() if name not in JOINED}
     for way in JOINED:
         for each in spec.get(way, ()):

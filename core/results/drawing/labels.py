@@ -1,4 +1,4 @@
-"""Where names stand beside lines and points: apart from each other, and as near to what they name as that allows."""
+"""Positions of names at lines and points: without overlap, and as close to what they name as possible."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
-    """Places for labels: none on another, in the order of their values, moved as little as possible.
+    """Place labels without overlap, in the order of their values, moved as little as possible.
 
-    Least squares under order (pool adjacent violators on the values less what the labels below take), then pushed
-    inside.
+    Least squares under order (pool adjacent violators, after subtracting the sizes of the labels
+    below), then shifted to fit the axis.
 
     Args:
-        values: Where the labels would stand, shape (label,).
-        sizes: How much of the axis each takes, shape (label,) or one for all.
+        values: Wanted positions of the labels, shape (label,).
+        sizes: Size of each label on the axis, shape (label,) or one for all.
         low, high: Ends of the axis; labels that fit stay between them.
 
     Returns:
@@ -45,11 +45,11 @@ def dodge(values: ArrayLike, sizes: ArrayLike, low: float, high: float) -> NDArr
 
 
 def coinciding(lines: Sequence[NDArray[np.float64]], within: float) -> list[int]:
-    """For each line the first one that it lies on (itself where on none).
+    """Find for each line the first line with which it coincides (itself where there is none).
 
     Args:
-        lines: Values at the same places, NaN where a line has none.
-        within: Distance at which two lines are one to the eye.
+        lines: Values at the same positions, NaN where a line has none.
+        within: Distance within which two lines cannot be distinguished by eye.
     """
     first: list[int] = []
     for number, line in enumerate(lines):
@@ -70,7 +70,7 @@ def coinciding(lines: Sequence[NDArray[np.float64]], within: float) -> list[int]
 
 
 def crossings(x: ArrayLike, y: ArrayLike, top: float) -> NDArray[np.float64]:
-    """Where a line of straight pieces leaves or enters the axis at `top`, in the units of x."""
+    """Find where a piecewise linear line crosses `top`, in the units of x."""
     places, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     before, after = values[:-1], values[1:]
     through = (before > top) != (after > top)
@@ -83,9 +83,10 @@ def crossings(x: ArrayLike, y: ArrayLike, top: float) -> NDArray[np.float64]:
 def free_labels(
     x: ArrayLike, y: ArrayLike, widths: ArrayLike, height: float, size: tuple[float, float], radius: float
 ) -> list[tuple[float, float] | None]:
-    """Places for the names of points, in pixels: above, below, right or left of each, none on another or on a point.
+    """Place the names of points above, below, right or left of each, without overlap with names or points, in pixels.
 
-    Points are taken in order, so the more important ones come first; a name for which no place is free gets None.
+    Points are placed in order, so the more important ones come first; a name without a free place
+    gets None.
 
     Args:
         x, y: Points in pixels, shape (point,), y downwards.

@@ -35,7 +35,7 @@ LAYER_TITLE = "Layer (0 = embeddings)"
 
 
 def task_of(ref: str) -> str:
-    """The task that a model of the box is named after: `parse` for zoo:parse-0; "" for any other model."""
+    """Find the task in the name of an included model: `parse` for zoo:parse-0; "" for others."""
     kind, _, name = ref.partition(":")
     task = name.partition("-")[0]
     return task if kind == "zoo" and task in TASK_COLOURS else ""
@@ -55,7 +55,7 @@ def colours_of(refs: Iterable[str]) -> dict[str, str]:
 
 
 def colour_between(share: float) -> str:
-    """A colour on the way from blue to orange, for lines in an order, such as layers: 0 is blue, 1 orange."""
+    """Interpolate between blue (0) and orange (1), for ordered lines such as layers."""
     ends = [[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in (BLUE, ORANGE)]
     mixed = [((1 - share) * start**2.2 + share * end**2.2) ** (1 / 2.2) for start, end in zip(*ends, strict=True)]
     return "#" + "".join(f"{round(255 * part):02x}" for part in mixed)

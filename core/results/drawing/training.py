@@ -56,13 +56,21 @@ def progress_notices(table: pd.DataFrame) -> list[str]:
     models = table.drop_duplicates("model")
     unknown = models.loc[models["steps"].isna(), "model"]
     if len(models) and len(unknown) == len(models):
-        return ["No card and no name says how far any step is, so they stand in the order of their names."]
+        return [
+            "Neither cards nor names give the training steps, so the checkpoints are in the order "
+            "of their names."
+        ]
     said = []
     if models.loc[models["steps"].notna(), "tokens"].isna().any():
-        said.append("No card says how many tokens some steps saw, so steps are drawn by their number.")
+        said.append(
+            "The tokens seen are unknown for some checkpoints, so the axis shows training steps."
+        )
     if len(unknown):
         names = ", ".join(str(ref) for ref in unknown)
-        said.append(f"In the tables and not in the charts, since neither card nor name says how far it is: {names}.")
+        said.append(
+            "Neither card nor name gives the training steps of some checkpoints, which are in the "
+            f"tables but not in the charts: {names}."
+        )
     return said
 
 
@@ -80,7 +88,7 @@ def along_training(
     if table["steps"].isna().all():
         order = {model: float(number) for number, model in enumerate(dict.fromkeys(table["model"]), start=1)}
         plane = Plane(
-            "place", y, "Steps, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
+            "place", y, "Checkpoints, by name", y_title, ends[0], ends[1], (1.0, max(2.0, len(order))), kind=kind,
             height=height, context=context,
         )  # fmt: skip
         return table.assign(place=table["model"].map(order), **counts), plane
@@ -108,8 +116,9 @@ def along_training(
 def step_tips(value: str, title: str, kind: Kind) -> tuple[Tip, ...]:
     """What a tooltip says of a step."""
     return (
-        *(Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("layer", "Layer", "whole")),
-        *(Tip(value, title, kind), Tip("low", "Band, 95 %", kind)),
+        *(Tip("step", "Checkpoint"), Tip("tokens", "Tokens seen", "whole")),
+        *(Tip("layer", "Layer", "whole"), Tip(value, title, kind)),
+        Tip("low", "95 % interval", kind),
     )
 
 
@@ -130,7 +139,7 @@ def loss_chart(table: pd.DataFrame, *, context: Context = PAGE) -> Chart:
     rows = named_steps(rows).assign(name="loss")
     tips = (Tip("step", "Step"), Tip("tokens", "Tokens seen", "whole"), Tip("loss", "Loss (nats)", "measure"))
     chart = curves(rows, plane, {"loss": Look(GREY)}, tips)
-    return stepped(chart, rows, plane, "Loss on held-out text", "as the models' cards have it", ["loss"])
+    return stepped(chart, rows, plane, "Held-out loss", "from the models' cards", ["loss"])
 
 
 def stepped(chart: Any, rows: pd.DataFrame, plane: Plane, what: str, below: str, names: Sequence[str]) -> Chart:

@@ -1,9 +1,11 @@
-"""Vega-Lite as plain dictionaries, in its grammar's own words: marks, encodings, layers, panels.
+"""Vega-Lite specifications as plain dictionaries: marks, encodings, layers, panels.
 
-A chart is put together once and not checked on the way: altair copies and checks a chart of many layers for seconds.
-The tests hold every figure to Vega-Lite's schema, and `chart.to_altair()` is the same chart as an altair object.
+A chart is not validated while it is built, because altair takes seconds to copy and validate a
+chart of many layers. The tests validate every figure with Vega-Lite's schema, and
+`chart.to_altair()` gives the chart as an altair object.
 
-    Chart(table).mark_line(clip=True).encode(x=channel("layer:Q", title="Layer"), y=channel("score:Q"))
+    Chart(table).mark_line(clip=True).encode(x=channel("layer:Q", title="Layer"),
+    y=channel("score:Q"))
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ JOINED = ("layer", "concat", "vconcat")  # how a chart holds other charts
 
 @dataclass(frozen=True)
 class OfWidth:
-    """A part of a specification that depends on how wide its plot turns out.
+    """A part of a specification that depends on the width of its plot.
 
     Attributes:
-        expression: Of Vega, in the signal `width`, for a plot that stretches.
-        at: What it comes to in a plot of so many pixels: panels and legends have no such signal.
-        early: Whether a file works it out before the plot is drawn, at the width that it is asked for.
+        expression: A Vega expression in the signal `width`, for a plot that stretches.
+        at: Computes the value for a width in pixels: panels and legends have no such signal.
+        early: Whether a file resolves it before the plot is drawn, at the requested width.
     """
 
     expression: str
@@ -41,38 +43,38 @@ class OfWidth:
 
 
 class Chart:
-    """A plot, or several in one; each method gives a new chart and leaves this one as it is."""
+    """A plot, or several in one; each method returns a new chart and does not change this one."""
 
     def __init__(self, table: pd.DataFrame | None = None, **parts: Any) -> None:
         """Begin a chart of a table.
 
         Args:
-            table: One row a mark; None where charts within have their own.
-            parts: Of the specification, as Vega-Lite names them; charts within are `Chart`s.
+            table: One row per mark; None where the inner charts have tables.
+            parts: Of the specification, as in Vega-Lite; inner charts are `Chart`s.
         """
         self._table = table
         self._parts = parts
 
     def properties(self, **parts: Any) -> Chart:
-        """The chart with these parts of its specification (width, height, title, description ...)."""
+        """Set parts of the specification (width, height, title, description ...)."""
         return Chart(self._table, **{**self._parts, **parts})
 
     def encode(self, **channels: Any) -> Chart:
-        """The chart with these channels: of `field` or `value`, a list of them, or a short "column:Q"."""
+        """Set channels: each a dictionary, a list of dictionaries, or a short "column:Q"."""
         encoding = {**self._parts.get("encoding", {}), **{name: _channel(name, channels[name]) for name in channels}}
         return self.properties(encoding=encoding)
 
     def filtered(self, test: str) -> Chart:
-        """Only the rows for which a Vega expression is true."""
+        """Keep the rows for which a Vega expression is true."""
         return self._transformed({"filter": test})
 
     def calculated(self, **columns: str) -> Chart:
-        """The rows with further columns, each of a Vega expression."""
+        """Add columns, each computed by a Vega expression."""
         steps = [{"calculate": expression, "as": name} for name, expression in columns.items()]
         return self._transformed(*steps)
 
     def scales(self, **how: str) -> Chart:
-        """Whether a channel's scale is "independent" or "shared" between the charts within."""
+        """Set whether a channel's scale is "independent" or "shared" between the inner charts."""
         resolved = {**self._parts.get("resolve", {}).get("scale", {}), **how}
         return self.properties(resolve={"scale": resolved})
 
@@ -103,24 +105,24 @@ class Chart:
         return self._marked("rect", look)
 
     def mark_rule(self, **look: Any) -> Chart:
-        """Draw rows as straight strokes."""
+        """Draw rows as straight lines."""
         return self._marked("rule", look)
 
     def mark_text(self, **look: Any) -> Chart:
-        """Write rows as words."""
+        """Draw rows as text."""
         return self._marked("text", look)
 
     def mark_tick(self, **look: Any) -> Chart:
-        """Draw rows as short strokes across."""
+        """Draw rows as short ticks."""
         return self._marked("tick", look)
 
     def to_dict(self, *, open_widths: bool = False) -> dict[str, Any]:
-        """The whole specification: dictionaries, lists, text and numbers, its own down to the last list.
+        """Return the whole specification, which shares no object with the chart.
 
-        Tables are in `datasets`, each once, under a name made of their content.
+        Tables are in `datasets`, each once, under a name derived from its content.
 
         Args:
-            open_widths: Leave `OfWidth` as they are, for `settled`.
+            open_widths: Leave `OfWidth` unresolved, for `settled`.
         """
         spec = self._whole()
         whole: dict[str, Any] = spec if open_widths else settled(spec)
@@ -150,7 +152,7 @@ class Chart:
         return spec
 
     def to_altair(self) -> alt.TopLevelMixin:
-        """The chart as an altair object, to go on with it there."""
+        """Convert the chart to an altair object."""
         import altair as alt
 
         spec = self.to_dict()
@@ -160,64 +162,65 @@ class Chart:
         return chart
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        """What a notebook shows."""
+        """The chart for a notebook."""
         return {"application/vnd.vegalite.v6+json": self.to_dict()}
 
 
 def channel(shorthand: str, **more: Any) -> dict[str, Any]:
-    """A channel that shows a column.
+    """Make a channel of a column.
 
     Args:
-        shorthand: Column and kind: "layer:Q" (quantitative), "name:N" (nominal), "step:O" (ordinal).
-        more: Title, scale, axis, legend ... as Vega-Lite names them; None is null, which takes the part away.
+        shorthand: Column and type: "layer:Q" (quantitative), "name:N" (nominal), "step:O"
+            (ordinal).
+        more: Title, scale, axis, legend ... as in Vega-Lite; None is null, which removes the part.
     """
     name, _, kind = shorthand.rpartition(":")
     return {"field": name, "type": TYPES[kind], **more}
 
 
 def fixed(given: Any) -> dict[str, Any]:
-    """A channel that is the same for all rows."""
+    """Make a channel that is the same for all rows."""
     return {"value": given}
 
 
 def either(test: str, then: Any, otherwise: Any) -> dict[str, Any]:
-    """A channel with one value where a Vega expression is true, and another where it is not."""
+    """Make a channel with one value where a Vega expression is true and another where it is not."""
     return {"condition": {"test": test, "value": then}, "value": otherwise}
 
 
 def equals(column: str, given: Any) -> str:
-    """The Vega expression that is true where a column holds a value."""
+    """Write the Vega expression that is true where a column has a value."""
     return f"datum[{json.dumps(column)}] === {json.dumps(given, ensure_ascii=False)}"
 
 
 def layered(*charts: Chart) -> Chart:
-    """Charts drawn over each other."""
+    """Draw charts over each other."""
     return Chart(layer=list(charts))
 
 
 def concat(charts: Sequence[Chart], columns: int, spacing: float) -> Chart:
-    """Charts beside each other, so many in a row."""
+    """Join charts side by side, with so many columns."""
     return Chart(concat=list(charts), columns=columns, spacing=spacing)
 
 
 def vconcat(*charts: Chart, spacing: float, **parts: Any) -> Chart:
-    """Charts below each other."""
+    """Stack charts below each other."""
     return Chart(vconcat=list(charts), spacing=spacing, **parts)
 
 
 def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The table as JSON has it: a dictionary a row, None for what is missing or infinite."""
+    """Convert a table to a dictionary per row, with None for missing or infinite values."""
     columns = {str(name): _values(table.iloc[:, place]) for place, name in enumerate(table.columns)}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def settled(node: Any, width: float | None = None, *, early: bool = False) -> Any:
-    """The part of a specification with what depends on the plot's width worked out.
+    """Resolve the parts of a specification that depend on the plot's width.
 
     Args:
-        node: The part; it is not changed.
-        width: Of the plot in pixels; without it expressions stand, which the plot works out itself.
-        early: Only what is worked out before the plot is drawn; the rest stays open.
+        node: The specification or a part of it; it is not changed.
+        width: Of the plot in pixels; without it, the parts become expressions that Vega resolves.
+        early: Resolve only the parts that are needed before the plot is drawn.
     """
     if isinstance(node, OfWidth):
         if early and not node.early:
@@ -250,7 +253,7 @@ def _channel(name: str, given: Any) -> Any:
 
 
 def _plain(part: Any) -> Any:
-    """A copy that shares nothing with the chart; numbers of numpy become Python's."""
+    """A deep copy, with numpy numbers converted to Python's."""
     if isinstance(part, Mapping):
         return {name: _plain(each) for name, each in part.items()}
     if isinstance(part, (list, tuple)):

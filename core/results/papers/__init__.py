@@ -1,1 +1,1 @@
-"""Papers: one record each, and what cites them."""
+"""Papers: one record each, and functions that cite them."""

@@ -1,7 +1,7 @@
-"""Every paper that a study, a measure or a docstring refers to: one record a paper.
+"""The bibliography: one record for every paper that a study, a measure or a docstring cites.
 
-Authors are written "family name, given names"; a name without a comma is a group's. A field that is not known for
-sure is left empty.
+Authors are written "family name, given names"; a name without a comma is that of a group. Fields
+that are not known with certainty are left empty.
 """
 
 from __future__ import annotations

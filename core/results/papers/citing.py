@@ -1,4 +1,4 @@
-"""Papers by their keys: what a study, a measure or a report cites."""
+"""References by their keys, as studies, measures and reports cite them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from core.results.papers.reference import PALIMPSEST, Reference
 
 @cache
 def registry() -> dict[str, Reference]:
-    """Every reference by its key."""
+    """Map every key to its reference."""
     return {reference.key: reference for reference in (PALIMPSEST, *PAPERS)}
 
 
 def cite(keys: Iterable[str]) -> tuple[Reference, ...]:
-    """The references of these keys, each once, in the order in which they are first named.
+    """Look up references by their keys, each once, in the order of their first mention.
 
     Raises:
-        PalimpsestError: If a key is not in the registry; names it.
+        PalimpsestError: If a key is not in the registry.
     """
     named = tuple(dict.fromkeys(keys))
     absent = [key for key in named if key not in registry()]
     if absent:
-        raise PalimpsestError(f"No reference is called {absent[0]!r}: add it to core/results/papers/bibliography.py.")
+        raise PalimpsestError(
+            f"There is no reference {absent[0]!r}: add it to core/results/papers/bibliography.py."
+        )
     return tuple(registry()[key] for key in named)

@@ -1,4 +1,4 @@
-"""A paper, written down once: its line in a list of references, its short form in a sentence, its BibTeX entry."""
+"""References: the line in a list of references, the short form in a sentence, the BibTeX entry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core import __version__
 
 VENUE = {"inproceedings": "booktitle", "article": "journal", "book": "publisher", "misc": "howpublished"}
-MOST_NAMED = 4  # authors that a line names; of more it names the first
+MOST_NAMED = 4  # largest number of authors in a line; of more, only the first is named
 ACCENTS = {"\N{COMBINING ACUTE ACCENT}": "'", "\N{COMBINING GRAVE ACCENT}": "`", "\N{COMBINING DIAERESIS}": '"'}
 SPECIAL = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -21,10 +21,11 @@ class Reference:
     """A paper, a book or a program.
 
     Attributes:
-        key: What studies and BibTeX know it by.
+        key: Its key in studies and BibTeX.
         year: None where unknown.
         kind: The BibTeX entry's type, one of `VENUE`.
-        authors: "Family name, given names" of each; a name without a comma is a group's. Empty where unknown.
+        authors: "Family name, given names" of each; a name without a comma is that of a group.
+            Empty where unknown.
         title: As printed.
         venue: Conference, journal or publisher; "" where there is none, and for a preprint.
         doi: "" where unknown.
@@ -44,12 +45,12 @@ class Reference:
 
     @property
     def short(self) -> str:
-        """As a sentence mentions it: "Hewitt & Manning 2019", "Tenney et al. 2019"; the title where nobody is named."""
+        """The short form in a sentence: "Hewitt & Manning 2019", "Tenney et al. 2019"; the title without authors."""
         return f"{self._names(2)} {self.year}" if self.authors else self.title
 
     @property
     def line(self) -> str:
-        """As a list of references gives it."""
+        """The line in a list of references."""
         named = f"{self._names(MOST_NAMED)} {self.year}" if self.authors else ""
         place = f"doi:{self.doi}" if self.doi else f"arXiv {self.arxiv}" if self.arxiv else ""
         version = f"Version {self.version}" if self.version else ""
@@ -57,14 +58,14 @@ class Reference:
         return " ".join(part if part.endswith(("?", "!", ".")) else f"{part}." for part in parts)
 
     def _names(self, most: int) -> str:
-        """Family names, or the first one's where there are more than `most`."""
+        """Family names, or the first one where there are more than `most`."""
         families = [author.partition(",")[0] for author in self.authors]
         if len(families) > most:
             return f"{families[0]} et al."
         return " & ".join(filter(None, (", ".join(families[:-1]), families[-1])))
 
     def bibtex(self, note: str = "") -> str:
-        """The entry, with what `note` says of it."""
+        """Write the BibTeX entry, with a note."""
         fields = {
             "author": " and ".join(_escaped(name) if "," in name else f"{{{_escaped(name)}}}" for name in self.authors),
             "title": f"{{{_escaped(self.title)}}}",  # braces: capitals stay as they are
@@ -86,18 +87,18 @@ PALIMPSEST = Reference(
 
 
 def bibtex(references: Iterable[Reference], study: str) -> str:
-    """The references and the program itself, as BibTeX: one entry each.
+    """Write the references and the program itself as BibTeX entries.
 
     Args:
-        references: What the study cites.
-        study: Its name, for the program's entry.
+        references: Those that the study cites.
+        study: Name of the study, for the program's entry.
     """
     entries = [reference.bibtex() for reference in dict.fromkeys(references) if reference != PALIMPSEST]
     return "\n\n".join([*entries, PALIMPSEST.bibtex(f"Study: {study}")]) + "\n"
 
 
 def _escaped(text: str) -> str:
-    """The text as LaTeX: special characters escaped, letters with an accent as a command."""
+    """Escape special characters for LaTeX and write accented letters as commands."""
     return "".join(SPECIAL.get(letter) or _accented(letter) for letter in text)
 
 

@@ -1,6 +1,7 @@
-"""HTML files from templates: what a template puts in is escaped, so that a text stays a text and nothing in it runs.
+"""HTML files from templates, in which every text is escaped so that nothing in it can run.
 
-A template lies beside the module that fills it, or here; `page.html` is the frame of all, `parts.html` what they share.
+A template is in the folder of the module that fills it, or here; `page.html` is the frame of all
+templates and `parts.html` has their common parts.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ SHARED = Path(__file__).parent
 
 
 def fill(template: Path, **values: Any) -> bytes:
-    """The template's text with the values in it, UTF-8.
+    """Fill a template with values and encode it as UTF-8.
 
     Args:
         template: The template's file.
-        values: What it names. Texts are escaped; markup that is to stay markup comes as `markupsafe.Markup`.
+        values: By the names in the template. Texts are escaped, except `markupsafe.Markup`.
 
     Raises:
-        jinja2.UndefinedError: If the template names a value that is not there.
+        jinja2.UndefinedError: If the template names a value that is missing.
     """
     return _environment(template.parent).get_template(template.name).render(values).encode("utf8")
 
 
 def marked(text: str) -> Markup:
-    """A text of ours whose only markup is **bold**, *emphasis* and `code`, as HTML; everything else is escaped."""
+    """Turn **bold**, *emphasis* and `code` of one of this app's texts into HTML, and escape everything else."""
     from markupsafe import Markup, escape
 
     html = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", str(escape(text)))

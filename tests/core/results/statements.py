@@ -90,7 +90,7 @@ def wrong_numbers(name: str, table: pd.DataFrame, column: str, values: pd.Series
     claim("cosine" in text and "absolute" in text, low >= 0 and high <= 1 + 1e-9, "no absolute cosine")
     claim("ratio" in text, low >= 0, "a negative ratio")
     claim("distance" in text and "mean" not in text and "labels" not in text, low >= 0, "a negative distance")
-    claim(text.startswith("level of the band"), low >= 0.95 and high < 1, "no level of .95 or more")
+    claim(text.startswith("level of the interval"), low >= 0.95 and high < 1, "no level of .95 or more")
     claim("sqrt(2 - 2 cosine)" in text, high <= 2, "no distance on the unit sphere")
     if "metric" in table and column in ("value", "rival_value", "dev"):
         reasons += wrong_units(table, column, meaning(name, "metric") or "")

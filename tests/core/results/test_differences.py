@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from core.results.differences import COMPARED, banded_differences, differences_sentence, result_differences, unlike
+from core.results.estimates import estimate_of
 from core.results.export import Result
 
 
@@ -53,21 +54,28 @@ def test_one_model_each_is_compared_whatever_they_are_called() -> None:
 
 
 def test_the_sentence_says_how_many_and_where() -> None:
-    told = differences_sentence(result_differences(rsa(rows([1.0, 0.9], 0.01)), rsa(rows([1.0, 0.5], 0.01))), "rsa")
-    assert told.startswith("1 of 2 differences are beyond their bands; the value that differs most is .40 [")
-    assert told.endswith("lower in the second (parse-0, layer 1).")
-    none = differences_sentence(result_differences(rsa(rows([0.9])), rsa(rows([0.91]))), "rsa")
-    assert none.startswith("None of 1 differences is beyond its band")
+    found = result_differences(rsa(rows([1.0, 0.9], 0.01)), rsa(rows([1.0, 0.5], 0.01)))
+    sentence = differences_sentence(found, "rsa")
+    largest = estimate_of(found.iloc[1], "difference", "change")
+    assert largest.value == pytest.approx(-0.4)
+    assert largest.clear
+    assert all(part in sentence for part in ("1 of 2", largest.size, "parse-0", "layer 1", "lower in the second"))
+    few = result_differences(rsa(rows([0.9])), rsa(rows([0.91])))
+    assert not estimate_of(few.iloc[0], "difference").clear
+    assert differences_sentence(few, "rsa").startswith("None of 1 ")
     apart = pd.concat([rows([1.0]), rows([1.0], model="zoo:pos-0")])
-    assert "no row in common" in differences_sentence(
-        result_differences(rsa(apart), rsa(rows([1.0], model="zoo:nli-0"))), "rsa"
-    )
+    nothing = differences_sentence(result_differences(rsa(apart), rsa(rows([1.0], model="zoo:nli-0"))), "rsa")
+    assert not any(letter.isdigit() for letter in nothing)
 
 
-def test_values_without_bands_say_so() -> None:
+def test_values_without_intervals_have_none_in_the_sentence() -> None:
     shares = pd.DataFrame({"vector": ["norms"], "k": [2], "share": [0.5]})
     one, two = (Result("weights", {}, "", {"vectors": shares.assign(share=share)}) for share in (0.5, 0.9))
-    assert "no bands" in differences_sentence(result_differences(one, two), "weights")
+    found = result_differences(one, two)
+    sentence = differences_sentence(found, "weights")
+    assert estimate_of(found.iloc[0], "difference", "change").size in sentence
+    assert "[" not in sentence
+    assert "significant" not in sentence
 
 
 def test_what_is_compared_is_named_in_the_studies() -> None:

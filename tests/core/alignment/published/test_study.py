@@ -10,10 +10,11 @@ import torch
 
 from core.alignment.published import study as published
 from core.alignment.published import training as published_training
+from core.alignment.published.findings import Errors, claim_rows, error_rows, finding_rows, verdict
 from core.alignment.published.maps import FITTED, METHODS, VARIANTS, partners, published_cca
 from core.alignment.published.rows import RATE, dropping, sentence_rows
 from core.alignment.published.spec import ProtocolSpec
-from core.alignment.published.text import CLAIMS, OURS, PROTOCOLS, Errors, claim_rows, verdict
+from core.alignment.published.text import ABOVE, BELOW, CLAIMS, OURS, PROTOCOLS, make_headline, statements_of
 from core.alignment.published.training import DECAY, LEARNING_RATE, apply, draw, train
 from core.errors import SpecError
 from core.models import load_model
@@ -212,6 +213,20 @@ def test_a_finding_holds_is_reversed_or_open() -> None:
     assert ("tuned", OURS) not in said.index
 
 
+def test_the_headline_states_both_errors_and_which_findings_hold() -> None:
+    by_protocol = {"published": errors(2.0, 3.0), OURS: errors(0.6, 0.5)}
+    table = error_rows(by_protocol, "models", 6)
+    findings = finding_rows(claim_rows(by_protocol, {"published": errors(4.0, 5.0)}))
+    facts = {fact.subject: fact for fact in statements_of(table, findings)}
+    assert (facts["published"].verdict, facts[OURS].verdict) == (ABOVE, BELOW)
+    assert facts["published"].estimate.value == pytest.approx(2.0)
+    assert facts[OURS].estimate.value == pytest.approx(0.6)
+    assert (facts["linear"].verdict, facts["mean"].verdict) == ("no", "only by ours")
+    headline = make_headline(tuple(facts.values()))
+    assert all(fact.named_in(headline) for fact in facts.values())
+    assert all(CLAIMS[name].says in headline for name in ("linear", "mean"))
+
+
 def test_errors_in_one_unit_weigh_layers_as_plain_squared_errors_do() -> None:
     spread = np.array([np.full(30, 1.0), np.full(30, 9.0)])
     error = np.array([np.full(30, 4.0), np.full(30, 9.0)])
@@ -240,7 +255,10 @@ def test_the_study_lays_both_protocols_beside_each_other(models, tmp_path, monke
     assert set(table["method"]) == {*METHODS, "mean"}
     assert table[table["method"] == "mean"]["nmse"].to_numpy() == pytest.approx(1.0, abs=2.0)
     assert set(result.tables["findings"]["survives"]) == {"not asked"}
-    assert result.headline.startswith("By the published protocol the invertible network leaves ")
+    theirs = table.query("pair == 'models' and layer == -1 and method == 'inn' and protocol == 'published'")["nmse"]
+    assert result.statements[0].subject == "published"
+    assert result.statements[0].estimate.value == pytest.approx(float(theirs.iloc[0]))
+    assert result.statements[0].named_in(result.headline)
     assert set(published.figures(result)) == {"protocol-errors", "protocol-findings"}
     assert set(VARIANTS) == {variant for variants in FITTED.values() for variant in variants}
 

@@ -15,12 +15,27 @@ from core.alignment.check import study as check
 from core.alignment.maps import kernel
 from core.alignment.seeds.charts import curve_chart, figures, layer_chart, pair_chart, space_chart
 from core.alignment.seeds.spec import AlignSpec
+from core.alignment.seeds.statements import (
+    BETTER,
+    EQUAL,
+    FIRST,
+    HIGHEST,
+    LOWEST,
+    PREDICTS,
+    PREDICTS_NOTHING,
+    SECOND,
+    WORSE,
+    find,
+    judged,
+    statements_of,
+)
 from core.alignment.seeds.study import STUDY
 from core.alignment.seeds.tables import COLUMNS
-from core.alignment.seeds.text import make_headline
+from core.alignment.seeds.text import NO_PAIR, WHICH, make_headline, make_notices
 from core.alignment.stitching import study as stitching
 from core.commands import main as cli
 from core.errors import ModelError, SpecError
+from core.results.statements import Statement
 from tests.core.alignment.conftest import LABELLED, WORDS
 
 METHODS = ("identity", "shuffled", "lookup", "procrustes", "ols", "ridge")
@@ -86,7 +101,8 @@ def test_split_by_word_every_test_word_is_new_and_the_lookup_knows_nothing(model
     assert set(test["words"]) == {"all", "unseen"}
     assert set(result.table.query("split == 'train'")["words"]) == {"all", "seen"}
     assert test.query("method == 'lookup'")["nmse"].to_numpy() == pytest.approx(1.0)
-    assert "words that no map was fitted on" in result.headline
+    assert judged(result.tables["methods"]) == "unseen"
+    assert find(result.statements, "lookup").verdict == PREDICTS_NOTHING
     assert result.tables["differences"].query("method == 'kernel' and other_method == 'ridge'")["level"].eq(0.95).all()
 
 
@@ -96,7 +112,7 @@ def test_networks_are_trained_until_they_have_converged_with_their_curve(models,
     )
     curves = result.tables["curves"]
     assert curves["converged"].all()
-    assert not [notice for notice in result.notices if "had not converged" in notice]
+    assert not result.notices
     assert set(curves["source"]) == set(models)
     assert curves.groupby("source")["validation"].min().lt(curves.groupby("source")["validation"].first()).all()
     curve_chart(result).to_dict()
@@ -106,7 +122,7 @@ def test_a_kernel_of_fewer_rows_says_so(models, many_words, monkeypatch: pytest.
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path))
     monkeypatch.setattr(kernel, "MOST_ROWS", 100)
     result = STUDY.run(AlignSpec(models, methods=("kernel",), corpus=many_words, sentences=80, layers=(1,), grid=""))
-    assert any("kernel ridge was fitted on 100 of" in notice for notice in result.notices)
+    assert any({"100", "Kernel"} <= set(notice.split()) for notice in result.notices)
 
 
 def test_another_seed_is_another_split(spec: AlignSpec, models) -> None:
@@ -128,7 +144,9 @@ def test_two_groups_are_compared(models, text) -> None:
     result = STUDY.run(spec)
     row = result.tables["differences"].query("group == 'against'").iloc[0]
     assert row["difference"] == pytest.approx(0, abs=1e-9)
-    assert "equally well" in result.headline
+    fact = find(result.statements, SECOND, FIRST)
+    assert fact.verdict == EQUAL
+    assert fact.estimate.value == pytest.approx(0, abs=1e-9)
 
 
 def test_rows_of_whole_sentences_have_no_words(models, tmp_path: Path) -> None:
@@ -140,10 +158,19 @@ def test_rows_of_whole_sentences_have_no_words(models, tmp_path: Path) -> None:
     )
     result = STUDY.run(asked)
     assert set(result.table["method"]) == {"ols"}
-    assert any("lookup by word needs rows" in notice for notice in result.notices)
+    assert any(all(ref in notice for ref in models) for notice in result.notices)  # the refused map
 
 
-SPEC = AlignSpec()
+def test_unfinished_training_and_few_rows_are_notices() -> None:
+    value = {"notices": [], "rows": 500, "d_one": 8, "d_other": 16, "inn/converged": np.ones((2, 3))}
+    role = ("models", "zoo:a", "zoo:b", ("inn",))
+    assert make_notices({role: value}) == []
+    (unfinished,) = make_notices({role: value | {"inn/converged": np.array([[1, 1, 0], [1, 0, 1]])}})
+    assert "2 of 6" in unfinished
+    (few,) = make_notices({role: value | {"rows": 16}})
+    assert "16" in few
+
+
 NO_LAYERS = pd.DataFrame(columns=["group", "method", "words", "layer", "nmse", "low", "high"])
 
 
@@ -162,46 +189,74 @@ def difference(
     return pd.DataFrame([{**row, "difference": value, "low": value - width, "high": value + width, "level": 0.95}])
 
 
+def stated(methods: pd.DataFrame, layers: pd.DataFrame, differences: pd.DataFrame) -> tuple[Statement, ...]:
+    """The statements, whose numbers the headline names; a share of nothing is a word."""
+    facts = statements_of(methods, layers, differences)
+    headline = make_headline(facts, judged(methods))
+    assert WHICH[judged(methods)] in headline
+    unnamed = [fact for fact in facts if not fact.named_in(headline)]
+    assert all((fact.subject, fact.verdict) == ("lookup", PREDICTS_NOTHING) for fact in unnamed)
+    return facts
+
+
 @pytest.mark.parametrize(
-    ("value", "width", "said"),
-    [
-        (-0.1, 0.05, "Invertible network beats ridge there (error .10 ["),
-        (0.1, 0.05, "No non-linear map beats ridge there; the best, invertible network, is worse"),
-        (-0.01, 0.05, "No non-linear map is shown to beat ridge"),
-    ],
+    ("value", "width", "verdict"),
+    [(-0.1, 0.05, BETTER), (0.1, 0.05, WORSE), (-0.01, 0.05, EQUAL)],
 )
-def test_the_headline_says_plainly_whether_a_non_linear_map_wins(value: float, width: float, said: str) -> None:
+def test_it_is_stated_whether_a_non_linear_map_beats_ridge(
+    value: float, width: float, verdict: str
+) -> None:
     errors = methods_table(identity=2.0, ridge=0.5, inn=0.5 + value)
-    headline = make_headline(SPEC, errors, NO_LAYERS, difference(value, width))
-    assert said in headline
-    assert "without a map 2.0" in headline
-    assert "ridge .50" in headline or value > 0
+    facts = stated(errors, NO_LAYERS, difference(value, width))
+    compared = find(facts, "inn", "ridge")
+    assert compared.verdict == verdict
+    assert compared.estimate.value == pytest.approx(-100 * value)
+    assert (compared.estimate.low, compared.estimate.high) == pytest.approx(
+        (100 * (-value - width), 100 * (-value + width))
+    )
+    assert find(facts, "identity").estimate.value == 2.0
+    assert find(facts, "ridge").estimate.value == 0.5
+    assert facts[0].subject == ("ridge" if value > 0 else "inn")
+    assert facts[0].estimate.value == pytest.approx(max(0.5, 0.5 - value))
 
 
 def test_beating_least_squares_alone_is_not_claimed() -> None:
     """Plain least squares may only lack rows; the rival is ridge."""
-    headline = make_headline(SPEC, methods_table(ols=0.5, inn=0.4), NO_LAYERS, difference(-0.1, 0.01, other="ols"))
-    assert "beats" not in headline
+    facts = stated(methods_table(ols=0.5, inn=0.4), NO_LAYERS, difference(-0.1, 0.01, other="ols"))
+    assert [fact.verdict for fact in facts] == [PREDICTS]
 
 
-def test_what_carries_over_is_said_of_new_words_and_the_lookup_of_known_ones() -> None:
+def test_the_lookup_is_stated_of_words_seen_in_training() -> None:
     errors = pd.concat([methods_table(ridge=0.6), methods_table("seen", lookup=0.31, ridge=0.35)])
-    headline = make_headline(SPEC, errors, NO_LAYERS, difference(0.04, 0.01, "ridge", "lookup", "seen"))
-    assert "On words that no map was fitted on, 40 % of the target's variance carries over" in headline
-    assert "reads no source, leaves .31 [.30, .32], and ridge .040 [.030, .050] more" in headline
+    facts = stated(errors, NO_LAYERS, difference(0.04, 0.01, "ridge", "lookup", "seen"))
+    assert (facts[0].subject, facts[0].verdict, facts[0].estimate.value) == ("ridge", PREDICTS, 0.4)
+    assert find(facts, "lookup on seen words").estimate.value == pytest.approx(0.69)
+    compared = find(facts, "ridge on seen words", "lookup")
+    assert compared.verdict == WORSE
+    assert (compared.estimate.low, compared.estimate.high) == pytest.approx((-5.0, -3.0))
 
 
-def test_the_headline_says_which_layers_are_most_and_least_alike() -> None:
+def test_a_lookup_that_predicts_nothing_is_stated_so() -> None:
+    facts = stated(methods_table(ridge=0.6, lookup=1.0), NO_LAYERS, difference(0.1, 0.1))
+    assert find(facts, "lookup").verdict == PREDICTS_NOTHING
+    (nothing, *_) = stated(methods_table(ridge=1.2), NO_LAYERS, difference(0.1, 0.1))
+    assert (nothing.verdict, nothing.estimate.value) == (PREDICTS_NOTHING, 1.2)
+
+
+def test_the_layers_of_the_lowest_and_the_highest_error_are_stated() -> None:
     rows = [
         {"group": "models", "method": "ols", "words": "unseen", "layer": n, "nmse": e, "low": e, "high": e}
         for n, e in enumerate((0.3, 0.1, 0.6))
     ]
-    headline = make_headline(SPEC, methods_table(ols=0.5), pd.DataFrame(rows), difference(0.1, 0.05))
-    assert "most alike in layer 1 (.10 [.10, .10]), least in layer 2 (.60 [.60, .60])" in headline
+    facts = stated(methods_table(ols=0.5), pd.DataFrame(rows), difference(0.1, 0.05))
+    ends = {fact.verdict: (fact.layers, fact.estimate.value) for fact in facts if fact.layers}
+    assert ends == {LOWEST: ((1,), 0.1), HIGHEST: ((2,), 0.6)}
 
 
-def test_without_any_pair_the_headline_says_so() -> None:
-    assert "No pair" in make_headline(SPEC, methods_table(identity=2.0), NO_LAYERS, difference(0.1, 0.1))
+def test_without_any_pair_nothing_is_stated() -> None:
+    facts = statements_of(methods_table(identity=2.0), NO_LAYERS, difference(0.1, 0.1))
+    assert facts == ()
+    assert make_headline(facts, "unseen") == NO_PAIR
 
 
 @pytest.mark.parametrize(
@@ -238,7 +293,8 @@ def test_the_experiments_run_and_are_drawn(models, text, tmp_path: Path) -> None
         result = experiment.STUDY.run(asked)
         assert len(result.table)
         assert not result.failures
-        assert result.headline.endswith(".")
+        assert result.statements
+        assert all(fact.named_in(result.headline) for fact in result.statements)
         assert result.table["method"].nunique() == 3 if "method" in result.table else True
         drawn = experiment.STUDY.figures(result)
         assert drawn
@@ -284,7 +340,7 @@ def test_attention_of_other_tokenizers_is_refused(models, sentences, tmp_path) -
 
     other = save_classifier(tmp_path, 3)
     save_tokenizer(train_tokenizer(["xyz " * 5], 60), tmp_path)
-    with pytest.raises(ModelError, match="cut words differently"):
+    with pytest.raises(ModelError, match="tokenizer"):
         align_attention(models[0], other, "a", "b", sentences, ("identity",), 0)
 
 

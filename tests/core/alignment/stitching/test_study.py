@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from core.alignment.seeds.forward import batches
-from core.alignment.stitching.study import stitch_pair
+from core.alignment.stitching.study import _means, stitch_pair
+from core.alignment.stitching.text import ABOVE, BELOW, EQUAL, REACHES, UNMODIFIED, make_headline, statements_of
 from core.errors import ModelError, ShapeError
 from core.models.loading.layers import answers_in_tuples, enter, layer_list, states
+from core.statistics import sentence_counts
 from tests.core.alignment.conftest import LABELLED, save_classifier
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
 
 
 def stitch(source: str, target: str, sentences, methods=("identity", "ols"), labelled=LABELLED):
@@ -49,7 +58,7 @@ def test_other_tokenizers_are_refused(models, sentences, tmp_path) -> None:
 
     other = save_classifier(tmp_path, 3)
     save_tokenizer(train_tokenizer(["xyz " * 5], 60), tmp_path)
-    with pytest.raises(ModelError, match="cut words differently"):
+    with pytest.raises(ModelError, match="tokenizer"):
         stitch(models[0], other, sentences)
 
 
@@ -68,8 +77,50 @@ def test_a_model_without_a_list_of_layers_is_refused() -> None:
         layer_list(torch.nn.Linear(2, 2))
 
 
-def test_the_lookup_reads_no_source(models, sentences) -> None:
-    """From whichever model: the target's mean states of the subwords go on through the target, and decide alone."""
+def means_of(**accuracy: float) -> pd.DataFrame:
+    rows = [
+        {"method": name, "layer": layer, "accuracy": value}
+        for name, value in accuracy.items()
+        for layer in range(3)
+    ]
+    return pd.DataFrame(rows).assign(low=0.0, high=1.0)
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(0.1, ABOVE), (-0.1, BELOW), (0.01, EQUAL)])
+def test_the_best_map_is_compared_with_unmodified_models(value: float, verdict: str) -> None:
+    means = means_of(ols=0.6, ridge=0.7, identity=0.5, lookup=0.4)
+    difference = pd.DataFrame([{"method": "ridge", "layer": 1, "difference": value, "low": value - 0.05,
+                                "high": value + 0.05}])  # fmt: skip
+    facts = statements_of(means, difference, 0.65)
+    reached = {fact.subject: fact.estimate.value for fact in facts if fact.verdict == REACHES}
+    assert reached == {"ridge": 0.7, "identity": 0.5, "lookup": 0.4, UNMODIFIED: 0.65}
+    (compared,) = [fact for fact in facts if fact.baseline == UNMODIFIED]
+    assert (compared.subject, compared.verdict, compared.layers) == ("ridge", verdict, (1,))
+    assert compared.estimate.value == pytest.approx(100 * value)
+    assert all(fact.named_in(make_headline(facts)) for fact in facts)
+
+
+def test_means_and_differences_are_those_of_a_slow_loop(rng) -> None:
+    pairs = [rng.random((2, 30)) < 0.7 for _ in range(3)]
+    own = {name: rng.random(30) < 0.8 for name in "ab"}
+    counts = sentence_counts(30, 40, np.random.default_rng(0))
+    means, differences = _means({"ols": [pair.astype(float) for pair in pairs]}, own, counts)
+    for layer in range(2):
+        stitched = np.array([[pair[layer, text] for pair in pairs] for text in range(30)]).mean(1)
+        unmodified = np.array([[model[text] for model in own.values()] for text in range(30)]).mean(1)
+        drawn = [float(((stitched - unmodified) * draw).sum() / 30) for draw in counts]
+        row, apart = (table[table["layer"] == layer].iloc[0] for table in (means, differences))
+        assert row["accuracy"] == pytest.approx(stitched.mean())
+        assert apart["difference"] == pytest.approx(stitched.mean() - unmodified.mean())
+        assert [apart["low"], apart["high"]] == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
+
+
+def test_without_a_pair_nothing_is_stated() -> None:
+    assert statements_of(means_of(), pd.DataFrame(), 0.6) == ()
+
+
+def test_the_lookup_ignores_the_source(models, sentences) -> None:
+    """From whichever model: the target's mean states of the subwords continue through the target, and decide alone."""
     one, other = (stitch(source, models[1], sentences, ("lookup",)) for source in models)
     assert (one["lookup/correct"] == other["lookup/correct"]).all()
     assert (one["lookup/correct"][0] == one["own_target"]).mean() > 0.9  # embeddings are a table

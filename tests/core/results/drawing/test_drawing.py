@@ -151,7 +151,7 @@ def test_a_chart_says_what_it_shows() -> None:
     )
 
 
-def test_the_report_is_short_and_says_how_to_make_it_again() -> None:
+def test_the_report_is_short_and_says_how_to_reproduce_it() -> None:
     table = pd.DataFrame({"x": range(5000), "y": np.linspace(0, 1, 5000)})
     result = Result("weights", {}, "A finding.", {"main": table}, methods="We did it.", citations=cite(["hu2022"]))
     figures = {f"f{number}": chart(lines(a=[1, 0.5, 0.2])) for number in range(9)}

@@ -1,0 +1,111 @@
+"""Every sentence of the bijection check: headline, methods, how to read its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.alignment.check.spec import TRUTHS
+from core.alignment.maps.registry import METHODS
+from core.alignment.seeds.text import named
+from core.results.estimates import Estimate
+from core.results.statements import Statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.alignment.check.spec import CheckSpec
+
+BEST, COMPARED = "lowest error", "compared"
+RIVALS = ("kernel", "inn", "ols")  # maps that the headline names beside the best one
+
+REASON = (
+    "An error between two seeds may mean that no bijection exists or that the maps cannot find it "
+    "from so few words; here a bijection exists by construction, so every remaining error is the "
+    "maps' own."
+)
+HOW_TO_READ = {
+    "Bijection check": (
+        "The horizontal axis is the number of blocks of the known bijection, 0 a rotation; the "
+        "vertical axis is the held-out error on a logarithmic scale, where 1 is no better than the "
+        "target's mean. Grey dashed lines are control maps."
+    )
+}
+
+
+def statements_of(table: pd.DataFrame) -> tuple[Statement, ...]:
+    """State the error of the best map and of its rivals on each form, at the largest number of blocks.
+
+    Args:
+        table: truth, blocks, method, nmse, inverse_error.
+
+    Returns:
+        A statement for each map and form; the form is the baseline. Empty where no map was fitted.
+    """
+    if table.empty:
+        return ()
+    most = table[table["blocks"] == table["blocks"].max()]
+    errors = most.pivot_table(index="truth", columns="method", values="nmse", sort=False)
+    best = errors.idxmin(axis=1)
+    facts = [
+        Statement(
+            str(name),
+            BEST,
+            Estimate(float(errors.loc[truth, name]), kind="per cent"),
+            baseline=str(truth),
+        )
+        for truth, name in best.items()
+    ]
+    facts += [
+        Statement(name, COMPARED, Estimate(float(error), kind="per cent"), baseline=str(truth))
+        for name in RIVALS
+        if name in errors
+        for truth, error in errors[name].dropna().items()
+        if name != best[truth]
+    ]
+    return tuple(facts)
+
+
+def make_headline(facts: Sequence[Statement]) -> str:
+    """Write the headline of the statements of `statements_of`."""
+    if not facts:
+        return "The bijection check could not be run; the reasons are below."
+    best = [fact for fact in facts if fact.verdict == BEST]
+    maps = " or ".join(named(name) for name in dict.fromkeys(fact.subject for fact in best))
+    clauses = [
+        f"The best map ({maps}) leaves {_listed(best)} of the variance unexplained, although a "
+        "bijection is known to exist"
+    ]
+    rivals = dict.fromkeys(fact.subject for fact in facts if fact.verdict == COMPARED)
+    compared = [
+        f"{named(name)} leaves "
+        f"{_listed([f for f in facts if f.verdict == COMPARED and f.subject == name])}"
+        for name in rivals
+    ]
+    if compared:
+        text = "; ".join(compared)
+        clauses.append(text[0].upper() + text[1:])
+    return ". ".join(clauses) + "."
+
+
+def _listed(facts: Sequence[Statement]) -> str:
+    """Errors with the form of the bijection."""
+    parts = [
+        f"{fact.estimate.value_text} ({fact.baseline})"
+        for fact in facts
+        if fact.estimate is not None
+    ]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def make_methods(spec: CheckSpec) -> str:
+    """Write the methods paragraph."""
+    forms = "; ".join(f"{name}: {TRUTHS[name]}" for name in spec.truths)
+    return (
+        f"States of {spec.model} at layer {spec.layer} were centred, scaled, rotated and mapped "
+        f"through random bijections ({forms}). Each map "
+        f"({', '.join(METHODS[name].label for name in spec.methods)}) was fitted to undo them on "
+        f"training rows, split by {spec.split}, and evaluated on held-out rows. A bijection exists "
+        "by construction, so every remaining error is the map's own. Intervals are not computed. "
+        f"{spec.settings()}"
+    )
