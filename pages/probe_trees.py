@@ -49,6 +49,7 @@ form = Form(
     "dependency tree. Where that works, the tree can be read off the vectors: layer by layer, before "
     "and after fine-tuning.",
     experiments=EXPERIMENTS,
+    how_to_read=STUDY.how_to_read,
 )
 
 

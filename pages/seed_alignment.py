@@ -39,6 +39,7 @@ form = Form(
     lead="The same words through models that differ in nothing but their random seed: if one space "
     "is the other one bent, a map fitted on some words should carry over to words that it has never seen.",
     experiments=EXPERIMENTS,
+    how_to_read=STUDY.how_to_read,
 )
 
 

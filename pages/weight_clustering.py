@@ -53,6 +53,7 @@ form = Form(
     "point the same way lie near each other; if neighbours share a task more often than chance, the weights "
     "alone give it away.",
     experiments=EXPERIMENTS,
+    how_to_read=STUDY.how_to_read,
 )
 
 

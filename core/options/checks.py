@@ -7,7 +7,15 @@ from typing import Any, cast
 
 from core.errors import SpecError
 from core.models.references import PATTERN
-from core.options.option import CHECKS, LONGEST_LINE, MOST_LAYERS, Option, number_of
+from core.options.option import (
+    CHECKS,
+    LONGEST_LINE,
+    LONGEST_NAME,
+    LONGEST_VALUE,
+    MOST_LAYERS,
+    Option,
+    number_of,
+)
 
 
 def _check_whole(option: Option, value: Any) -> int:
@@ -129,6 +137,27 @@ def _check_words(option: Option, value: Any) -> tuple[str, ...]:
     return tuple(word.strip() for word in given if word.strip())
 
 
+def _check_names(option: Option, value: Any) -> tuple[str, ...]:
+    """Pairs of a reference and a name; a name that two models share would make one line of two."""
+    pairs = [_named(option, part) for part in _several(option, value)]
+    if len(pairs) > option.high:
+        raise option.refuse(f"{len(pairs)} names")
+    for parts in zip(*pairs, strict=True):
+        repeated = [part for part in parts if parts.count(part) > 1]
+        if repeated:
+            raise option.refuse(f"{repeated[0]} twice")
+    return tuple("=".join(pair) for pair in pairs)
+
+
+def _named(option: Option, part: Any) -> tuple[str, str]:
+    ref, _, name = part.partition("=") if isinstance(part, str) else ("", "", "")
+    ref, name = ref.strip(), name.strip()
+    fits = 0 < len(ref) <= LONGEST_VALUE and 0 < len(name) <= LONGEST_NAME
+    if not fits or not (ref + name).isprintable():
+        raise option.refuse(part)
+    return ref, name
+
+
 def _check_line(option: Option, value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_LINE:
         raise option.refuse(value)
@@ -153,6 +182,7 @@ CHECKS |= {
     "corpus": _check_corpus,
     "layers": _check_layers,
     "words": _check_words,
+    "names": _check_names,
     "line": _check_line,
     "passage": _check_line,
 }

@@ -112,6 +112,11 @@ def words(label: str, default: Iterable[str] = (), *, help: str) -> Any:
     return _field("words", label, tuple(default), help)
 
 
+def names(label: str, *, help: str, most: int) -> Any:
+    """Names for models, such as zoo:parse-0=Parser: up to `most` of them."""
+    return _field("names", label, (), help, high=most)
+
+
 def line(label: str, default: str = "", *, help: str, shown: bool = True) -> Any:
     """A free line of text, such as a file's path."""
     return _field("line", label, default, help, shown=shown)

@@ -22,6 +22,7 @@ Kind = Literal[
     "genres",
     "layers",
     "words",
+    "names",
     "line",
     "passage",
 ]
@@ -30,6 +31,7 @@ Choices = Mapping[str, str] | Callable[[], Mapping[str, str]]
 MOST_LAYERS = 1_000
 LONGEST_NUMBER = 20  # digits
 LONGEST_LINE = 4_000  # characters of a free text
+LONGEST_NAME = 40  # characters that a model is called in a figure
 LONGEST_VALUE = 120  # characters of a refused value that a sentence repeats
 ALL_LAYERS = "all"
 SWITCHES = {"true": True, "1": True, "false": False, "0": False}  # how a flag is written
@@ -76,7 +78,7 @@ class Option:
     @property
     def many(self) -> bool:
         """Whether it takes several values."""
-        return self.kind in ("choices", "models", "genres", "layers", "words")
+        return self.kind in ("choices", "models", "genres", "layers", "words", "names")
 
     @property
     def known(self) -> Mapping[str, str]:
@@ -138,6 +140,8 @@ class Option:
             return f"{ALL_LAYERS}, or numbers from 0 to {MOST_LAYERS}"
         if self.kind == "models":
             return f"{self.low or 'no'} to {self.high} models" if self.low else f"up to {self.high} models"
+        if self.kind == "names":
+            return f"MODEL=NAME, names of up to {LONGEST_NAME} characters, each model and name once"
         if self.kind in ("line", "passage", "words"):
             return f"up to {LONGEST_LINE:,} characters of text"
         return {"model": "a model", "corpus": "a text"}[self.kind]

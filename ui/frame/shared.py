@@ -1,8 +1,8 @@
-"""What is made once for a result and read by every session: themed charts, files to download.
+"""A cache of what is made once per result and read by every session: themed charts, files to download.
 
-Thirty readers of one study get the same result object from the registry of studies. A chart of it costs a tenth of a
-second to draw and to serialise and a picture a quarter, under one interpreter's lock: made once, it costs the others
-nothing. What was made goes with the result that it was made from, or when newer things need its place.
+Thirty users who ask for the same study get the same result object. Drawing and serialising a chart takes a tenth of a
+second and an image a quarter, under one interpreter's lock; made once, it costs the others nothing. Entries are
+dropped with the result that they were made from, or when newer ones need their place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m ui.frame.start app.py`: as `streamlit run app.py`, with what the first figure needs imported meanwhile."""
+"""`python -m ui.frame.start app.py`: `streamlit run app.py` that imports what figures need in the background."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.frame.links import Address
 
-EDGES, TRAINING = "Tags and labels", "Through training"
+EDGES, TRAINING = EDGE_STUDY.title, TRAINING_STUDY.title
 MEASURES = {"Accuracy": "accuracy", "Code length": "bits", "Selectivity": "selectivity", "New words": "unseen"}
 SCORE = "step_score"  # in the address
 TEXT = ("corpus", "genres", "sentences", "heads", "pipeline", "draws", "seed")

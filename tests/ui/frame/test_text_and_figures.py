@@ -12,7 +12,7 @@ from core.limits import MEGABYTE, SHARED
 from core.probes.sentence.parts import STATUS_COLOURS
 from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS
 from tests import ROOT
-from ui.frame.box import box_table
+from ui.home.included import included_table
 from ui.frame.heavy import freeze_heavy_imports
 from ui.frame.shell import in_bytes
 from ui.frame.text import plain, quote
