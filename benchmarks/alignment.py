@@ -24,7 +24,7 @@ WIDTHS = (128, 384, 768)
 
 
 def pair(layers: int, rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two spaces with known canonical correlations, (layer, row, d)."""
+    """Draw two spaces with known canonical correlations, each (layer, row, d)."""
     rng = np.random.default_rng(0)
     planted = np.concatenate([CORRELATIONS, np.linspace(0.6, 0.0, width - len(CORRELATIONS))])
     one = rng.normal(size=(layers, rows, width))
@@ -40,14 +40,14 @@ def lstsq(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Processor time of one round, and what came of it."""
+    """Measure the processor time of a call; return it with the call's result."""
     began = time.process_time()
     result = work()
     return time.process_time() - began, result
 
 
 def show(what: str, ours: float, theirs: float | None = None, difference: float | None = None) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     ratio = f"{theirs / ours:>8.1f}x" if theirs is not None else " " * 9
     apart = f"{difference:.0e}" if difference is not None else ""
     other = f"{theirs:>9.2f}" if theirs is not None else " " * 9

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(table: pd.DataFrame) -> None:
-    """A table as Markdown."""
+    """Print a table as Markdown."""
     names = [str(name) for name in table.columns]
     print(f"| | {' | '.join(names)} |")
     print(f"|---|{'---:|' * len(names)}")

@@ -28,7 +28,7 @@ SENTENCES = 96
 ROUNDS = 3
 SHAPES: dict[str, dict[str, Any]] = {
     "BERT-base": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072},
-    "the box": {"hidden_size": 128, "num_hidden_layers": 6, "num_attention_heads": 4, "intermediate_size": 512},
+    "included model": {"hidden_size": 128, "num_hidden_layers": 6, "num_attention_heads": 4, "intermediate_size": 512},
 }
 BUDGETS = (64, 128, 256, 512, 1024, 2048)
 
@@ -66,7 +66,7 @@ def save_model(folder: Path, shape: dict[str, Any]) -> str:
 
 
 def one_at_a_time(loaded: LoadedModel, sentences: list[tuple[str, ...]]) -> None:
-    """What anyone would write first."""
+    """Run one sentence per call, the obvious way."""
     with torch.no_grad():
         for words in sentences:
             inputs = loaded.tokenizer(list(words), is_split_into_words=True, return_tensors="pt")
@@ -81,7 +81,7 @@ def in_batches(loaded: LoadedModel, sentences: list[tuple[str, ...]]) -> None:
 
 
 def processor_seconds(work: Callable[[], None]) -> float:
-    """Processor time of one go."""
+    """Measure the processor time of one call."""
     began = time.process_time()
     work()
     return time.process_time() - began

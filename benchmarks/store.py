@@ -19,7 +19,7 @@ import numpy as np
 from core.runs.store import Store, key_of
 
 ENTRIES = 1_200
-SHAPE = (7, 15, 128)  # layer word d_model: one sentence through a model of the box
+SHAPE = (7, 15, 128)  # layer, word, d_model: one sentence through an included model
 ROUNDS = 3
 WAITERS = 30
 

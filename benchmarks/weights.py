@@ -214,7 +214,7 @@ def measure_memory(counts: list[int]) -> None:
 
 
 def measure_box(base: str) -> None:
-    """The command of the README on the box, its store empty."""
+    """Run the README's command on the included models, with an empty store."""
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "core", "weights", "--base", base, "--models", "zoo:*-*", "--rank", "8"]
         for state in ("cold", "warm"):
@@ -226,11 +226,11 @@ def measure_box(base: str) -> None:
             spent = resource.getrusage(resource.RUSAGE_CHILDREN)
             processor = spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime
             if answer.returncode:
-                print(f"\nThe box: not measured ({answer.stderr.strip().splitlines()[-1]})")
+                print(f"\nIncluded models: not measured ({answer.stderr.strip().splitlines()[-1]})")
                 return
             wall = time.monotonic() - began
             if state == "cold":
-                print(f"\nThe box: python -m core weights --base {base} --models 'zoo:*-*' --rank 8")
+                print(f"\nIncluded models: python -m core weights --base {base} --models 'zoo:*-*' --rank 8")
                 print(f"  {answer.stdout.splitlines()[0]}")
             print(f"  {state}: {processor:.1f} s of processor, {wall:.1f} s")
 

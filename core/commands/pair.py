@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SIMILARITY, WEIGHTS, INTRUDERS, PROBES, SWAP = "similarity", "weights", "intruders", "probes", "swap"
 PARTS = {SIMILARITY: "rsa", WEIGHTS: "weights", INTRUDERS: "weights intruders", PROBES: "probe", SWAP: "swap"}
+ADAPTER_ALONE = "an adapter cannot be run alone. Merge it into its base for this study."
+NO_COMMON_BASE = "the two models have no common base, so their difference is not a fine-tuning update."
 OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # meaningless for two models without a common base
 
 
@@ -195,9 +197,9 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
 
 def _unfit(check: Check, name: str) -> str:
     if check.relation["adapter"] and name not in (WEIGHTS, INTRUDERS):
-        return "an adapter cannot be run alone. Merge it into its base for this part."
+        return ADAPTER_ALONE
     if name in OF_A_CHANGE and not check.related:
-        return check.relation["reason"] or "the two models have no common base, so that their difference is not a fine-tuning update."
+        return check.relation["reason"] or NO_COMMON_BASE
     return ""
 
 

@@ -21,7 +21,7 @@ TASKS = {
 }
 METRICS = {"held_out_loss": "loss", "UAS": "UAS", "accuracy": "accuracy"}
 LOSSES = frozenset({"held_out_loss"})
-COLUMNS = ("models", "trained for", "fine-tuned from", "score")
+COLUMNS = ("models", "trained for", "started from", "score")
 
 
 def included_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:

@@ -39,6 +39,7 @@ EVERY = 0.5  # seconds between two updates of the progress bar
 LOOK = 10.0  # seconds at most to find out whether a study is stored
 PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress bar
 CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes from there."
+PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
 ENDED_WITHOUT = "study_ended_without_result"  # session state: the last study failed or was cancelled
 ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
 LOOKED = "studies_looked_for"
@@ -208,9 +209,9 @@ def _offer_again(message: str, key: str) -> None:
 def describe_done(job: Job, waited: bool = True) -> str:
     """Say whether a result was precomputed, read from the store, or computed now, and in which time."""
     if job.from_box:
-        return ":material/inventory_2: Precomputed"
+        return PRECOMPUTED
     if job.from_store or not waited:
-        return ":material/history: Read from the store"
+        return STORED
     return f":material/check: Computed in {text_of(job.seconds, 'seconds')}"
 
 

@@ -1,10 +1,10 @@
-"""How long a list of jobs will still take, from what each was expected to take and what the finished ones took."""
+"""The remaining time of a list of jobs, from their expected durations and those of the finished ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-PRETRAINING_TOKENS = 7_500  # tokens a second of one thread, where the box was made
+PRETRAINING_TOKENS = 7_500  # tokens per second on one thread of the machine that trained the included models
 FINETUNING_STEP = 0.12  # seconds of one thread
 PARSER_STEP = 0.35
 
