@@ -1,9 +1,9 @@
-"""What maps cost: linear maps and CCA of all layers of a pair, and training. `python -m benchmarks.alignment`
+"""Processor time of alignment maps: linear maps, CCA, and training. `python -m benchmarks.alignment`
 
-Rows are made up: two random bases of spaces that correlate from .98 downwards, in the shape of a pair of models. Times
-are of the processor (this process, all its threads), which a busy machine changes less than the clock. `lstsq` and
-scikit-learn's CCA are timed on one layer and multiplied up; the CCA finds its components one by one and is timed on a
-few, which favours it, since later ones take longer. Training is timed on a few steps and multiplied up.
+The data are synthetic: two spaces in the shape of a pair of models, with canonical correlations that decrease from
+.98. Processor times (of all threads) depend less on other load than wall-clock times. `lstsq` and scikit-learn's CCA
+are timed on one layer and extrapolated; that CCA computes its components one by one and is timed on the first few,
+which favours it, since later ones take longer. Training is timed on a few steps and extrapolated.
 """
 
 from __future__ import annotations

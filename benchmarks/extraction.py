@@ -1,9 +1,9 @@
-"""Sentences a second: token-budget batches against one sentence at a time. `python -m benchmarks.extraction`
+"""Sentences per second of batches with a token budget, compared with single sentences.
 
-The yardstick is plain transformers code, one sentence a call, all layers, and spared the pooling into words that ours
-does. Both run on the same sentences of mixed lengths in turns within one run, and the ratio is of processor times,
-which a busy machine changes least. bfloat16 is measured where the processor computes in it, against the same loop in
-float32.
+`python -m benchmarks.extraction`. The baseline is plain transformers code: one sentence per call, all layers, without
+the pooling into words that ours includes. Both run in turn on the same sentences of mixed lengths; the ratio is of
+processor times, which depend least on other load. bfloat16 is measured if the processor supports it, compared with
+the same loop in float32.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Ranks, distances, level of p-values and memory of the weights room: `OMP_NUM_THREADS=1 python -m benchmarks.weights`
+"""Ranks, distances, p-values and memory of weight clustering: `OMP_NUM_THREADS=1 python -m benchmarks.weights`
 
-Times are processor times of one run, each pair measured in turns, because ratios of those survive a busy machine.
-Memory is the peak of a process of its own that runs the whole study on BERT-base-shaped checkpoints.
+Times are processor times of one run, each pair measured in turn, because their ratios depend least on other load.
+Memory is the peak of a separate process that runs the whole study on BERT-base-shaped checkpoints.
 """
 
 from __future__ import annotations
