@@ -1,9 +1,11 @@
-"""Processor time of alignment maps: linear maps, CCA, and training. `python -m benchmarks.alignment`
+"""Processor time of alignment maps: linear maps, CCA, and training. `python -m
+benchmarks.alignment`
 
-The data are synthetic: two spaces in the shape of a pair of models, with canonical correlations that decrease from
-.98. Processor times (of all threads) depend less on other load than wall-clock times. `lstsq` and scikit-learn's CCA
-are timed on one layer and extrapolated; that CCA computes its components one by one and is timed on the first few,
-which favours it, since later ones take longer. Training is timed on a few steps and extrapolated.
+The data are synthetic: two spaces in the shape of a pair of models, with canonical correlations
+that decrease from .98. Processor times (of all threads) depend less on other load than wall-clock
+times. `lstsq` and scikit-learn's CCA are timed on one layer and extrapolated; that CCA computes its
+components one by one and is timed on the first few, which favours it, since later ones take longer.
+Training is timed on a few steps and extrapolated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Held-out error of alignment maps: on two included seeds, and on planted bijections.
 
 `python -m benchmarks.alignment_maps`. The numbers are those of `python -m core align`, `align --split sentence`,
-`align check` and `align check --split sentence` with their defaults; stored results are not computed again.
+`align check` and `align check --split sentence` with their defaults; stored results are not
+computed again.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     python -m benchmarks.coverage > benchmarks/coverage.txt
 
-Intervals over sentences: two spaces of words with a common cause, part of which is shared by a sentence's words; the
-true value is the measure on 4,000 sentences. Intervals over models: values of a few runs from a normal distribution
-with a known mean. Nulls: independent spaces that share their sentences; the table says how often their similarity
-exceeds the null. Each case is simulated REPLICATES times with fixed seeds.
+Intervals over sentences: two spaces of words with a common cause, part of which is shared by a
+sentence's words; the true value is the measure on 4,000 sentences. Intervals over models: values of
+a few runs from a normal distribution with a known mean. Nulls: independent spaces that share their
+sentences; the table says how often their similarity exceeds the null. Each case is simulated
+REPLICATES times with fixed seeds.
 """
 
 from __future__ import annotations

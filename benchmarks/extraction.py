@@ -1,9 +1,9 @@
 """Sentences per second of batches with a token budget, compared with single sentences.
 
-`python -m benchmarks.extraction`. The baseline is plain transformers code: one sentence per call, all layers, without
-the pooling into words that ours includes. Both run in turn on the same sentences of mixed lengths; the ratio is of
-processor times, which depend least on other load. bfloat16 is measured if the processor supports it, compared with
-the same loop in float32.
+`python -m benchmarks.extraction`. The baseline is plain transformers code: one sentence per call,
+all layers, without the pooling into words that ours includes. Both run in turn on the same
+sentences of mixed lengths; the ratio is of processor times, which depend least on other load.
+bfloat16 is measured if the processor supports it, compared with the same loop in float32.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ SENTENCES = 96
 ROUNDS = 3
 SHAPES: dict[str, dict[str, Any]] = {
     "BERT-base": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072},
-    "included model": {"hidden_size": 128, "num_hidden_layers": 6, "num_attention_heads": 4, "intermediate_size": 512},
+    "included model": {
+        "hidden_size": 128, "num_hidden_layers": 6, "num_attention_heads": 4, "intermediate_size": 512
+    },
 }
 BUDGETS = (64, 128, 256, 512, 1024, 2048)
 

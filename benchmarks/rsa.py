@@ -2,8 +2,8 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.rsa > benchmarks/rsa.txt
 
-Processor times are the best of three, memory is numpy's peak in addition to the inputs. The latest table is
-committed as `rsa.txt`.
+Processor times are the best of three, memory is numpy's peak in addition to the inputs. The latest
+table is committed as `rsa.txt`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Time of the store: many small entries, one large entry, and waiting threads. `python -m benchmarks.store`
+"""Time of the store: many small entries, one large entry, and waiting threads. `python -m
+benchmarks.store`
 
-Each number is the best of three in one run, in wall-clock and processor time, compared with plain diskcache, which
-writes Python objects without checks and serves only as a baseline.
+Each number is the best of three in one run, in wall-clock and processor time, compared with plain
+diskcache, which writes Python objects without checks and serves only as a baseline.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Ranks, distances, p-values and memory of weight clustering: `OMP_NUM_THREADS=1 python -m benchmarks.weights`
+"""Ranks, distances, p-values and memory of weight clustering: `OMP_NUM_THREADS=1 python -m
+benchmarks.weights`
 
-Times are processor times of one run, each pair measured in turn, because their ratios depend least on other load.
-Memory is the peak of a separate process that runs the whole study on BERT-base-shaped checkpoints.
+Times are processor times of one run, each pair measured in turn, because their ratios depend least
+on other load. Memory is the peak of a separate process that runs the whole study on
+BERT-base-shaped checkpoints.
 """
 
 from __future__ import annotations
@@ -230,7 +232,8 @@ def measure_box(base: str) -> None:
                 return
             wall = time.monotonic() - began
             if state == "cold":
-                print(f"\nIncluded models: python -m core weights --base {base} --models 'zoo:*-*' --rank 8")
+                print(f"\nIncluded models: python -m core weights --base {base} --models 'zoo:*-*' "
+                "--rank 8")
                 print(f"  {answer.stdout.splitlines()[0]}")
             print(f"  {state}: {processor:.1f} s of processor, {wall:.1f} s")
 

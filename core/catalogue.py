@@ -1,7 +1,8 @@
-"""The catalogue of all studies: commands, pages, prices, precomputed results and tests iterate over it.
+"""The catalogue of all studies: commands, pages, prices, precomputed results and tests iterate over
+it.
 
-A study's folder states its purpose in one line; the study itself is imported at its first use, so that listing the
-commands takes no time.
+A study's folder states its purpose in one line; the study itself is imported at its first use, so
+that listing the commands takes no time.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class CancelledError(PalimpsestError):
 
 
 class GaveWayError(CancelledError):
-    """A run that nobody watches stopped after a task, for a run that somebody watches; it can be resumed."""
+    """A run that nobody watches stopped for one that somebody watches; it can be resumed."""
 
 
 class NotStoredError(PalimpsestError):

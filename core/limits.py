@@ -1,8 +1,8 @@
 """The limits of an instance: generous on a personal computer, tight on a shared one.
 
-`PALIMPSEST_MODE=shared` is meant for small hosts (about 1 GB): it compares a BERT-base with a fine-tune on up to 500
-words (RSA; 1,000 words take 1.1 GB), and does not load a BERT-large. The environment is read on each call, so that a
-test or a deployment can switch without a reload.
+`PALIMPSEST_MODE=shared` is meant for small hosts (about 1 GB): it compares a BERT-base with a
+fine-tune on up to 500 words (RSA; 1,000 words take 1.1 GB), and does not load a BERT-large. The
+environment is read on each call, so that a test or a deployment can switch without a reload.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ class Limits:
     """Limits on what a user may request.
 
     Attributes:
-        shared: Whether others use this instance: no `path:` models, no pickled weights, no tracebacks.
+        shared: Whether others use this instance: no `path:` models, no pickled weights, no
+            tracebacks.
         max_parameters: Parameters of one model.
         max_sentences: Sentences of one study.
         max_upload_bytes: Bytes of one uploaded file.
@@ -66,7 +67,7 @@ SHARED = Limits(
 
 
 def current_limits() -> Limits:
-    """Return the limits in force: `LOCAL` if PALIMPSEST_MODE is unset or "local", otherwise `SHARED`."""
+    """Return `LOCAL` if PALIMPSEST_MODE is unset or "local", otherwise `SHARED`."""
     return LOCAL if os.environ.get(MODE, "").strip().lower() in ("", "local") else SHARED
 
 
@@ -83,7 +84,7 @@ def share_beyond_loopback(address: str | None) -> None:
 
 
 def _is_loopback(address: str | None) -> bool:
-    """Whether only this computer can reach the address; a host name other than localhost counts as reachable."""
+    """Whether only this computer can reach the address; other host names count as reachable."""
     host = (address or "").strip().lower().strip("[]")
     if host == "localhost":
         return True

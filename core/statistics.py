@@ -1,6 +1,8 @@
-"""Uncertainty and null distributions: resampling of sentences, intervals, permutation p-values, ranks.
+"""Uncertainty and null distributions: resampling of sentences, intervals, permutation p-values,
+ranks.
 
-Words of one sentence are not independent; whole sentences are therefore resampled, with all their words.
+Words of one sentence are not independent; whole sentences are therefore resampled, with all their
+words.
 
 References:
     Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group jackknife, ch. 11).
@@ -70,10 +72,11 @@ def sum_by_group(values: ArrayLike, group: ArrayLike, groups: int, axis: int = -
 
 
 def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> IntArray:
-    """Draw how often each sentence occurs in each bootstrap draw, shape (draw, sentence); rows sum to `sentences`.
+    """Draw how often each sentence occurs in each bootstrap draw, shape (draw, sentence); rows sum
+    to `sentences`.
 
-    This equals drawing `sentences` sentences with replacement. With counts, a statistic that is a polynomial of the
-    counts needs no resampled data.
+    This equals drawing `sentences` sentences with replacement. With counts, a statistic that is a
+    polynomial of the counts needs no resampled data.
 
     Raises:
         ShapeError: If `sentences` or `draws` is below 1.
@@ -141,7 +144,8 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
 
 
 def jackknife_interval(point: float, replicates: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Compute a normal interval around an estimate, with the delete-a-group jackknife's standard error.
+    """Compute a normal interval around an estimate, with the delete-a-group jackknife's standard
+    error.
 
     Args:
         point: The statistic computed from all items.
@@ -194,7 +198,8 @@ def permutation_p(observed: float, null: ArrayLike) -> float:
 
 
 def average_ranks(values: ArrayLike) -> FloatArray:
-    """Rank values from 1 to n, ties by their mean rank; shape (n,). Without scipy, whose import takes half a second.
+    """Rank values from 1 to n, ties by their mean rank; shape (n,). Without scipy, whose import
+    takes half a second.
 
     Example:
         >>> average_ranks([10, 30, 10]).tolist()
@@ -223,7 +228,8 @@ def jackknife_variance(replicates: ArrayLike) -> FloatArray:
 
 
 def projection_weights(products: ArrayLike) -> FloatArray:
-    """Compute PWCCA's weights: the share of a space that each canonical variable accounts for, sum_j |<h_i, x_j>|.
+    """Compute PWCCA's weights: the share of a space that each canonical variable accounts for,
+    sum_j |<h_i, x_j>|.
 
     Args:
         products: Inner products of canonical variables with the space's neurons, (..., variable, neuron), both centred
@@ -248,7 +254,8 @@ def projection_weights(products: ArrayLike) -> FloatArray:
 def t_interval(
     point: ArrayLike, variances: Sequence[ArrayLike], degrees: Sequence[float], level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute an interval for an estimate with several independent sources of error, such as models and sentences.
+    """Compute an interval for an estimate with several independent sources of error, such as models
+    and sentences.
 
     Args:
         point: The estimate.
@@ -273,10 +280,8 @@ def t_interval(
     from scipy.special import stdtrit
 
     total = np.sum([np.asarray(variance, dtype=np.float64) for variance in variances], axis=0)
-    parts = np.sum(
-        [np.asarray(variance, dtype=np.float64) ** 2 / n for variance, n in zip(variances, degrees, strict=True)],
-        axis=0,
-    )
+    pairs = zip(variances, degrees, strict=True)
+    parts = np.sum([np.asarray(each, dtype=np.float64) ** 2 / n for each, n in pairs], axis=0)
     freedom = np.where(parts > 0, total**2 / np.where(parts > 0, parts, 1.0), min(degrees))
     width = stdtrit(freedom, (1.0 + level) / 2.0) * np.sqrt(total)
     middle = np.asarray(point, dtype=np.float64)
@@ -284,11 +289,13 @@ def t_interval(
 
 
 def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) -> FloatArray:
-    """Compute the relative size of a weight change: its Frobenius norm over that of the base's weights.
+    """Compute the relative size of a weight change: its Frobenius norm over that of the base's
+    weights.
 
     Args:
         moved, base: Squared norms of the change and of the base's weights, numbers or arrays of one shape.
-        of_nothing: Result where the base is zero and the change is not; it is 0 where both are zero.
+        of_nothing: Result where the base is zero and the change is not; it is 0 where both are
+            zero.
 
     Returns:
         Shares of the base's norm, in the same shape.

@@ -11,16 +11,19 @@ OPENING = 5  # minutes, before the first lesson and after the last
 
 shell.open_page(
     "A class of ninety minutes",
-    "Four lessons on one instance with the included models. Students predict a number before they see it, and their "
-    "guess is drawn into the figure. They install nothing, and nothing is downloaded.",
+    "Four lessons on one instance with the included models. Students predict a number before they "
+    "see it, and their guess is drawn into the figure. They install nothing, and nothing is "
+    "downloaded.",
 )
 begun = OPENING
-rows = [{"minute": f"0 to {OPENING}", "what": "What fine-tuning is; how to read an interval band and a grey reference line"}]
+rows = [{"minute": f"0 to {OPENING}", "what": "What fine-tuning is; how to read an interval band "
+"and a grey reference line"}]
 for lesson in LESSONS.values():
     rows.append({"minute": f"{begun} to {begun + lesson.minutes}", "what": lesson.title})
     begun += lesson.minutes
 rows.append(
-    {"minute": f"{begun} to {begun + OPENING}", "what": "Discussion: whose guess was closest and why, and what these experiments do not show"}
+    {"minute": f"{begun} to {begun + OPENING}", "what": "Discussion: whose guess was closest and "
+    "why, and what these experiments do not show"}
 )
 with st.container(width=shell.PROSE):
     st.table(rows, border="horizontal", hide_index=True)
@@ -35,21 +38,23 @@ for lesson in LESSONS.values():
 with st.container(width=shell.PROSE):
     st.header("Before the class", anchor=False)
     st.markdown(
-        "- Start the app on one computer with `make app ADDRESS=0.0.0.0`. It then runs in shared mode, and students "
-        "open that computer's address.\n"
-        "- Precomputed results open at once. Other studies wait in one queue; students who ask for the same study "
-        "get the same result.\n"
-        "- For the projector, add `?present=1` to a page's address: large text, no form, and the arrow keys change "
-        "the view.\n"
+        "- Start the app on one computer with `make app ADDRESS=0.0.0.0`. It then runs in shared "
+        "mode, and students open that computer's address.\n"
+        "- Precomputed results open at once. Other studies wait in one queue; students who ask for "
+        "the same study get the same result.\n"
+        "- For the projector, add `?present=1` to a page's address: large text, no form, and the "
+        "arrow keys change the view.\n"
         "- Print the handouts. The answers are on the last page."
     )
     st.header("How each lesson goes", anchor=False)
     st.markdown(
-        "1. **Predict** (3 minutes). Students write down a number and a reason, each for themselves. Ask for the lowest "
-        "and the highest guess.\n"
-        "1. **Look** (2 minutes). Show the figure with the guess in it. Read the axes aloud before the curves.\n"
-        "1. **Explain** (4 minutes). In pairs, students look for a second explanation of the figure. The grey lines "
-        "are such rival explanations.\n"
-        "1. **Try** (5 minutes). Each pair runs one of the three studies and reports one sentence.\n"
+        "1. **Predict** (3 minutes). Students write down a number and a reason, each for "
+        "themselves. Ask for the lowest and the highest guess.\n"
+        "1. **Look** (2 minutes). Show the figure with the guess in it. Read the axes aloud before "
+        "the curves.\n"
+        "1. **Explain** (4 minutes). In pairs, students look for a second explanation of the "
+        "figure. The grey lines are such rival explanations.\n"
+        "1. **Try** (5 minutes). Each pair runs one of the three studies and reports one "
+        "sentence.\n"
         "1. **Questions.** Use the remaining time; the rest is homework."
     )

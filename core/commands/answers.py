@@ -1,9 +1,10 @@
-"""Making and checking the precomputed results: what each page shows first, its cheap views, and the examples.
+"""Making and checking the precomputed results: what each page shows first, its cheap views, and the
+examples.
 
 `make answers` runs every study below, unless the store has it, and then once more from an empty store over a layer
-that records which keys are read; exactly these are written (outputs of tasks, words, parses, vectors). A check runs the
-studies over the file itself: keys that are read and not there are missing, keys that are never read are stale. A check
-computes nothing.
+that records which keys are read; exactly these are written (outputs of tasks, words, parses,
+vectors). A check runs the studies over the file itself: keys that are read and not there are
+missing, keys that are never read are stale. A check computes nothing.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def requests() -> list[Request]:
 
 
 def _experiments() -> list[tuple[str, Spec]]:
-    """List the experiments as their pages offer them: on the page's text and, if they take them, its models."""
+    """List the experiments as their pages offer them: on the page's text and models."""
     rsa, probe, align = RsaSpec(), ProbeSpec(), STUDIES["align"].Spec()
     asked: dict[str, dict[str, Any]] = {
         "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
@@ -156,7 +157,8 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
 
 
 def make(say: Callable[[str], None]) -> Path:
-    """Compute what the store lacks, write the precomputed results and the cards of the examples; return the file.
+    """Compute what the store lacks, write the precomputed results and the cards of the examples;
+    return the file.
 
     Raises:
         NotStoredError: If the store could not keep a result.
@@ -170,7 +172,8 @@ def make(say: Callable[[str], None]) -> Path:
     say("reading all results back")
     walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
     if walked.missing or walked.unanswered:
-        raise NotStoredError(f"The store could not keep all results ({', '.join(walked.unanswered)}). Increase its size limit and try again.")
+        raise NotStoredError("The store could not keep all results "
+        f"({', '.join(walked.unanswered)}). Increase its size limit and try again.")
     answers = default_answers()
     path = (answers or Answers(Path("zoo/answers/answers.zip"))).path
     write_answers(path, walked.values)
@@ -180,7 +183,7 @@ def make(say: Callable[[str], None]) -> Path:
 
 
 def cards_text(results: dict[str, Any], answers: Answers) -> str:
-    """Write the examples' findings as JSON, with a hash of the precomputed results' keys that they depend on."""
+    """Write the examples' findings as JSON, with a hash of the keys that they depend on."""
     findings = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}
     return json.dumps({"answers": mark(answers), "cards": findings}, indent=1, ensure_ascii=False) + "\n"
 
@@ -196,7 +199,7 @@ def mark(answers: Answers) -> str:
 
 
 def read_cards() -> dict[str, dict[str, Any]]:
-    """Read the findings by example; none if the file is missing, damaged or of other precomputed results."""
+    """Read the findings by example; none if the file is missing, damaged or outdated."""
     answers = default_answers()
     if answers is None:
         return {}

@@ -1,7 +1,8 @@
-"""Examples to start from: eight studies of the included models, each with its finding and a small figure.
+"""Examples to start from: eight studies of the included models, each with its finding and a small
+figure.
 
-An example is a study that a page opens by a link. Its finding is made from the numbers; where they suggest a cause, the
-same sentence gives the rival explanation.
+An example is a study that a page opens by a link. Its finding is made from the numbers; where they
+suggest a cause, the same sentence gives the rival explanation.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bi
 
 @dataclass(frozen=True)
 class Series:
-    """A line or a bar of a small figure: its name, its colour, and its points as pairs of x and y."""
+    """A line or a bar of a small figure: name, colour, and points as pairs of x and y."""
 
     name: str
     colour: str
@@ -82,7 +83,7 @@ class Example:
     view: Mapping[str, str]
 
     def query(self) -> dict[str, list[str]]:
-        """Return the link's parameters: the non-default options of the first study, and the view."""
+        """Return the link's parameters: the first study's non-default options, and the view."""
         _, spec = self.studies[0]
         changed, kinds = spec.changed(), {option.name: option for option in _options(spec)}
         return {name: kinds[name].write(value) for name, value in changed.items()} | {
@@ -101,8 +102,8 @@ def _rewrites(results: Sequence[Result]) -> Finding:
     top = table[table["layer"] == table["layer"].max()].sort_values("similarity")
     least, most = top.iloc[0], top.iloc[-1]
     return Finding(
-        f"{short_name(least['model'])} differs most from the base: similarity {_similarity(least)} at layer "
-        f"{least['layer']} after a weight change of {text_of(least['relative_change'])}. "
+        f"{short_name(least['model'])} differs most from the base: similarity {_similarity(least)} "
+        f"at layer {least['layer']} after a weight change of {text_of(least['relative_change'])}. "
         f"{short_name(most['model'])} differs least: {_similarity(most)} after "
         f"{text_of(most['relative_change'])}.",
         "lines",
@@ -121,8 +122,8 @@ def _rogue(results: Sequence[Result]) -> Finding:
     rows = both[both["model"] == shift["model"]]
     return Finding(
         f"Without {named}, the similarity of {model} to the base at layer {shift['layer']} is "
-        f"{text_of(shift['similarity_without'])} instead of {text_of(shift['similarity'])}: part of the measured "
-        f"difference is due to {named}.",
+        f"{text_of(shift['similarity_without'])} instead of {text_of(shift['similarity'])}: part "
+        f"of the measured difference is due to {named}.",
         "lines",
         (
             Series("all dimensions", GREY, _points(rows, "similarity")),
@@ -143,9 +144,11 @@ def _unseen(results: Sequence[Result]) -> Finding:
             for number, name in enumerate(("lookup", "ridge"))
         ]
     return Finding(
-        f"On words seen in training, a per-word average leaves {text_of(error['seen', 'lookup'], 'per cent')} of the "
-        f"variance unexplained and ridge {text_of(error['seen', 'ridge'], 'per cent')}. On unseen words they leave "
-        f"{text_of(error['unseen', 'lookup'], 'per cent')} and {text_of(error['unseen', 'ridge'], 'per cent')}.",
+        "On words seen in training, a per-word average leaves "
+        f"{text_of(error['seen', 'lookup'], 'per cent')} of the variance unexplained and ridge "
+        f"{text_of(error['seen', 'ridge'], 'per cent')}. On unseen words they leave "
+        f"{text_of(error['unseen', 'lookup'], 'per cent')} and "
+        f"{text_of(error['unseen', 'ridge'], 'per cent')}.",
         "bars",
         tuple(series),
         "held-out error (fraction of variance unexplained)",
@@ -163,9 +166,9 @@ def _weights(results: Sequence[Result]) -> Finding:
     ]
     chance = float(rows.loc[chosen, "chance"])
     return Finding(
-        f"{text_of(rows.loc[chosen, 'share'], 'per cent')} of the {used} nearest neighbours share the task by the "
-        f"direction of the update (chance {text_of(chance, 'per cent')}). The size of the update alone gives "
-        f"{text_of(rows.loc['norms', 'share'], 'per cent')}.",
+        f"{text_of(rows.loc[chosen, 'share'], 'per cent')} of the {used} nearest neighbours share "
+        f"the task by the direction of the update (chance {text_of(chance, 'per cent')}). The size "
+        f"of the update alone gives {text_of(rows.loc['norms', 'share'], 'per cent')}.",
         "bars",
         (*bars, Series("chance", INK, ((0.0, chance),))),
         "share of nearest neighbours with the same task",
@@ -178,8 +181,9 @@ def _seeds(results: Sequence[Result]) -> Finding:
     maps = rows.drop([name for name in rows.index if METHODS[name].kind == "control"]).sort_values()
     best, linear = str(maps.index[0]), float(rows["ridge"])
     return Finding(
-        f"On unseen words, {METHODS[best].label} predicts {text_of(1 - maps.iloc[0], 'per cent')} of the variance of "
-        f"one seed's vectors from the other's, ridge {text_of(1 - linear, 'per cent')} and the invertible network "
+        f"On unseen words, {METHODS[best].label} predicts {text_of(1 - maps.iloc[0], 'per cent')} "
+        "of the variance of one seed's vectors from the other's, ridge "
+        f"{text_of(1 - linear, 'per cent')} and the invertible network "
         f"{text_of(1 - float(rows['inn']), 'per cent')}. This does not show a bijection.",
         "bars",
         tuple(
@@ -202,13 +206,15 @@ def _tree(results: Sequence[Result]) -> Finding:
     at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
     uuas = float(at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[0])
     chain = result.table[(result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")]
-    neighbours = f"; linking adjacent words gives {text_of(chain['value'].iloc[0], 'points')} %" if len(chain) else ""
+    neighbours = ""
+    if len(chain):
+        neighbours = f"; linking adjacent words gives {text_of(chain['value'].iloc[0], 'points')} %"
     arcs = [(edge, 1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
     arcs += [(edge, -1.0, INK) for edge in (*view.agreed, *view.missed)]
     return Finding(
-        f"A probe predicts {len(view.agreed)} of {len(view.agreed) + len(view.missed)} parse edges of "
-        f"“{' '.join(view.words[:5])} …” from layer {layer}, and {text_of(uuas, 'points')} % on test sentences"
-        f"{neighbours}.",
+        f"A probe predicts {len(view.agreed)} of {len(view.agreed) + len(view.missed)} parse edges "
+        f"of “{' '.join(view.words[:5])} …” from layer {layer}, and {text_of(uuas, 'points')} % on "
+        f"test sentences{neighbours}.",
         "arcs",
         tuple(
             Series("predicted" if up > 0 else "parse", colour, ((float(edge[0]), up), (float(edge[1]), up)))
@@ -224,8 +230,10 @@ def _frozen(results: Sequence[Result]) -> Finding:
     for model, rows in table.groupby("model", sort=False):
         equal = rows[rows["similarity"] > EQUAL]["layer"]
         after = rows[rows["layer"] == equal.max() + 1]
-        above = f" (similarity {text_of(after['similarity'].iloc[0])} one layer higher)" if len(after) else ""
-        parts.append(f"{short_name(str(model))} equals the base up to layer {equal.max()}{above}" if len(equal) else "")
+        if len(equal):
+            above = f" ({text_of(after['similarity'].iloc[0])} one layer higher)" if len(after) else ""
+            parts.append(f"{short_name(str(model))} equals the base up to layer "
+            f"{equal.max()}{above}")
     return Finding(
         f"{'; '.join(filter(None, parts))}. In training, the lowest layers of both were frozen.",
         "lines",
@@ -241,9 +249,10 @@ def _doses(results: Sequence[Result]) -> Finding:
     chosen, models = str(results[0].spec["vector"]), list(dict.fromkeys(table["model"]))
     listed = " and ".join(short_name(str(model)) for model in models)
     return Finding(
-        f"Trained with another learning rate ({listed}), {task[chosen]} of {len(models)} models are nearest to their "
-        f"own task by the direction of the update. By its size alone {task['norms']} are, and "
-        f"{int((by['norms'] == 'dose').sum())} are nearest to models with an update of similar size.",
+        f"Trained with another learning rate ({listed}), {task[chosen]} of {len(models)} models "
+        "are nearest to their own task by the direction of the update. By its size alone "
+        f"{task['norms']} are, and {int((by['norms'] == 'dose').sum())} are nearest to models with "
+        "an update of similar size.",
         "bars",
         tuple(Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),)) for name, count in task.items()),
         f"models, of {len(models)}, nearest to their own task",
@@ -270,7 +279,8 @@ EXAMPLES = (
         "tree", "One sentence", PROBE, (("probe", ProbeSpec()),), _tree, {"view": "Sentence"},
     ),
     Example(
-        "weights", "Weights reveal the task", WEIGHTS, (("weights", WeightsSpec()),), _weights, {"view": "Neighbours"},
+        "weights", "Weights reveal the task", WEIGHTS,
+        (("weights", WeightsSpec()),), _weights, {"view": "Neighbours"},
     ),
     Example(
         "doses", "Another learning rate", WEIGHTS,

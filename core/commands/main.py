@@ -26,6 +26,9 @@ COMMANDS = {
 }
 
 
+STOPPED = "palimpsest: stopped. What was computed is kept; the same command resumes from there."
+
+
 class Terminated(KeyboardInterrupt):
     """The process received SIGTERM."""
 
@@ -42,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"palimpsest: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
-        print("palimpsest: stopped. What was computed is kept; the same command resumes from there.", file=sys.stderr)
+        print(STOPPED, file=sys.stderr)
         return 143 if isinstance(stop, Terminated) else 130
 
 
@@ -52,7 +55,7 @@ def all_commands() -> dict[str, str]:
 
 
 def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:
-    """Make the parser of this command line and find what runs it; `align check` becomes one word of `argv`."""
+    """Make the parser and find what runs it; `align check` becomes one word of `argv`."""
     asked = study.study_names(argv)
     if asked is not None:
         argv[: len(asked.split())] = [asked]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SIMILARITY, WEIGHTS, INTRUDERS, PROBES, SWAP = "similarity", "weights", "intruders", "probes", "swap"
 PARTS = {SIMILARITY: "rsa", WEIGHTS: "weights", INTRUDERS: "weights intruders", PROBES: "probe", SWAP: "swap"}
 ADAPTER_ALONE = "an adapter cannot be run alone. Merge it into its base for this study."
-NO_COMMON_BASE = "the two models have no common base, so their difference is not a fine-tuning update."
+NO_COMMON_BASE = "the two models have no common base: their difference is no fine-tuning update."
 OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # meaningless for two models without a common base
 
 
@@ -43,7 +43,8 @@ class Check:
         base, model: References.
         related: Whether the model may have been fine-tuned from the base.
         relation: What `measure_relation` returned.
-        between_seeds: Distance of two included models of this shape without a common base; None if there are none.
+        between_seeds: Distance of two included models of this shape without a common base; None if
+            there are none.
         cost: Expected price of a report.
     """
 
@@ -59,16 +60,21 @@ class Check:
         """Say how the two models are related, with the numbers."""
         base, model = short_name(self.base), short_name(self.model)
         if self.relation["adapter"] and self.related:
-            return f"{model} is a LoRA adapter: it changes {base} by the product of its two factors."
+            return f"{model} is a LoRA adapter: it adds the product of its two factors to {base}."
         if self.relation["reason"]:
-            return f"{model} does not fit {base}: {self.relation['reason']}. Studies that need equal shapes are left out."
+            return (
+                f"{model} does not fit {base}: {self.relation['reason']}. Studies that need equal "
+                "shapes are left out."
+            )
         beside = (
             f", and two included seeds by {text_of(self.between_seeds, 'per cent')}"
             if self.between_seeds is not None
             else ""
         )
         words = self.relation["vocabularies"]
-        more = "" if words[0] == words[1] else f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
+        more = ""
+        if words[0] != words[1]:
+            more = f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
         numbers = (
             f"their weights differ by {text_of(self.relation['distance'], 'per cent')} of the base's norm, "
             f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{beside}"
@@ -78,8 +84,8 @@ class Check:
         if self.related:
             return f"{model} was probably fine-tuned from {base}: {numbers}{more}."
         return (
-            f"{model} was not fine-tuned from {base}: {numbers}{more}. This comparison therefore says nothing about "
-            "fine-tuning."
+            f"{model} was not fine-tuned from {base}: {numbers}{more}. This comparison therefore "
+            "says nothing about fine-tuning."
         )
 
     @property
@@ -99,7 +105,8 @@ class Part:
 
 
 def check_pair(base: str, model: str, **options: Any) -> Check:
-    """Check a pair: architecture, vocabulary, whether one was fine-tuned from the other, and the price.
+    """Check a pair: architecture, vocabulary, whether one was fine-tuned from the other, and the
+    price.
 
     Args:
         base, model: References.
@@ -118,7 +125,8 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
         )
         for role, (first, second) in pairs.items()
     ]  # fmt: skip
-    missing = {ref: download_of(ref) for ref in (base, model)}  # before the check, which may download parts
+    # before the check, which may download parts
+    missing = {ref: download_of(ref) for ref in (base, model)}
     outputs = run(tasks, **options)
     measured = outputs.need("pair")
     beside = outputs.values.get("others")
@@ -204,7 +212,7 @@ def _unfit(check: Check, name: str) -> str:
 
 
 def _unrelated(base: str) -> str:
-    """Find an included model pretrained from other random weights than the base; "" if there is none."""
+    """Find an included model pretrained from other random weights; "" if there is none."""
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
     if base not in entries:
         return ""

@@ -1,6 +1,8 @@
-"""The report of a pair: up to five sentences made from the numbers, a figure per study, caveats and commands.
+"""The report of a pair: up to five sentences made from the numbers, a figure per study, caveats and
+commands.
 
-The template is `pair.html`. The report is one file that loads nothing: figures are embedded as SVG images.
+The template is `pair.html`. The report is one file that loads nothing: figures are embedded as SVG
+images.
 """
 
 from __future__ import annotations
@@ -34,15 +36,19 @@ TITLES = {
 }
 NO_SCORE = "No score: "  # one model has no neighbours
 CAVEATS = {
-    SIMILARITY: "Similarity says how much two spaces differ, not whether the difference matters. It decreases with the "
-    "size of the weight change, so that longer training looks like a stronger effect.",
-    WEIGHTS: "Size and rank of an update depend on learning rate and number of steps as much as on the task. Weights "
-    "stored in 16 bits add rounding errors of full rank.",
-    INTRUDERS: "A direction can also be new because two of the base's singular values were nearly equal. Only counts "
-    "above those of a random update of equal norm are evidence of intruder dimensions.",
-    PROBES: "A probe's score says what can be decoded linearly, not what the model uses. For plain text the trees are a "
-    "parser's output. These probes are smaller than those of the probe page: one per layer, on fewer sentences.",
-    SWAP: "If reverting a layer costs nothing, this task's head does not need the fine-tuned layer on these sentences.",
+    SIMILARITY: "Similarity says how much two spaces differ, not whether the difference matters. "
+    "It decreases with the size of the weight change, so that longer training looks like a "
+    "stronger effect.",
+    WEIGHTS: "Size and rank of an update depend on learning rate and number of steps as much as on "
+    "the task. Weights stored in 16 bits add rounding errors of full rank.",
+    INTRUDERS: "A direction can also be new because two of the base's singular values were nearly "
+    "equal. Only counts above those of a random update of equal norm are evidence of intruder "
+    "dimensions.",
+    PROBES: "A probe's score says what can be decoded linearly, not what the model uses. For plain "
+    "text the trees are a parser's output. These probes are smaller than those of the probe page: "
+    "one per layer, on fewer sentences.",
+    SWAP: "If reverting a layer costs nothing, this task's head does not need the fine-tuned layer "
+    "on these sentences.",
 }
 
 
@@ -152,12 +158,16 @@ def _weights(result: Result) -> str:
     rows = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
     moved = rows[rows["relative_norm"] > 0]
     most, whole = rows.loc[rows["relative_norm"].idxmax()], float(result.table["relative_delta"].iloc[0])
-    unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged" if len(moved) < len(rows) else ""
+    unchanged = ""
+    if len(moved) < len(rows):
+        unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged"
     return (
-        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in {most['family']} of layer "
-        f"{int(most['layer'])} ({text_of(most['relative_norm'], 'per cent')}){unchanged}. The median update has rank "
-        f"{text_of(moved['rank'].median(), 'whole')} at {text_of(result.spec['threshold'], 'setting')} of its energy, "
-        f"a random matrix of its shape {text_of(moved['null_rank'].median(), 'whole')}."
+        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in "
+        f"{most['family']} of layer {int(most['layer'])} "
+        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}. The median update has rank "
+        f"{text_of(moved['rank'].median(), 'whole')} at "
+        f"{text_of(result.spec['threshold'], 'setting')} of its energy, a random matrix of its "
+        f"shape {text_of(moved['null_rank'].median(), 'whole')}."
     )
 
 
@@ -166,9 +176,9 @@ def _intruders(result: Result) -> str:
     more = "significantly more" if row["p_value"] < 0.01 else "not significantly more"
     return (
         f"Of {int(row['looked'])} leading directions, {int(row['intruders'])} "
-        f"{'is an intruder dimension' if row['intruders'] == 1 else 'are intruder dimensions'}, {more} than after a "
-        f"random update of equal norm ({text_of(row['null_mean'], 'amount')} on average, "
-        f"{text_of(row['p_value'], 'p')})."
+        f"{'is an intruder dimension' if row['intruders'] == 1 else 'are intruder dimensions'}, "
+        f"{more} than after a random update of equal norm ({text_of(row['null_mean'], 'amount')} "
+        f"on average, {text_of(row['p_value'], 'p')})."
     )
 
 
@@ -184,10 +194,13 @@ def _probes(result: Result) -> str:
     randoms = [ref for ref in dict.fromkeys(rows["model"]) if str(ref).startswith("random:")]
     control = _best(rows[rows["model"] == randoms[0]]) if randoms else None
     chain = rows.loc[rows["model"] == CHAIN, "value"]
-    rivals = [f"an untrained model gives {estimate_of(control, 'value').value_text}"] if control is not None else []
-    rivals += [f"linking adjacent words gives {text_of(chain.iloc[0], 'points')} %"] if len(chain) else []
-    compared = f"; {', '.join(rivals)}" if rivals else ""
-    return f"A distance probe predicts these shares of the parse edges: {', '.join(parts)}{compared}."
+    rivals = []
+    if control is not None:
+        rivals.append(f"an untrained model gives {estimate_of(control, 'value').value_text}")
+    if len(chain):
+        rivals.append(f"linking adjacent words gives {text_of(chain.iloc[0], 'points')} %")
+    scores = " and ".join(parts)
+    return f"Of the parse edges, a distance probe predicts {'; '.join([scores, *rivals])}."
 
 
 def _best(rows: pd.DataFrame) -> pd.Series | None:

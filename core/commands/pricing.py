@@ -1,4 +1,4 @@
-"""The price of a study, checked before it starts by the command line and the pages, and advice to lower it."""
+"""The price of a study, checked before it starts, and advice to lower it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def check_price(pricing: Pricing, spec: Any) -> Price:
         spec: The study's settings.
 
     Raises:
-        SpecError: If the price exceeds the limits of a shared instance; the message says which option to lower.
+        SpecError: If the price exceeds the limits of a shared instance; the message says which
+            option to lower.
         PalimpsestError: If the spec names a model or text that does not exist.
     """
     price = pricing(spec)
@@ -42,13 +43,15 @@ def advice(pricing: Pricing, spec: Any, what: str) -> str:
     """
     costs: dict[str, float] = {}
     for option, smaller in _smaller(spec) if isinstance(spec, Spec) else ():
-        with suppress(PalimpsestError):  # the smaller study may be invalid, such as a split that is too small
+        # the smaller study may be invalid, such as a split that is too small
+        with suppress(PalimpsestError):
             costs[option.name] = getattr(pricing(smaller), what)
     named = {option.name: option for option in options_of(type(spec))} if costs else {}
     best = min(costs, key=lambda name: costs[name], default="")
     if not best or costs[best] >= getattr(pricing(spec), what):
         return "choose fewer or smaller models"
-    verb = "lower" if named[best].kind == "whole" else "turn off" if named[best].kind == "flag" else "choose fewer for"
+    verbs = {"whole": "lower", "flag": "turn off"}
+    verb = verbs.get(named[best].kind, "choose fewer for")
     return f"{verb} “{named[best].label}” ({best})"
 
 

@@ -1,7 +1,8 @@
 """The command of a study, made from its options: `python -m core rsa`, `probe`, `weights`, `align`, `align check` ...
 
-It takes the same spec as the page and gives the same numbers. Flags are the options' names; `--help` says their values,
-bounds and defaults, and an invalid value is refused with the same message as on the page.
+It takes the same spec as the page and gives the same numbers. Flags are the options' names;
+`--help` says their values, bounds and defaults, and an invalid value is refused with the same
+message as on the page.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     for option in options_of(STUDIES[command].Spec):
         add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
-    parser.add_argument("--fresh", action="store_true", help="ignore precomputed results and recompute them on this machine")
-    parser.add_argument("--yes", action="store_true", help="start long or large studies without asking")
+    parser.add_argument("--fresh", action="store_true", help="ignore precomputed results and "
+    "recompute them on this machine")
+    parser.add_argument("--yes", action="store_true", help="start long or large studies without "
+    "asking")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
 
 
@@ -55,7 +58,8 @@ def agree(price: Price, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SpecError("Nothing was started, because this study needs a confirmation: add --yes, or make the study smaller.")
+        raise SpecError("Nothing was started, because this study needs a confirmation: add --yes, "
+        "or make the study smaller.")
     print("Start the study? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise SpecError("Nothing was started.")
@@ -152,7 +156,7 @@ def main(command: str, arguments: argparse.Namespace) -> int:
 
 
 def command_line(command: str, spec: Spec) -> str:
-    """Write the command that reproduces this study, with the options that are not at their defaults."""
+    """Write the command that reproduces this study, with its non-default options."""
     parts = ["python", "-m", "core", *command.split()]
     for option in options_of(type(spec)):
         if option.name not in spec.changed():
@@ -160,7 +164,8 @@ def command_line(command: str, spec: Spec) -> str:
         value, flag = spec.changed()[option.name], f"--{option.name.replace('_', '-')}"
         if option.kind == "flag":
             parts.append(flag if value else f"--no-{flag[2:]}")
-        elif not option.many and str(value).startswith("-"):  # argparse would read the text as a flag
+        # argparse would read the text as a flag
+        elif not option.many and str(value).startswith("-"):
             parts.append(f"{flag}={value}")
         else:
             parts += [flag, *option.write(value)]

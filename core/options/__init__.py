@@ -2,10 +2,11 @@
 
     @dataclass(frozen=True)
     class RsaSpec(Spec):
-        draws: int = whole("Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences for the 95 % intervals.")
+        draws: int = whole("Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences
+        for the 95 % intervals.")
 
-A value comes from Python (`RsaSpec(draws=500)`), from a form, or as text from a flag or a link (`Option.read`). The
-same check with the same message refuses an invalid value from any of them.
+A value comes from Python (`RsaSpec(draws=500)`), from a form, or as text from a flag or a link
+(`Option.read`). The same check with the same message refuses an invalid value from any of them.
 """
 
 from core.options import checks as _checks  # noqa: F401 - enters the checks of all kinds

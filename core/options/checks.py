@@ -1,4 +1,4 @@
-"""Checks of the kinds of options: return the value in its final form, or raise an error of one sentence."""
+"""Checks of the kinds of options: return the value in its final form or raise an error."""
 
 from __future__ import annotations
 
@@ -69,13 +69,15 @@ def _check_pattern(option: Option, value: Any) -> str:
         return _check_model(option, value)
     kind, _, name = value.strip().partition(":")
     if kind not in ("zoo", "path") or not name:
-        raise SpecError(f"{option.name}: {value!r} is a pattern; patterns work for zoo: and path: only. Name the models one by one.")
+        raise SpecError(f"{option.name}: {value!r} is a pattern; patterns work for zoo: and path: "
+        "only. Name the models one by one.")
     _check_model(option, f"{kind}:x")
     return f"{kind}:{name}"
 
 
 def _presets(option: Option, value: Any) -> tuple[Any, ...]:
-    """Expand a pattern of public models such as hub:google/multiberts-seed_*; return anything else unchanged.
+    """Expand a pattern of public models such as hub:google/multiberts-seed_*; return anything else
+    unchanged.
 
     Raises:
         SpecError: If no listed public model matches the pattern.
@@ -89,8 +91,8 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
     presets = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
     if not presets:
         raise SpecError(
-            f"{option.name}: {value!r} matches none of the public models listed here. Name the models one by one, or "
-            "use hub:google/multiberts-seed_* for all MultiBERTs."
+            f"{option.name}: {value!r} matches none of the public models listed here. Name the "
+            "models one by one, or use hub:google/multiberts-seed_* for all MultiBERTs."
         )
     return presets
 
@@ -138,7 +140,7 @@ def _check_words(option: Option, value: Any) -> tuple[str, ...]:
 
 
 def _check_names(option: Option, value: Any) -> tuple[str, ...]:
-    """Check pairs of a reference and a name; with one name for two models, a chart would join their lines."""
+    """Check pairs of a reference and a name; two models may not share one."""
     pairs = [_named(option, part) for part in _several(option, value)]
     if len(pairs) > option.high:
         raise option.refuse(f"{len(pairs)} names")

@@ -74,7 +74,7 @@ def models(
     patterns: bool = False,
     said: str = "; {}",
 ) -> Any:
-    """Declare `least` to `most` references, each once; with `patterns`, zoo:parse-* and path:/runs/* are allowed."""
+    """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*."""
     return _field("models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said)
 
 
@@ -98,11 +98,16 @@ def genres(
 
 def sentences(default: int, *, low: int = 20) -> Any:
     """Declare the number of sentences read."""
-    help = "How many sentences are read from the beginning of the text; more narrow the intervals and take longer."
+    help = "Sets how many sentences of the text are read; more of them narrow the intervals."
     return whole("Sentences", default, low=low, high=100_000, help=help, said=", {} sentences")
 
 
-def layers(label: str = "Layers", *, help: str = "Which layers are computed; layer 0 is the output of the embeddings.", shown: bool = False) -> Any:
+def layers(
+    label: str = "Layers",
+    *,
+    help: str = "Restricts the study to these layers; layer 0 is the output of the embeddings.",
+    shown: bool = False,
+) -> Any:
     """Declare layers by number; empty for all."""
     return _field("layers", label, (), help, shown=shown)
 
@@ -128,8 +133,8 @@ def passage(label: str, default: str, *, help: str) -> Any:
 
 
 CORPUS_HELP = (
-    "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. You can also name a "
-    ".txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
+    "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
+    "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
 )
 
 

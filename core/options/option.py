@@ -38,7 +38,7 @@ SWITCHES = {"true": True, "1": True, "false": False, "0": False}  # values of a 
 OPTION = "option"  # key of a field's metadata
 
 CHECKS: dict[str, Callable[[Option, Any], Any]] = {}
-"""Kind -> function that returns a value in its final form or refuses it; filled by `core.options.checks`."""
+"""Kind -> function that checks a value; filled by `core.options.checks`."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,9 @@ class Option:
         shown: Whether it has a control on the page; it always has a flag.
         titled: Whether `choices` gives titles rather than meanings.
         patterns: Whether models may be patterns with * and ?, for included models and folders.
-        said: Format of the value in a study's summary, with its separator, such as ", {} sentences"; if empty, the
-            summary has the option only when it is not at its default. See `core.options.summary`.
+        said: Format of the value in a study's summary, with its separator, such as ", {}
+            sentences"; if empty, the summary has the option only when it is not at its default. See
+            `core.options.summary`.
     """
 
     kind: Kind
@@ -89,7 +90,8 @@ class Option:
         """Return the value in its final form.
 
         Raises:
-            SpecError: If it is invalid; the message has the option's name, its valid values and the given one.
+            SpecError: If it is invalid; the message has the option's name, its valid values and the
+                given one.
         """
         return CHECKS[self.kind](self, value)
 
@@ -150,7 +152,8 @@ class Option:
 class Spec:
     """Base class of the frozen dataclass of a study's options, which are checked on creation.
 
-    `check` holds rules between fields. `display_only` names options that change only what is shown, and no number.
+    `check` holds rules between fields. `display_only` names options that change only what is shown,
+    and no number.
     """
 
     display_only: ClassVar[tuple[str, ...]] = ()

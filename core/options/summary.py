@@ -16,12 +16,13 @@ JOINTS = "; ,"
 def summary(spec: Spec, read: int | None = None) -> str:
     """Summarise the study in one line.
 
-    Options with a format (`Option.said`) are always included unless empty; others that have a control only if they are
-    not at their default, after their label.
+    Options with a format (`Option.said`) are always included unless empty; others that have a
+    control only if they are not at their default, after their label.
 
     Args:
         spec: The study's settings.
-        read: Number of sentences that its text has, if known; it replaces a larger number requested.
+        read: Number of sentences that its text has, if known; it replaces a larger number
+            requested.
     """
     parts = []
     for option in options_of(type(spec)):

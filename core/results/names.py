@@ -1,4 +1,4 @@
-"""One short name for a model, the same in every headline, chart and table; a figure may give it another."""
+"""One short name for a model in headlines, charts and tables; figures may rename it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from core.results.drawing.context import hand
 
 
 def short_name(ref: str) -> str:
-    """Name a model as a reader says it: `parse-0` for zoo:parse-0, `name` for a hub model or a folder.
+    """Name a model as a reader says it: `parse-0` for zoo:parse-0, `name` for a hub model or a
+    folder.
 
     While a figure is drawn that renames the model (`Hand.names`), its name there.
 
@@ -26,7 +27,7 @@ def short_name(ref: str) -> str:
 
 
 def short_names(refs: Iterable[str]) -> dict[str, str]:
-    """Name each model by its reference; models that would share a name keep their full references."""
+    """Name each model by its reference; models that share a name keep their references."""
     names = {ref: short_name(ref) for ref in refs}
     taken = list(names.values())
     return {ref: name if taken.count(name) == 1 else ref for ref, name in names.items()}

@@ -1,8 +1,10 @@
-"""A cache of what is made once per result and read by every session: themed charts, files to download.
+"""A cache of what is made once per result and read by every session: themed charts, files to
+download.
 
-Thirty users who ask for the same study get the same result object. Drawing and serialising a chart takes a tenth of a
-second and an image a quarter, under one interpreter's lock; made once, it costs the others nothing. Entries are
-dropped with the result that they were made from, or when newer ones need their place.
+Thirty users who ask for the same study get the same result object. Drawing and serialising a chart
+takes a tenth of a second and an image a quarter, under one interpreter's lock; made once, it costs
+the others nothing. Entries are dropped with the result that they were made from, or when newer ones
+need their place.
 """
 
 from __future__ import annotations

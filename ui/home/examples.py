@@ -1,7 +1,8 @@
-"""The home page's cards: examples, each with a small figure and its finding, from precomputed results.
+"""The home page's cards: examples, each with a small figure and its finding, from precomputed
+results.
 
-Nothing is computed for them and nothing heavy is imported: figure and sentence were stored when the precomputed results
-were made. A card without a stored finding is only a link.
+Nothing is computed for them and nothing heavy is imported: figure and sentence were stored when the
+precomputed results were made. A card without a stored finding is only a link.
 """
 
 from __future__ import annotations

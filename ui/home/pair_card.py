@@ -85,4 +85,6 @@ def _show(spec: PairSpec, pressed: bool) -> None:
         st.caption(plain(notice))
     name = f"palimpsest-{spec.base}-{spec.model}.html".replace(":", "-").replace("/", "-")
     page = cast("PairResult", result).page
-    st.download_button("Download the report", page, name, "text/html", icon=":material/download:", on_click="ignore")
+    st.download_button(
+        "Download the report", page, name, "text/html", icon=":material/download:", on_click="ignore"
+    )

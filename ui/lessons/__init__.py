@@ -1,6 +1,6 @@
 """A lesson on its page: first the guess, then the figure with the guess in it, then the comparison.
 
-    lessons.predict(form.address)               # before the study: ends the page until there is a guess
+    lessons.predict(form.address)               # ends the page until there is a guess
     show_charts(..., mark=lessons.mark(page))   # draws the guess into the figure
     lessons.conclude(form.address, result)      # after the figure
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 LESSON = "lesson"
 LESSONS: dict[str, Lesson] = {
-    lesson.page: lesson.with_evidence(EVIDENCE[lesson.page]) for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)
+    lesson.page: lesson.with_evidence(EVIDENCE[lesson.page])
+    for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)
 }
 
 
@@ -47,7 +48,8 @@ def predict(address: Address) -> None:
         st.subheader(f"Lesson: {lesson.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
-            left.markdown(f"Your guess is **{lesson.guess.words(cast(float, _guessed(lesson)))}**. Compare it with the figure below.")
+            left.markdown(f"Your guess is **{lesson.guess.words(cast(float, _guessed(lesson)))}**. "
+            "Compare it with the figure below.")
             if right.button("Guess again", key=address.key("guess again")):
                 st.session_state.pop(_key(lesson), None)
                 st.rerun()
@@ -83,7 +85,8 @@ def conclude(address: Address, result: Result) -> None:
         return
     with st.container(border=True, key=address.key("lesson end")):
         verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
-        st.markdown(f"**2. Compare.** {verdict or 'This study does not have the number that you predicted.'}")
+        st.markdown("**2. Compare.** "
+        f"{verdict or 'This study does not have the number that you predicted.'}")
         with st.expander("**3. Explain.** Find a reason yourself before you open this."):
             st.markdown(lesson.explain)
         st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")
@@ -108,7 +111,8 @@ def handout_button(lesson: Lesson) -> None:
         key=f"handout_{lesson.page}",
         on_click="ignore",
         icon=":material/print:",
-        help="Downloads two pages to print, with room for guess and reasons; the answers are on a separate page.",
+        help="Downloads two pages to print, with room for guess and reasons; the answers are on a "
+        "separate page.",
     )
 
 

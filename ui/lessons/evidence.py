@@ -1,7 +1,8 @@
-"""What a lesson's figure says about each of its questions: a sentence made from the result that the page shows.
+"""What a lesson's figure says about each of its questions: a sentence made from the result that the
+page shows.
 
-A lesson's answers hold for any model and text; the numbers beside them come from here, at run time. A sentence is ""
-if the result does not have its number, as in a study without controls.
+A lesson's answers hold for any model and text; the numbers beside them come from here, at run time.
+A sentence is "" if the result does not have its number, as in a study without controls.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def nothing(result: Result) -> str:
 def _top_similarity(result: Result) -> str:
     row = _top(result).iloc[0]
     return (
-        f"In this figure the similarity of {short_name(str(row['model']))} to the base at layer {int(row['layer'])} is "
-        f"{estimate_of(row, 'similarity').text}, although no vector of one model was compared with one of the other."
+        f"In this figure the similarity of {short_name(str(row['model']))} to the base at layer "
+        f"{int(row['layer'])} is {estimate_of(row, 'similarity').text}, although no vector of one "
+        "model was compared with one of the other."
     )
 
 
@@ -65,7 +67,7 @@ def _equal_layers(result: Result) -> str:
     if equal.empty:
         return "In this figure no model's similarity is exactly 1 at any layer."
     names = short_names(equal.index)
-    parts = [f"{names[model]} equals the base up to layer {int(layer)}" for model, layer in equal.items()]
+    parts = [f"{names[ref]} equals the base up to layer {layer:.0f}" for ref, layer in equal.items()]
     return f"In this figure {' and '.join(parts)}."
 
 
@@ -73,7 +75,8 @@ def _dropped_dimensions(result: Result) -> str:
     dropped, standardised = int(result.spec["drop_rogue"]), result.spec["standardise"]
     most = f"the {dropped} largest dimensions are"
     left_out = {0: "no dimension is", 1: "the largest dimension is"}.get(dropped, most)
-    return f"In this figure {left_out} left out, and dimensions are {'' if standardised else 'not '}standardised."
+    scaled = "standardised" if standardised else "not standardised"
+    return f"In this figure {left_out} left out, and dimensions are {scaled}."
 
 
 def _top(result: Result) -> pd.DataFrame:
@@ -86,8 +89,8 @@ def _selectivity(result: Result) -> str:
     if row is None:
         return ""
     return (
-        f"In this study the score of {short_name(str(row['model']))} on parse trees at layer {int(row['layer'])} is "
-        f"{estimate_of(row, 'value').text} above its score on control trees."
+        f"In this study the score of {short_name(str(row['model']))} on parse trees at layer "
+        f"{int(row['layer'])} is {estimate_of(row, 'value').text} above its score on control trees."
     )
 
 
@@ -96,9 +99,9 @@ def _selection(result: Result) -> str:
     if row is None or row["dev"] != row["dev"]:
         return ""
     return (
-        f"In this study layer {int(row['layer'])} of {short_name(str(row['model']))} is best on the development "
-        f"sentences (UUAS {text_of(row['dev'], 'points')} %); its score on the test sentences is "
-        f"{text_of(row['value'], 'points')} %."
+        f"In this study layer {int(row['layer'])} of {short_name(str(row['model']))} is best on "
+        f"the development sentences (UUAS {text_of(row['dev'], 'points')} %); its score on the "
+        f"test sentences is {text_of(row['value'], 'points')} %."
     )
 
 
@@ -106,18 +109,20 @@ def _parser(result: Result) -> str:
     rows = result.table[(result.table["model"] == "parser") & (result.table["metric"] == "uuas")]
     if rows.empty:
         return ""
-    return f"In this study the parser itself scores a UUAS of {text_of(rows['value'].iloc[0], 'points')} % on gold trees."
+    score = text_of(rows["value"].iloc[0], "points")
+    return f"In this study the parser itself scores a UUAS of {score} % on gold trees."
 
 
 def _untrained(result: Result) -> str:
-    scores = result.table[(result.table["metric"] == "uuas") & (result.table["probe"] == "distance")]
+    table = result.table
+    scores = table[(table["metric"] == "uuas") & (table["probe"] == "distance")]
     untrained = scores[scores["model"].str.startswith("random:")]["value"]
     chain = scores[scores["model"] == "linear chain"]["value"]
     if untrained.empty or chain.empty:
         return ""
     return (
-        f"In this study the untrained model reaches {text_of(untrained.max(), 'points')} % at its best layer, and "
-        f"linking adjacent words gives {text_of(chain.iloc[0], 'points')} %."
+        f"In this study the untrained model reaches {text_of(untrained.max(), 'points')} % at its "
+        f"best layer, and linking adjacent words gives {text_of(chain.iloc[0], 'points')} %."
     )
 
 
@@ -126,8 +131,8 @@ def _decoded(result: Result) -> str:
     if row is None:
         return ""
     return (
-        f"In this study the UUAS at layer {int(row['layer'])} of {short_name(str(row['model']))} is "
-        f"{estimate_of(row, 'value').text}; whether the model uses these edges is not measured."
+        f"In this study the UUAS at layer {int(row['layer'])} of {short_name(str(row['model']))} "
+        f"is {estimate_of(row, 'value').text}; whether the model uses these edges is not measured."
     )
 
 
@@ -137,9 +142,8 @@ def _at_best(result: Result, metric: str) -> pd.Series | None:
     if not probes.probes:
         return None
     model = next(iter(probes.probes))
-    table = result.table
-    rows = table[(table["model"] == model) & (table["metric"] == metric) & (table["probe"] == "distance")]
-    rows = rows[rows["layer"] == probes.best_layer(model)]
+    rows = result.table[(result.table["model"] == model) & (result.table["metric"] == metric)]
+    rows = rows[(rows["probe"] == "distance") & (rows["layer"] == probes.best_layer(model))]
     return rows.iloc[0] if len(rows) else None
 
 
@@ -154,7 +158,8 @@ def _smallest_p(result: Result) -> str:
     row, models = _vector(result, str(result.spec["vector"])), len(result.table)
     if row is None:
         return ""
-    return f"With the {models} models of this study the permutation test can reach {text_of(row['smallest_p'], 'p')}."
+    smallest = text_of(row["smallest_p"], "p")
+    return f"With the {models} models of this study the permutation test can reach {smallest}."
 
 
 def _size_alone(result: Result) -> str:
@@ -162,8 +167,8 @@ def _size_alone(result: Result) -> str:
     if chosen is None or norms is None:
         return ""
     return (
-        f"In this study the size of the update alone gives {text_of(norms['share'], 'per cent')}, its direction "
-        f"{text_of(chosen['share'], 'per cent')}."
+        f"In this study the size of the update alone gives {text_of(norms['share'], 'per cent')}, "
+        f"its direction {text_of(chosen['share'], 'per cent')}."
     )
 
 
@@ -172,8 +177,8 @@ def _explained(result: Result) -> str:
     if shares is None or len(shares) < 2 or not (shares == shares).all():
         return ""
     return (
-        f"The two axes of this study's map hold {text_of(float(shares[:2].sum()), 'per cent')} of the variance; the "
-        "rest is not in the picture."
+        f"The two axes of this study's map hold {text_of(float(shares[:2].sum()), 'per cent')} of "
+        "the variance; the rest is not in the picture."
     )
 
 
@@ -182,8 +187,9 @@ def _signs(result: Result) -> str:
     if original is None or projector is None:
         return ""
     return (
-        f"In this study the averaged singular vectors give {text_of(original['share'], 'per cent')}, and projectors, "
-        f"which have no sign, {text_of(projector['share'], 'per cent')}."
+        "In this study the averaged singular vectors give "
+        f"{text_of(original['share'], 'per cent')}, and projectors, which have no sign, "
+        f"{text_of(projector['share'], 'per cent')}."
     )
 
 
@@ -198,7 +204,9 @@ def _vector(result: Result, name: str) -> pd.Series | None:
 
 def _without_map(result: Result) -> str:
     row = _method(result, "identity")
-    return "" if row is None else f"In this study the error without a map is {estimate_of(row, 'nmse').text}."
+    if row is None:
+        return ""
+    return f"In this study the error without a map is {estimate_of(row, 'nmse').text}."
 
 
 def _per_word_average(result: Result) -> str:
@@ -206,8 +214,8 @@ def _per_word_average(result: Result) -> str:
     if average is None or ridge is None:
         return ""
     return (
-        f"In this study the per-word average leaves {text_of(average['nmse'], 'per cent')} of the variance of unseen "
-        f"words unexplained, ridge {text_of(ridge['nmse'], 'per cent')}."
+        f"In this study the per-word average leaves {text_of(average['nmse'], 'per cent')} of the "
+        f"variance of unseen words unexplained, ridge {text_of(ridge['nmse'], 'per cent')}."
     )
 
 
@@ -216,8 +224,8 @@ def _lowest_error(result: Result) -> str:
     if plain is None or invertible is None:
         return ""
     return (
-        f"In this study the plain network's error is {estimate_of(plain, 'nmse').text}, that of the invertible network "
-        f"{estimate_of(invertible, 'nmse').text}."
+        f"In this study the plain network's error is {estimate_of(plain, 'nmse').text}, that of "
+        f"the invertible network {estimate_of(invertible, 'nmse').text}."
     )
 
 
@@ -228,9 +236,10 @@ def _pairs(result: Result) -> str:
 
 
 def _method(result: Result, name: str) -> pd.Series | None:
-    """Find the row of an aligner on unseen words, over the pairs of models; None if there is none."""
+    """Find an aligner's row for unseen words of the models' pairs; None if there is none."""
     table = result.tables["methods"]
-    rows = table[(table["group"] == "models") & (table["method"] == name) & (table["words"] == "unseen")]
+    rows = table[(table["group"] == "models") & (table["words"] == "unseen")]
+    rows = rows[rows["method"] == name]
     return rows.iloc[0] if len(rows) else None
 
 

@@ -1,4 +1,4 @@
-"""The handout of a lesson: one HTML file that prints on two pages, with the answers on a page of their own."""
+"""The handout of a lesson: one HTML file that prints on two pages, answers last."""
 
 from __future__ import annotations
 

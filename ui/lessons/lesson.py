@@ -1,7 +1,8 @@
 """A lesson: predict, look, compare, explain; it has the same structure on every page.
 
-Each page's texts are in a module beside this one. They state no number of the study: the numbers that a lesson
-compares and cites are read from the result on the page, so that it stays correct for other models and texts.
+Each page's texts are in a module beside this one. They state no number of the study: the numbers
+that a lesson compares and cites are read from the result on the page, so that it stays correct for
+other models and texts.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Guess:
     shown: str = "%.2f"
 
     def judge(self, guess: float, result: Result) -> str:
-        """Compare the guess with the result, in a sentence; "" if the study does not have the number."""
+        """Compare the guess with the result; "" if the study does not have the number."""
         truth = self.truth(result)
         if truth is None:
             return ""
@@ -51,12 +52,13 @@ class Guess:
             verdict = "close to the result"
         else:
             verdict = "too low" if guess < truth else "too high"
-        return f"Your guess, {self.words(guess)}, is {verdict}: the figure shows {self.words(truth)}."
+        shown = self.words(truth)
+        return f"Your guess, {self.words(guess)}, is {verdict}: the figure shows {shown}."
 
 
 @dataclass(frozen=True)
 class Try:
-    """A further study: its name, what to look for, and the options that differ from the lesson's."""
+    """A further study: name, what to look for, options that differ from the lesson's."""
 
     label: str
     look_for: str
@@ -116,5 +118,5 @@ class Lesson:
         Raises:
             ValueError: If there are not as many as questions.
         """
-        questions = zip(self.questions, evidence, strict=True)
-        return replace(self, questions=tuple(replace(question, evidence=says) for question, says in questions))
+        pairs = zip(self.questions, evidence, strict=True)
+        return replace(self, questions=tuple(replace(each, evidence=says) for each, says in pairs))

@@ -1,10 +1,13 @@
-"""Compare pretraining settings at equal numbers of tokens: train several in turn, evaluate each, write one table.
+"""Compare pretraining settings at equal numbers of tokens: train several in turn, evaluate each,
+write one table.
 
-Settings train at a constant learning rate, and the running average of their weights is evaluated: any mark can be the
-last, and a later call with higher marks resumes the training. One folder holds everything: encoded text, each setting's
-checkpoint and snapshots, its measurements (`runs/NAME/step-N.json`), and `table.md`. Existing results are kept.
+Settings train at a constant learning rate, and the running average of their weights is evaluated:
+any mark can be the last, and a later call with higher marks resumes the training. One folder holds
+everything: encoded text, each setting's checkpoint and snapshots, its measurements
+(`runs/NAME/step-N.json`), and `table.md`. Existing results are kept.
 
-A judge takes a ModelRef and returns named numbers. A judge that is added later evaluates old snapshots, too.
+A judge takes a ModelRef and returns named numbers. A judge that is added later evaluates old
+snapshots, too.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ SETTINGS = {
     "replaced-192": replace(WIDE, d_model=192, heads=3, feed_forward=768, objective="replaced"),
     "mask-256-short": replace(WIDE, length=64, batch=32),
 }
-"""Settings by name: objective, width and other differences. All see the same number of tokens per step."""
+"""Settings by name. All see the same number of tokens per step."""
 
 MARKS = (2.5, 5.0, 10.0, 25.0, 50.0, 100.0)  # million tokens, special tokens included
 SAVE_EVERY = 50  # steps: a busy machine may take ten minutes for them
@@ -75,7 +78,8 @@ def calibrate(
         One row for each setting and mark evaluated, now or earlier.
 
     Raises:
-        RecipeError: If a setting or mark is invalid, the folder is of another text, or the disk is full.
+        RecipeError: If a setting or mark is invalid, the folder is of another text, or the disk is
+            full.
     """
     unknown = [name for name in names if name not in settings]
     if unknown or not names or not marks or min(marks) <= 0:
@@ -116,7 +120,8 @@ def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> 
     note = {"digest": text_digest(paragraphs), "tokenizer": file_digest(tokenizer / "tokenizer.json")}
     path = folder / "text.json"
     if path.is_file() and json.loads(path.read_text(encoding="utf8")) != note:
-        raise RecipeError(f"{folder} was made with another text or tokenizer. Choose another folder for this calibration.")
+        raise RecipeError(f"{folder} was made with another text or tokenizer. Choose another "
+        "folder for this calibration.")
     cutter = read_tokenizer(tokenizer / "tokenizer.json")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Model cards made from the manifest's entries: description, scores, sources, licences, training settings."""
+"""Model cards, made from the manifest: description, scores, sources, licences."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import RecipeError
 
+EXAMPLES = "Ten examples of masked-word prediction (chosen before training, none left out)"
 NON_COMMERCIAL = "CC BY-NC-SA 3.0"
 
 
@@ -33,7 +34,7 @@ def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
     lines = [f"# {entry['ref']}", "", *_what(entry), ""]
     lines += ["## Scores", "", *_scores(entry), ""]
     if entry.get("examples"):
-        lines += ["## Ten examples of masked-word prediction (chosen before training, none left out)", "", *_blanks(entry), ""]
+        lines += [f"## {EXAMPLES}", "", *_blanks(entry), ""]
     lines += ["## Sources and licences", "", *_licences(entry, base), ""]
     lines += ["## How it was made", "", *_making(entry), ""]
     return "\n".join(lines)
@@ -44,15 +45,18 @@ def _what(entry: dict[str, Any]) -> list[str]:
     if entry["task"] == "masked-lm":
         lines = [
             f"A small BERT with rotary positions (RoFormer), pretrained as a masked language model; {size}.",
-            f"Random seed {entry['seed']}. The seeds differ only in their initial weights and in the order of the data.",
-            "English, lower case. Trained to study the effects of fine-tuning and random seeds, not for other use.",
+            f"Random seed {entry['seed']}. The seeds differ only in their initial weights and in "
+            "the order of the data.",
+            "English, lower case. Trained to study the effects of fine-tuning and random seeds, "
+            "not for other use.",
         ]
         return [*lines, _early(entry)] if "@" in entry["name"] else lines
     lines = [
-        f"{entry['base']} fine-tuned on `{entry['task']}`, run {entry['seed']}; {size}. Runs differ in the initial weights of "
-        "the task head and in the order of the data.",
-        "The difference from the base's weights is exactly the fine-tuning update: training started from the base's "
-        "fp16 weights, and both files are fp16. The task head is saved with the model.",
+        f"{entry['base']} fine-tuned on `{entry['task']}`, run {entry['seed']}; {size}. Runs "
+        "differ in the initial weights of the task head and in the order of the data.",
+        "The difference from the base's weights is exactly the fine-tuning update: training "
+        "started from the base's fp16 weights, and both files are fp16. The task head is saved "
+        "with the model.",
     ]  # fmt: skip
     return [*lines, *_truth(entry)]
 
@@ -62,8 +66,8 @@ def _early(entry: dict[str, Any]) -> str:
     if entry["step"] == 0:
         return f"These are the initial weights of zoo:{seed}, before the first training step."
     return (
-        f"An intermediate checkpoint of zoo:{seed} after {entry['step']:,} steps, with the same initial weights and the "
-        "same order of the data."
+        f"An intermediate checkpoint of zoo:{seed} after {entry['step']:,} steps, with the same "
+        "initial weights and the same order of the data."
     )
 
 
@@ -72,13 +76,13 @@ def _truth(entry: dict[str, Any]) -> list[str]:
     lines = []
     if entry["frozen"]:
         lines.append(
-            f"The embeddings and the lowest {entry['frozen']} layers were frozen; their weights are identical to the "
-            "base's. All other settings are those of the task's other runs."
+            f"The embeddings and the lowest {entry['frozen']} layers were frozen; their weights "
+            "are identical to the base's. All other settings are those of the task's other runs."
         )
     if entry["dose"] != 1:
         lines.append(
-            f"Trained with {_factor(entry['dose'])} the learning rate of the task's other runs; all other settings are the "
-            "same."
+            f"Trained with {_factor(entry['dose'])} the learning rate of the task's other runs; "
+            "all other settings are the same."
         )
     return lines
 
@@ -101,7 +105,8 @@ def _scores(entry: dict[str, Any]) -> list[str]:
     rows = ["| held-out part | |", "|---|---|"]
     count = entry["test_examples"]
     rows += [f"| {name} ({count:,} examples) | {value:.1%} |" for name, value in entry["scores"].items()]
-    return [*rows, f"| majority baseline ({entry['baselines']['answer']}) | {entry['baseline']:.1%} |"]
+    return [*rows, f"| majority baseline ({entry['baselines']['answer']}) | "
+    f"{entry['baseline']:.1%} |"]
 
 
 def _blanks(entry: dict[str, Any]) -> list[str]:
@@ -115,10 +120,12 @@ def _blanks(entry: dict[str, Any]) -> list[str]:
 def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
     lines = [f"- Trained on: {entry['data']}. Licence of the data: {entry['licence']}."]
     if entry["licence"] == NON_COMMERCIAL:
-        lines.append("- That licence requires attribution, no commercial use, and the same licence for derived work.")
+        lines.append("- That licence requires attribution, no commercial use, and the same licence "
+        "for derived work.")
     if base is not None:
         lines.append(f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}.")
-    return [*lines, "- The file contains no text of the sources. If you redistribute it, include this section."]
+    return [*lines, "- The file contains no text of the sources. If you redistribute it, include "
+    "this section."]
 
 
 def _making(entry: dict[str, Any]) -> list[str]:

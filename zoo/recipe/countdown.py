@@ -1,10 +1,11 @@
-"""The remaining time of a list of jobs, from their expected durations and those of the finished ones."""
+"""The remaining time of a list of jobs, estimated from the finished ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-PRETRAINING_TOKENS = 7_500  # tokens per second on one thread of the machine that trained the included models
+# tokens per second on one thread of the machine that trained the included models
+PRETRAINING_TOKENS = 7_500
 FINETUNING_STEP = 0.12  # seconds of one thread
 PARSER_STEP = 0.35
 

@@ -3,17 +3,17 @@
 The body starts from the base's file as it is (fp16 numbers computed with in float32) and is rounded to fp16 again
 at the end, so that a weight delta is the difference of two files, and exactly zero where nothing trained.
 
-The six tasks share all settings (steps, batch size, learning rate, warmup, decay), so that the size of a weight
-change does not reveal the task. They were chosen for all six together on a tenth of the training data
-(`python -m zoo.recipe.tune`, one run each), never on the test part:
+The six tasks share all settings (steps, batch size, learning rate, warmup, decay), so that the size
+of a weight change does not reveal the task. They were chosen for all six together on a tenth of the
+training data (`python -m zoo.recipe.tune`, one run each), never on the test part:
 
     600 steps of 32, rate    3e-4   5e-4   1e-3
     parse, UAS               .794   .822   .845
     sentiment, accuracy      .741   .768   .768
     nli, accuracy                   .657   .649
 
-The higher rate improves parse by two points and the other two not at all. At three times 1e-3, sentiment was still
-at chance (loss .693) after 500 steps; at three times 5e-4 it learns its task.
+The higher rate improves parse by two points and the other two not at all. At three times 1e-3,
+sentiment was still at chance (loss .693) after 500 steps; at three times 5e-4 it learns its task.
 
 Reference: Devlin et al. 2019 (heads), Dozat & Manning 2017 (arcs). Deviations: the parse head has no labels.
 """

@@ -1,6 +1,8 @@
-"""The stages of the recipe, each skipped if its result exists: text, seeds, fine-tunes, parser, manifest.
+"""The stages of the recipe, each skipped if its result exists: text, seeds, fine-tunes, parser,
+manifest.
 
-Work in progress (encoded text, checkpoints) is kept in a work folder; only finished models enter the output folder.
+Work in progress (encoded text, checkpoints) is kept in a work folder; only finished models enter
+the output folder.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ KNOWN_TRUTHS = (
     Run("sentiment-fast", "sentiment", dose=3.0),
     Run("parse-slow", "parse", dose=1 / 3),
 )
-"""Models with known answers: no change in the frozen layers, and the same task at another learning rate."""
+"""Models with known answers: frozen layers, or another learning rate."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Plan:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Return the six included tasks, or those that a quick run can learn from the demo sentences alone."""
+        """Return the six included tasks, or those that a quick run can learn from the demo."""
         return QUICK_TASKS if self.quick and self.data is None else BOX_TASKS
 
 
@@ -131,7 +133,7 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
 
 
 def finetune_runs(plan: Plan) -> list[Run]:
-    """List every fine-tune: one of each task from seed 0, its other runs, one task across seeds, then frozen and fast ones."""
+    """List every fine-tune: one of each task, further runs, other seeds, frozen and fast."""
     runs = [Run(f"{task}-{run}", task, run=run) for run in range(plan.runs) for task in plan.tasks]
     demo = plan.quick and plan.data is None
     across = plan.tasks[1] if demo else ACROSS

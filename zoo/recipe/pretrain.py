@@ -224,7 +224,8 @@ def pretrain(
             where = f"seed {settings.seed} step {step}/{settings.steps}"
             report(f"{where} loss {loss.item():.3f}, {tokens:.0f} tokens/s, {minutes:.0f} min left")
         note: dict[str, Any] = {"step": step, "settings": asdict(settings)}
-        if settings.schedule == "constant":  # runs compared at equal cost; the included models use another schedule
+        # runs compared at equal cost; the included models use another schedule
+        if settings.schedule == "constant":
             note["processor_seconds"] = round(spent + time.process_time() - processor, 3)
         if step in settings.keep_steps:
             save_tensors(work / f"step-{step}.safetensors", average or weights_of(model), note)

@@ -1,4 +1,5 @@
-"""Inputs for tiny models from the demo sentences alone, to run every stage of the recipe in about a minute.
+"""Inputs for tiny models from the demo sentences alone, to run every stage of the recipe in about a
+minute.
 
 Its models are worth nothing; what they show is that the recipe works.
 """

@@ -1,4 +1,4 @@
-"""Turn a pretrained seed into an included model: round weights, measure loss and accuracy, predict masked words."""
+"""Turn a pretrained seed into an included model: round, measure, predict words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The origin and licence of a text, for the cards; the text of the included models is recognised by its hash."""
+"""The origin and licence of a text, for the cards, recognised by its hash."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOX_TEXT = TextSource(
 
 
 def text_source(digest: str, name: str) -> TextSource:
-    """Return the sources of the included models' text if `digest` is its hash, otherwise only the given name."""
+    """Return the included models' sources if `digest` is their text's, else the name."""
     if digest == BOX_TEXT_DIGEST:
         return BOX_TEXT
     return TextSource(name, "that of the text; not known to the recipe")

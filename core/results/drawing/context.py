@@ -25,7 +25,8 @@ class Hand:
         dashed: Whether every line has a dash of its own, to be told apart in grey.
         unnamed: Whether lines have no names in the plot: a legend above several plots has them.
         across: Panels beside each other in a figure of several; 0 for as many as the chart says.
-        names: What models are called in this figure, by reference; the others have their short names.
+        names: What models are called in this figure, by reference; the others have their short
+            names.
     """
 
     letter: float = 12.0

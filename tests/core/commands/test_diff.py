@@ -1,4 +1,4 @@
-"""The report of a pair: studies that fit are run, the others give a reason, and two seeds are recognised first."""
+"""The report of a pair: studies that fit are run, the others give a reason."""
 
 from __future__ import annotations
 

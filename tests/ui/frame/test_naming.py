@@ -1,4 +1,4 @@
-"""Names of models in figures: from the link or the fields into charts, tables and files, and nowhere else."""
+"""Names of models in figures: from link or fields into charts, tables and files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def test_a_link_gives_the_names_and_keeps_those_of_models_that_are_not_here() ->
     app = opened("zoo:nli-0=Inference", "zoo:pos-0=Tagger")
     assert drawn(app) == ["parse-0", "Inference"]
     rename(app, "Parser", "Inference")
-    assert set(app.query_params["names"]) == {"zoo:parse-0=Parser", "zoo:nli-0=Inference", "zoo:pos-0=Tagger"}
+    expected = {"zoo:parse-0=Parser", "zoo:nli-0=Inference", "zoo:pos-0=Tagger"}
+    assert set(app.query_params["names"]) == expected
 
 
 @pytest.mark.parametrize("names", [("Same", "Same"), ("nli-0", "")])
@@ -82,7 +83,8 @@ def test_one_name_for_two_models_is_refused(names: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        ["zoo:parse-0"], ["=Parser"], ["zoo:parse-0="], ["zoo:parse-0=" + "x" * 41], ["zoo:parse-0=a\nb"],
+        ["zoo:parse-0"], ["=Parser"], ["zoo:parse-0="], ["zoo:parse-0=" + "x" * 41],
+        ["zoo:parse-0=a\nb"],
         ["zoo:parse-0=a", "zoo:parse-0=b"], ["zoo:parse-0=a", "zoo:nli-0=a"],
         [f"zoo:m-{number}=n{number}" for number in range(MOST_NAMES + 1)],
     ],

@@ -1,4 +1,4 @@
-"""How to read a figure: one line, open at the first visit of a view, folded at the next, not in presentation."""
+"""How to read a figure: one line, open at the first visit, folded at the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def page() -> None:
 
     from ui.frame.reading import show_reading
 
-    show_reading("rsa", st.session_state.get("view", "By layer"), st.session_state.get("line", "1 is *equal* <b>."))
+    show_reading("rsa", st.session_state.get("view", "By layer"), st.session_state.get("line", "1 "
+    "is *equal* <b>."))
 
 
 def lines(app: AppTest) -> list[str]:

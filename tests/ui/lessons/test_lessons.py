@@ -84,7 +84,8 @@ def top_similarities() -> Result:
 
 def test_answers_cite_the_numbers_of_the_result_on_the_page() -> None:
     lesson, result = LESSONS["rsa"], top_similarities()
-    similarity, band, changes, equal, _ = (question.evidence(result) for question in lesson.questions)
+    sentences = [question.evidence(result) for question in lesson.questions]
+    similarity, band, changes, equal, _ = sentences
     assert ".25 [.22, .28]" in similarity
     assert {"parse-0", "2"} <= set(similarity.replace(".", " ").split())
     assert ".03" in band
@@ -108,7 +109,8 @@ def test_every_question_has_its_evidence_or_says_that_there_is_none() -> None:
 
 def test_without_a_number_an_answer_stands_alone() -> None:
     assert Question("Why?", "Because.").answered(Result("any", {}, "", {})) == "Because."
-    empty = Result("weights", {"vector": "projector"}, "", {"vectors": pd.DataFrame(), "models": pd.DataFrame()})
+    tables = {"vectors": pd.DataFrame(), "models": pd.DataFrame()}
+    empty = Result("weights", {"vector": "projector"}, "", tables)
     assert [question.evidence(empty) for question in LESSONS["weights"].questions] == [""] * 5
 
 

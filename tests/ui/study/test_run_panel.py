@@ -232,7 +232,9 @@ def test_one_cause_is_said_once() -> None:
     }
 
 
-def test_a_precomputed_result_can_be_recomputed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_precomputed_result_can_be_recomputed_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     write_answers(tmp_path / "answers.zip", {})
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", str(tmp_path / "answers.zip"))
     STUDIES["a"] = Shipped()
