@@ -29,7 +29,8 @@ ROUNDS = 3
 SHAPES: dict[str, dict[str, Any]] = {
     "BERT-base": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072},
     "included model": {
-        "hidden_size": 128, "num_hidden_layers": 6, "num_attention_heads": 4, "intermediate_size": 512
+        **{"hidden_size": 128, "num_hidden_layers": 6},
+        **{"num_attention_heads": 4, "intermediate_size": 512},
     },
 }
 BUDGETS = (64, 128, 256, 512, 1024, 2048)

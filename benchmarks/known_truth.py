@@ -22,8 +22,10 @@ def main() -> None:
     for (truth, matched), rows in result.table.groupby(["truth", "matched"], sort=False):
         counts = rows.iloc[0]
         size = ", weight changes matched in size" if matched else ""
-        print(f"\n{truth}{size}: {counts['changed']} changed layers, {counts['unchanged']} "
-        "unchanged layers\n")
+        print(
+            f"\n{truth}{size}: {counts['changed']} changed layers, {counts['unchanged']} "
+            "unchanged layers\n"
+        )
         columns = list(dict.fromkeys(column_name(row) for _, row in rows.iterrows()))
         print(f"{'':28}" + "".join(f"{name:>28}" for name in columns))
         for finder, mine in rows.groupby("finder", sort=False):

@@ -175,8 +175,10 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(*json.loads(arguments.measure))))
         return
-    print("| models | study | predicted s | measured s | ratio | predicted GB | measured GB | "
-    "ratio |")
+    print(
+        "| models | study | predicted s | measured s | ratio | predicted GB | measured GB | ratio "
+        "|"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for shape, (_, width, _) in SHAPES.items():
         for case in cases(models_of(shape, arguments.models), width > 384):

@@ -232,8 +232,10 @@ def measure_box(base: str) -> None:
                 return
             wall = time.monotonic() - began
             if state == "cold":
-                print(f"\nIncluded models: python -m core weights --base {base} --models 'zoo:*-*' "
-                "--rank 8")
+                print(
+                    f"\nIncluded models: python -m core weights --base {base} --models 'zoo:*-*' "
+                    "--rank 8"
+                )
                 print(f"  {answer.stdout.splitlines()[0]}")
             print(f"  {state}: {processor:.1f} s of processor, {wall:.1f} s")
 

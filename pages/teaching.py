@@ -16,15 +16,13 @@ shell.open_page(
     "downloaded.",
 )
 begun = OPENING
-rows = [{"minute": f"0 to {OPENING}", "what": "What fine-tuning is; how to read an interval band "
-"and a grey reference line"}]
+first = "What fine-tuning is; how to read an interval band and a grey reference line"
+rows = [{"minute": f"0 to {OPENING}", "what": first}]
 for lesson in LESSONS.values():
     rows.append({"minute": f"{begun} to {begun + lesson.minutes}", "what": lesson.title})
     begun += lesson.minutes
-rows.append(
-    {"minute": f"{begun} to {begun + OPENING}", "what": "Discussion: whose guess was closest and "
-    "why, and what these experiments do not show"}
-)
+last = "Discussion: whose guess was closest and why, and what these experiments do not show"
+rows.append({"minute": f"{begun} to {begun + OPENING}", "what": last})
 with st.container(width=shell.PROSE):
     st.table(rows, border="horizontal", hide_index=True)
 for lesson in LESSONS.values():

@@ -172,8 +172,10 @@ def make(say: Callable[[str], None]) -> Path:
     say("reading all results back")
     walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
     if walked.missing or walked.unanswered:
-        raise NotStoredError("The store could not keep all results "
-        f"({', '.join(walked.unanswered)}). Increase its size limit and try again.")
+        raise NotStoredError(
+            f"The store could not keep all results ({', '.join(walked.unanswered)}). Increase its "
+            "size limit and try again."
+        )
     answers = default_answers()
     path = (answers or Answers(Path("zoo/answers/answers.zip"))).path
     write_answers(path, walked.values)

@@ -21,14 +21,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("base", metavar="BASE", help="the base model, such as zoo:seed-0")
     parser.add_argument("model", metavar="MODEL", help="its fine-tune, or a LoRA adapter")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the "
-    "report and the numbers")
-    parser.add_argument("--check", action="store_true", help="only check the pair and say what a "
-    "run would cost")
-    parser.add_argument("--yes", action="store_true", help="start long or large studies without "
-    "asking")
-    parser.add_argument("--fresh", action="store_true", help="ignore precomputed results and "
-    "recompute them on this machine")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR",
+        help="folder for the report and the numbers",
+    )
+    parser.add_argument(
+        "--check", action="store_true",
+        help="only check the pair and say what a run would cost",
+    )
+    parser.add_argument(
+        "--yes", action="store_true",
+        help="start long or large studies without asking",
+    )
+    parser.add_argument(
+        "--fresh", action="store_true",
+        help="ignore precomputed results and recompute them on this machine",
+    )
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
 
 

@@ -230,12 +230,12 @@ def _frozen(results: Sequence[Result]) -> Finding:
     for model, rows in table.groupby("model", sort=False):
         equal = rows[rows["similarity"] > EQUAL]["layer"]
         after = rows[rows["layer"] == equal.max() + 1]
+        above = [f" ({text_of(value)} one layer higher)" for value in after["similarity"]]
         if len(equal):
-            above = f" ({text_of(after['similarity'].iloc[0])} one layer higher)" if len(after) else ""
-            parts.append(f"{short_name(str(model))} equals the base up to layer "
-            f"{equal.max()}{above}")
+            upto = f"{short_name(str(model))} equals the base up to layer {equal.max()}"
+            parts.append("".join([upto, *above]))
     return Finding(
-        f"{'; '.join(filter(None, parts))}. In training, the lowest layers of both were frozen.",
+        f"{'; '.join(parts)}. In training, the lowest layers of both were frozen.",
         "lines",
         _lines(table, "model", "similarity"),
         "similarity to the base by layer",

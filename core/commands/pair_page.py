@@ -36,19 +36,29 @@ TITLES = {
 }
 NO_SCORE = "No score: "  # one model has no neighbours
 CAVEATS = {
-    SIMILARITY: "Similarity says how much two spaces differ, not whether the difference matters. "
-    "It decreases with the size of the weight change, so that longer training looks like a "
-    "stronger effect.",
-    WEIGHTS: "Size and rank of an update depend on learning rate and number of steps as much as on "
-    "the task. Weights stored in 16 bits add rounding errors of full rank.",
-    INTRUDERS: "A direction can also be new because two of the base's singular values were nearly "
-    "equal. Only counts above those of a random update of equal norm are evidence of intruder "
-    "dimensions.",
-    PROBES: "A probe's score says what can be decoded linearly, not what the model uses. For plain "
-    "text the trees are a parser's output. These probes are smaller than those of the probe page: "
-    "one per layer, on fewer sentences.",
-    SWAP: "If reverting a layer costs nothing, this task's head does not need the fine-tuned layer "
-    "on these sentences.",
+    SIMILARITY: (
+        "Similarity says how much two spaces differ, not whether the difference matters. It "
+        "decreases with the size of the weight change, so that longer training looks like a "
+        "stronger effect."
+    ),
+    WEIGHTS: (
+        "Size and rank of an update depend on learning rate and number of steps as much as on the "
+        "task. Weights stored in 16 bits add rounding errors of full rank."
+    ),
+    INTRUDERS: (
+        "A direction can also be new because two of the base's singular values were nearly equal. "
+        "Only counts above those of a random update of equal norm are evidence of intruder "
+        "dimensions."
+    ),
+    PROBES: (
+        "A probe's score says what can be decoded linearly, not what the model uses. For plain "
+        "text the trees are a parser's output. These probes are smaller than those of the probe "
+        "page: one per layer, on fewer sentences."
+    ),
+    SWAP: (
+        "If reverting a layer costs nothing, this task's head does not need the fine-tuned layer "
+        "on these sentences."
+    ),
 }
 
 

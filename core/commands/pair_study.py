@@ -19,8 +19,10 @@ class PairSpec(options.Spec):
     """A pair: a base model and its fine-tune."""
 
     base: str = options.model("Base model", "zoo:seed-0", help="The model before fine-tuning.")
-    model: str = options.model("Model", "zoo:parse-0", help="The model after fine-tuning, or a "
-    "LoRA adapter.")
+    model: str = options.model(
+        "Model", "zoo:parse-0",
+        help="The model after fine-tuning, or a LoRA adapter.",
+    )
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from core.runs.store import default_store
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("action", choices=("info", "clear"), help="info: folder and size of the "
-    "store; clear: delete everything in it")
+    parser.add_argument(
+        "action", choices=("info", "clear"),
+        help="info: folder and size of the store; clear: delete everything in it",
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:

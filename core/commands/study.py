@@ -35,10 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     for option in options_of(STUDIES[command].Spec):
         add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
-    parser.add_argument("--fresh", action="store_true", help="ignore precomputed results and "
-    "recompute them on this machine")
-    parser.add_argument("--yes", action="store_true", help="start long or large studies without "
-    "asking")
+    parser.add_argument(
+        "--fresh", action="store_true",
+        help="ignore precomputed results and recompute them on this machine",
+    )
+    parser.add_argument(
+        "--yes", action="store_true",
+        help="start long or large studies without asking",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
 
 
@@ -58,8 +62,10 @@ def agree(price: Price, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SpecError("Nothing was started, because this study needs a confirmation: add --yes, "
-        "or make the study smaller.")
+        raise SpecError(
+            "Nothing was started, because this study needs a confirmation: add --yes, or make the "
+            "study smaller."
+        )
     print("Start the study? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise SpecError("Nothing was started.")

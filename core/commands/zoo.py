@@ -22,8 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="write the manifest's entries as JSON")
     actions.add_parser("verify", help="check the hash of every file and load every model")
     actions.add_parser("answers", help="make the precomputed results that the pages show first")
-    actions.add_parser("demo", help="parse the included demo text again, after a change of text, "
-    "parser or spaCy")
+    actions.add_parser(
+        "demo",
+        help="parse the included demo text again, after a change of text, parser or spaCy",
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -41,8 +43,10 @@ def main(arguments: argparse.Namespace) -> int:
     folder = zoo_folder()
     entries = read_manifest(folder)
     if not entries:
-        raise ModelError(f"There are no included models in {folder}: manifest.json is missing. "
-        "Train them with `make zoo`.")
+        raise ModelError(
+            f"There are no included models in {folder}: manifest.json is missing. Train them with "
+            "`make zoo`."
+        )
     if arguments.action == "list":
         print(json.dumps(entries, indent=2) if arguments.json else table(entries))
         return 0

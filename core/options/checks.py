@@ -69,8 +69,10 @@ def _check_pattern(option: Option, value: Any) -> str:
         return _check_model(option, value)
     kind, _, name = value.strip().partition(":")
     if kind not in ("zoo", "path") or not name:
-        raise SpecError(f"{option.name}: {value!r} is a pattern; patterns work for zoo: and path: "
-        "only. Name the models one by one.")
+        raise SpecError(
+            f"{option.name}: {value!r} is a pattern; patterns work for zoo: and path: only. Name "
+            "the models one by one."
+        )
     _check_model(option, f"{kind}:x")
     return f"{kind}:{name}"
 

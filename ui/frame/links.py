@@ -34,10 +34,14 @@ Refused = dict[str, str]
 class Manner(Spec):
     """How a page is shown, whatever its study: in every page's address."""
 
-    lesson: bool = flag("Lesson", False, help="Opens the page's lesson: predict, look, compare, "
-    "explain.")
-    present: bool = flag("Presentation", False, help="Shows large letters and no form; the arrow "
-    "keys change view.")
+    lesson: bool = flag(
+        "Lesson", False,
+        help="Opens the page's lesson: predict, look, compare, explain.",
+    )
+    present: bool = flag(
+        "Presentation", False,
+        help="Shows large letters and no form; the arrow keys change view.",
+    )
     names: tuple[str, ...] = names("Names", most=MOST_NAMES, help="What figures call models.")
 
 

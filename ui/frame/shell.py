@@ -41,8 +41,10 @@ PAGES = (
     PageEntry("pages/home.py", "Home", ":material/home:"),
     PageEntry("pages/rsa.py", "RSA", ":material/stacked_line_chart:", "Which layers does fine-tuning change?"),
     PageEntry("pages/probe_trees.py", "Probe trees", ":material/account_tree:", "Is syntax still in there?"),
-    PageEntry("pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:", "What "
-    "was it fine-tuned on?"),
+    PageEntry(
+        "pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:",
+        "What was it fine-tuned on?",
+    ),
     PageEntry("pages/seed_alignment.py", "Seed alignment", ":material/join:", "Do two seeds learn the same space?"),
     PageEntry("pages/teaching.py", "Teaching", ":material/school:"),
 )
@@ -142,8 +144,10 @@ def show_sidebar() -> None:
         if current_limits().shared:
             st.caption(":material/group: Shared mode", help=_shared_help())
         else:
-            st.caption(":material/laptop_mac: Local mode", help="You can use models from a folder "
-            "and long texts.")
+            st.caption(
+                ":material/laptop_mac: Local mode",
+                help="You can use models from a folder and long texts.",
+            )
 
 
 @st.cache_data(show_spinner=False)

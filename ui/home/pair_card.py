@@ -86,5 +86,10 @@ def _show(spec: PairSpec, pressed: bool) -> None:
     name = f"palimpsest-{spec.base}-{spec.model}.html".replace(":", "-").replace("/", "-")
     page = cast("PairResult", result).page
     st.download_button(
-        "Download the report", page, name, "text/html", icon=":material/download:", on_click="ignore"
+        "Download the report",
+        page,
+        name,
+        "text/html",
+        icon=":material/download:",
+        on_click="ignore",
     )

@@ -48,8 +48,10 @@ def predict(address: Address) -> None:
         st.subheader(f"Lesson: {lesson.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
-            left.markdown(f"Your guess is **{lesson.guess.words(cast(float, _guessed(lesson)))}**. "
-            "Compare it with the figure below.")
+            left.markdown(
+                f"Your guess is **{lesson.guess.words(cast(float, _guessed(lesson)))}**. Compare "
+                "it with the figure below."
+            )
             if right.button("Guess again", key=address.key("guess again")):
                 st.session_state.pop(_key(lesson), None)
                 st.rerun()
@@ -85,8 +87,10 @@ def conclude(address: Address, result: Result) -> None:
         return
     with st.container(border=True, key=address.key("lesson end")):
         verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
-        st.markdown("**2. Compare.** "
-        f"{verdict or 'This study does not have the number that you predicted.'}")
+        st.markdown(
+            "**2. Compare.** "
+            f"{verdict or 'This study does not have the number that you predicted.'}"
+        )
         with st.expander("**3. Explain.** Find a reason yourself before you open this."):
             st.markdown(lesson.explain)
         st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")

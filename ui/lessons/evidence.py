@@ -67,8 +67,8 @@ def _equal_layers(result: Result) -> str:
     if equal.empty:
         return "In this figure no model's similarity is exactly 1 at any layer."
     names = short_names(equal.index)
-    parts = [f"{names[ref]} equals the base up to layer {layer:.0f}" for ref, layer in equal.items()]
-    return f"In this figure {' and '.join(parts)}."
+    parts = [f"{names[ref]} up to layer {layer:.0f}" for ref, layer in equal.items()]
+    return f"In this figure the similarity is exactly 1 for {' and '.join(parts)}."
 
 
 def _dropped_dimensions(result: Result) -> str:

@@ -186,19 +186,25 @@ def figure_dialog(result: Result, draw: Callable[[], Any], view: Hashable, stem:
     widths = {count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches" for count, inches in INCHES.items()}
     columns = left.radio("Width", list(widths), format_func=widths.__getitem__, key="figure/columns")
     with right:
-        titled = st.toggle("Title above", key="figure/titled", help="Adds the title above the "
-        "figure; most journals have it in the caption.")
-        legend = st.toggle("Legend below", key="figure/legend", help="Names the lines in a legend "
-        "instead of at their right ends.")
-        grey = st.toggle("Readable in greyscale", True, key="figure/grey", help="Gives every line "
-        "its own dash pattern.")
+        titled = st.toggle(
+            "Title above", key="figure/titled",
+            help="Adds the title above the figure; most journals have it in the caption.",
+        )
+        legend = st.toggle(
+            "Legend below", key="figure/legend",
+            help="Names the lines in a legend instead of at their right ends.",
+        )
+        grey = st.toggle(
+            "Readable in greyscale", True, key="figure/grey",
+            help="Gives every line its own dash pattern.",
+        )
     paper = Paper(int(columns or 1), titled, legend, grey)
 
     def made(suffix: str) -> bytes:
         return made_once().get(result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix))
 
-    st.image(made("svg").decode("utf8"), width=round(CSS_DPI * INCHES[paper.columns]), caption="Shown "
-    "at its printed size")
+    pixels = round(CSS_DPI * INCHES[paper.columns])
+    st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
         for suffix, mime in MIME.items():
             called = f"{stem}-{paper.columns}col.{suffix}"

@@ -134,8 +134,10 @@ def _controls(
     if asked in started:  # the figure gets the room
         if not experiment.own:
             return pressed
-        place = form.bar.popover("Settings", icon=":material/tune:", help="Changes the options of "
-        "this experiment only.")
+        place = form.bar.popover(
+            "Settings", icon=":material/tune:",
+            help="Changes the options of this experiment only.",
+        )
     with place, st.form(form.address.key(name), border=False):
         for option in experiment.own:
             form.control(option, anew=True)

@@ -62,13 +62,10 @@ class Form(Generic[S]):
         Args:
             page: The page's name in widget keys.
             spec: The study's spec.
-            display: Options of the display (view, layer): in the address, but not part of the
-                study.
-            title, lead: The page's first line, see `ui.frame.shell.open_page`; empty for a form
-                inside a page.
+            display: Options in the address that are not part of the study (view, layer).
+            title, lead: As for `ui.frame.shell.open_page`; empty for a form inside a page.
             experiments: Views that show another study, with its title and options.
-            how_to_read: View -> how its figure is read, in one line; experiments have their own
-                line.
+            how_to_read: View of the page's own study -> how its figure is read, in one line.
         """
         self._how_to_read = how_to_read or {}
         self._spec = spec

@@ -34,8 +34,10 @@ def fine_tune_finder(base_key: str) -> None:
         base_key: Widget key of the control of the base model.
     """
     with st.popover("Find fine-tunes on the Hub", icon=":material/manage_search:"):
-        st.markdown("Models on the Hugging Face Hub whose cards name the base model above as the "
-        "model they were fine-tuned from.")
+        st.markdown(
+            "Models on the Hugging Face Hub whose cards name the base model above as the model "
+            "they were fine-tuned from."
+        )
         st.form_submit_button(
             "Search the Hub", on_click=_find_fine_tunes, args=(base_key,), icon=":material/search:"
         )

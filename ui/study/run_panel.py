@@ -228,7 +228,9 @@ def describe_progress(progress: Progress | None) -> str:
     """Describe the progress, such as "sentence 320 of 1,200, about 9 s left"."""
     if progress is None:
         return "Preparing"
-    done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}" if progress.total else "Preparing"
+    done = "Preparing"
+    if progress.total:
+        done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}"
     if progress.remaining is None or progress.fraction <= 0:
         return done
     return f"{done}, about {_about(progress.remaining)} left"

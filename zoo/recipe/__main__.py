@@ -25,36 +25,54 @@ def build_parser() -> argparse.ArgumentParser:
     shipped = f"default {' '.join(map(str, SNAPSHOTS))}; none with --quick"
     parser = argparse.ArgumentParser(prog="python -m zoo.recipe", description=__doc__)
     text = parser.add_mutually_exclusive_group()
-    text.add_argument("--text", metavar="FILE", help="text to pretrain on, one paragraph per line "
-    "(plain or .gz)")
-    text.add_argument("--dataset", metavar="NAME[:CONFIG]", help="Hub data set with a text column "
-    "to pretrain on")
+    text.add_argument(
+        "--text", metavar="FILE",
+        help="text to pretrain on, one paragraph per line (plain or .gz)",
+    )
+    text.add_argument(
+        "--dataset", metavar="NAME[:CONFIG]",
+        help="Hub data set with a text column to pretrain on",
+    )
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on")
     parser.add_argument("--treebank", type=Path, metavar="FOLDER", help="*-train.conllu, *-dev.conllu, *-test.conllu")
-    parser.add_argument("--out", type=Path, help="folder of the included models (default: zoo, or "
-    "out/zoo-quick with --quick)")
-    parser.add_argument("--work", type=Path, help="folder for checkpoints and encoded text "
-    "(default: OUT/work)")
+    parser.add_argument(
+        "--out", type=Path,
+        help="folder of the included models (default: zoo, or out/zoo-quick with --quick)",
+    )
+    parser.add_argument(
+        "--work", type=Path,
+        help="folder for checkpoints and encoded text (default: OUT/work)",
+    )
     parser.add_argument("--seeds", type=int, help="pretraining seeds (default 5; 2 with --quick)")
     parser.add_argument("--runs", type=int, help="fine-tunes a task (default 3; 1 with --quick)")
     parser.add_argument("--jobs", type=int, help="models trained at once, one process each (default 2; 1 with --quick)")
     parser.add_argument("--steps", type=int, help="pretraining steps a seed; with --base, fine-tuning steps")
     parser.add_argument("--snapshots", type=int, nargs="*", metavar="STEP", help=f"steps of seed 0 to ship ({shipped})")
-    parser.add_argument("--quick", action="store_true", help="train tiny models in about a minute "
-    "(or QUICK=1)")
-    parser.add_argument("--only", nargs="*", choices=STAGES, default=list(STAGES), help="run only "
-    "these stages")
-    parser.add_argument("--calibrate", type=Path, metavar="FOLDER", help="compare pretraining "
-    "settings in this folder and stop")
-    parser.add_argument("--settings", nargs="*", metavar="NAME", help="with --calibrate: compare "
-    "only these settings")
+    parser.add_argument(
+        "--quick", action="store_true",
+        help="train tiny models in about a minute (or QUICK=1)",
+    )
+    parser.add_argument(
+        "--only", nargs="*", choices=STAGES, default=list(STAGES),
+        help="run only these stages",
+    )
+    parser.add_argument(
+        "--calibrate", type=Path, metavar="FOLDER",
+        help="compare pretraining settings in this folder and stop",
+    )
+    parser.add_argument(
+        "--settings", nargs="*", metavar="NAME",
+        help="with --calibrate: compare only these settings",
+    )
     parser.add_argument(
         "--marks", type=float, nargs="*", metavar="MILLION", help="with --calibrate: evaluate "
         "after so many tokens"
     )
     parser.add_argument("--base", help="fine-tune this model (hub:NAME, zoo:NAME, path:FOLDER) into --out and stop")
-    parser.add_argument("--task", help="with --base: mnli or squad from the Hub, or an included "
-    "task from --data")
+    parser.add_argument(
+        "--task",
+        help="with --base: mnli or squad from the Hub, or an included task from --data",
+    )
     parser.add_argument("--limit", type=int, help="with --base: use so many examples of each part")
     return parser
 

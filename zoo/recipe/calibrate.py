@@ -120,8 +120,10 @@ def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> 
     note = {"digest": text_digest(paragraphs), "tokenizer": file_digest(tokenizer / "tokenizer.json")}
     path = folder / "text.json"
     if path.is_file() and json.loads(path.read_text(encoding="utf8")) != note:
-        raise RecipeError(f"{folder} was made with another text or tokenizer. Choose another "
-        "folder for this calibration.")
+        raise RecipeError(
+            f"{folder} was made with another text or tokenizer. Choose another folder for this "
+            "calibration."
+        )
     cutter = read_tokenizer(tokenizer / "tokenizer.json")
     try:
         folder.mkdir(parents=True, exist_ok=True)

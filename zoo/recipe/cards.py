@@ -105,8 +105,8 @@ def _scores(entry: dict[str, Any]) -> list[str]:
     rows = ["| held-out part | |", "|---|---|"]
     count = entry["test_examples"]
     rows += [f"| {name} ({count:,} examples) | {value:.1%} |" for name, value in entry["scores"].items()]
-    return [*rows, f"| majority baseline ({entry['baselines']['answer']}) | "
-    f"{entry['baseline']:.1%} |"]
+    majority = f"majority baseline ({entry['baselines']['answer']})"
+    return [*rows, f"| {majority} | {entry['baseline']:.1%} |"]
 
 
 def _blanks(entry: dict[str, Any]) -> list[str]:
@@ -120,12 +120,14 @@ def _blanks(entry: dict[str, Any]) -> list[str]:
 def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
     lines = [f"- Trained on: {entry['data']}. Licence of the data: {entry['licence']}."]
     if entry["licence"] == NON_COMMERCIAL:
-        lines.append("- That licence requires attribution, no commercial use, and the same licence "
-        "for derived work.")
+        lines.append(
+            "- That licence requires attribution, no commercial use, and the same licence for "
+            "derived work."
+        )
     if base is not None:
         lines.append(f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}.")
-    return [*lines, "- The file contains no text of the sources. If you redistribute it, include "
-    "this section."]
+    text = "The file contains no text of the sources. If you redistribute it, include this section."
+    return [*lines, f"- {text}"]
 
 
 def _making(entry: dict[str, Any]) -> list[str]:

@@ -56,8 +56,9 @@ def read_model(checkpoint: Path, settings: Pretraining | None = None) -> tuple[d
     note, state = _read_checkpoint(checkpoint)
     if settings is None:
         if "settings" not in note:
-            raise RecipeError(f"{checkpoint} does not contain its training settings; pass its "
-            "settings.")
+            raise RecipeError(
+                f"{checkpoint} does not contain its training settings; pass its settings."
+            )
         kept = tuple(note["settings"]["keep_steps"])
         settings = Pretraining(**{**note["settings"], "keep_steps": kept})
     model = new_model(settings)

@@ -14,8 +14,8 @@ def page() -> None:
 
     from ui.frame.reading import show_reading
 
-    show_reading("rsa", st.session_state.get("view", "By layer"), st.session_state.get("line", "1 "
-    "is *equal* <b>."))
+    line = st.session_state.get("line", "1 is *equal* <b>.")
+    show_reading("rsa", st.session_state.get("view", "By layer"), line)
 
 
 def lines(app: AppTest) -> list[str]:
