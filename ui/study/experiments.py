@@ -26,6 +26,7 @@ from ui.study.run_panel import is_stored, run_panel
 if TYPE_CHECKING:
     from core.results.export import Result
 
+START = "Press Run to start it."
 HELP = "Starts the experiment. The time is for two idle cores; stored results take seconds."
 
 
@@ -98,7 +99,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:
-        st.info(f"{plain(reason_of(study))} Press Run to start it.")
+        st.info(f"{plain(reason_of(study))} {START}")
         if said is not None and said.asks:
             st.markdown(plain(said.sentence))
         return None
