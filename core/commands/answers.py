@@ -184,6 +184,21 @@ def make(say: Callable[[str], None]) -> Path:
     return path
 
 
+def make_cards() -> Path:
+    """Write the cards of the examples from the precomputed results; return the file.
+
+    Raises:
+        NotStoredError: If a precomputed result is missing.
+    """
+    answers = default_answers()
+    walked = walk(answers.get_many) if answers is not None else None
+    if answers is None or walked is None or walked.missing or walked.unanswered:
+        raise NotStoredError("Some precomputed results are missing. Make them with `make answers`.")
+    path = answers.path.with_name(CARDS)
+    path.write_text(cards_text(walked.results, answers), encoding="utf8")
+    return path
+
+
 def cards_text(results: dict[str, Any], answers: Answers) -> str:
     """Write the examples' findings as JSON, with a hash of the keys that they depend on."""
     findings = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}

@@ -68,7 +68,7 @@ def main(arguments: argparse.Namespace) -> int:
         if part.result is None:
             print(f"note: {part.name} was not run: {part.reason}", file=sys.stderr)
     took = text_of(time.monotonic() - began, "seconds")
-    print(f"Written: {files[0]} and {len(files) - 1} files beside it; {took}.")
+    print(f"Written: {files[0]} and {len(files) - 1} further files; {took}.")
     return 0 if any(part.result is not None for part in parts) else 1
 
 

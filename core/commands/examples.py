@@ -166,9 +166,9 @@ def _weights(results: Sequence[Result]) -> Finding:
     ]
     chance = float(rows.loc[chosen, "chance"])
     return Finding(
-        f"{text_of(rows.loc[chosen, 'share'], 'per cent')} of the {used} nearest neighbours share "
-        f"the task by the direction of the update (chance {text_of(chance, 'per cent')}). The size "
-        f"of the update alone gives {text_of(rows.loc['norms', 'share'], 'per cent')}.",
+        f"By the direction of the update, {text_of(rows.loc[chosen, 'share'], 'per cent')} of each "
+        f"model's {used} nearest neighbours share its task (chance {text_of(chance, 'per cent')}). "
+        f"By its size alone, {text_of(rows.loc['norms', 'share'], 'per cent')} do.",
         "bars",
         (*bars, Series("chance", INK, ((0.0, chance),))),
         "share of nearest neighbours with the same task",
@@ -235,7 +235,7 @@ def _frozen(results: Sequence[Result]) -> Finding:
             upto = f"{short_name(str(model))} equals the base up to layer {equal.max()}"
             parts.append("".join([upto, *above]))
     return Finding(
-        f"{'; '.join(parts)}. In training, the lowest layers of both were frozen.",
+        f"{'; '.join(parts)}. These layers were frozen in training.",
         "lines",
         _lines(table, "model", "similarity"),
         "similarity to the base by layer",
@@ -249,8 +249,8 @@ def _doses(results: Sequence[Result]) -> Finding:
     chosen, models = str(results[0].spec["vector"]), list(dict.fromkeys(table["model"]))
     listed = " and ".join(short_name(str(model)) for model in models)
     return Finding(
-        f"Trained with another learning rate ({listed}), {task[chosen]} of {len(models)} models "
-        "are nearest to their own task by the direction of the update. By its size alone "
+        f"By the direction of the update, {task[chosen]} of {len(models)} models trained with "
+        f"another learning rate ({listed}) are nearest to their own task. By its size alone "
         f"{task['norms']} are, and {int((by['norms'] == 'dose').sum())} are nearest to models with "
         "an update of similar size.",
         "bars",

@@ -66,7 +66,7 @@ class Check:
                 f"{model} does not fit {base}: {self.relation['reason']}. Studies that need equal "
                 "shapes are left out."
             )
-        beside = (
+        seeds = (
             f", and two included seeds by {text_of(self.between_seeds, 'per cent')}"
             if self.between_seeds is not None
             else ""
@@ -77,7 +77,7 @@ class Check:
             more = f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
         numbers = (
             f"their weights differ by {text_of(self.relation['distance'], 'per cent')} of the base's norm, "
-            f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{beside}"
+            f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{seeds}"
         )
         if self.relation["distance"] == 0:
             return f"{model} and {base} have the same weights: there is no difference to report."
@@ -129,10 +129,10 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
     missing = {ref: download_of(ref) for ref in (base, model)}
     outputs = run(tasks, **options)
     measured = outputs.need("pair")
-    beside = outputs.values.get("others")
-    comparable = beside is not None and not beside["reason"]
+    unrelated_pair = outputs.values.get("others")
+    comparable = unrelated_pair is not None and not unrelated_pair["reason"]
     related = not measured["reason"] and is_related(measured)
-    distance = beside["distance"] if beside is not None and comparable else None
+    distance = unrelated_pair["distance"] if unrelated_pair is not None and comparable else None
     check = Check(base, model, related, measured, distance, Price(0.0, 0.0))
     cost = combined(_prices(check))
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))

@@ -1,4 +1,4 @@
-"""`python -m core zoo list|verify|demo|answers`: the included models and their results."""
+"""`python -m core zoo list|verify|demo|answers|cards`: the included models and results."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the included models as a table")
     listing.add_argument("--json", action="store_true", help="write the manifest's entries as JSON")
     actions.add_parser("verify", help="check the hash of every file and load every model")
+    actions.add_parser("cards", help="write the home page's findings from the precomputed results")
     actions.add_parser("answers", help="make the precomputed results that the pages show first")
     actions.add_parser(
         "demo",
@@ -34,6 +35,12 @@ def main(arguments: argparse.Namespace) -> int:
         from core.commands.answers import make
 
         path = make(lambda line: print(line, file=sys.stderr, flush=True))
+        print(f"{path} written, {path.stat().st_size:,} bytes.")
+        return 0
+    if arguments.action == "cards":
+        from core.commands.answers import make_cards
+
+        path = make_cards()
         print(f"{path} written, {path.stat().st_size:,} bytes.")
         return 0
     if arguments.action == "demo":
