@@ -1,4 +1,4 @@
-"""What is this, what does it show, and what is in the box?"""
+"""Home: what Palimpsest shows, examples to start from, and the included models."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import streamlit as st
 
 from core.models import zoo_models
 from ui.frame import shell
-from ui.frame.box import box_table
 from ui.home.examples import show_examples
+from ui.home.included import included_table
 from ui.home.pair_card import show_pair_card
 
 shell.open_page(
-    "Written over, never erased",
-    "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over pretraining, and a "
-    "pretraining seed decides what the page looked like to begin with: Palimpsest shows what both do to a Transformer, "
-    "in published experiments made interactive, each with the statistics that tell signal from noise.",
+    "What fine-tuning and random seeds do to a Transformer",
+    "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over "
+    "pretraining, and the random seed decides what pretraining wrote. Palimpsest shows the effect "
+    "of both: four published experiments made interactive, each with the statistics that separate "
+    "an effect from noise.",
     brief=False,
 )
 
@@ -28,17 +29,21 @@ if zoo_models():
     st.header("Start from an example", anchor=False)
     show_examples()
 
-st.header("One pair, one report", anchor=False)
+st.header("Compare a model with its base", anchor=False)
 show_pair_card()
 
-st.header("In the box", anchor=False)
+st.header("Included models", anchor=False)
 with st.container(width=shell.PROSE):
     st.markdown(
-        "Small BERTs of some two million parameters, trained for this app, so that everything here runs without a hub "
-        "and without a graphics card. "
-        "Any other model takes their place: `hub:organisation/name` or a folder on your computer."
+        "Small BERTs of about two million parameters, trained for this app, so that everything "
+        "runs offline and without a graphics card. You can use any other model instead: "
+        "`hub:organisation/name` from the Hugging Face Hub, or a folder on your computer."
     )
 if entries := zoo_models():
-    st.table(box_table(entries), border="horizontal", hide_index=True)
+    st.table(included_table(entries), border="horizontal", hide_index=True)
 else:
-    st.info("The box is empty: make it with `make zoo`, or use models from the hub.", icon=":material/inventory_2:")
+    st.info(
+        "No models are included in this installation. Train them with `make zoo`, or use models "
+        "from the Hub.",
+        icon=":material/inventory_2:",
+    )

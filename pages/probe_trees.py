@@ -49,6 +49,7 @@ form = Form(
     "approximate distances in the dependency tree. Its accuracy shows how well each layer encodes syntax, "
     "before and after fine-tuning.",
     experiments=EXPERIMENTS,
+    how_to_read=STUDY.how_to_read,
 )
 
 

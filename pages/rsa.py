@@ -11,6 +11,7 @@ from core.options import Spec, options_of
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY
 from core.rsa.tokens.spec import TokenMapSpec
+from core.rsa.tokens.study import STUDY as TOKEN_MAP
 from ui import lessons
 from ui.frame.identity import contents
 from ui.study import pins as kept
@@ -51,6 +52,7 @@ form = Form(
     lead="Every model reads the same words. Where its similarity to the base falls, the fine-tuned model represents "
     "them differently from the pretrained one.",
     experiments=EXPERIMENTS,
+    how_to_read={**STUDY.how_to_read, **TOKEN_MAP.how_to_read},
 )
 
 

@@ -40,6 +40,7 @@ form = Form(
     "same up to a map, a map fitted on some words predicts the vectors of words that it has not "
     "seen.",
     experiments=EXPERIMENTS,
+    how_to_read=STUDY.how_to_read,
 )
 
 

@@ -59,6 +59,7 @@ form = Form(
     "many models: if those with the most similar updates share a task more often than chance, the "
     "task can be predicted from the weights alone.",
     experiments=EXPERIMENTS,
+    how_to_read=STUDY.how_to_read,
 )
 
 

@@ -1,13 +1,38 @@
-"""One short name for a model, the same in every headline, chart and table of every room."""
+"""One short name for a model in headlines, charts and tables; figures may rename it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import PurePath
+from types import MappingProxyType
+
+_NAMES: ContextVar[Mapping[str, str]] = ContextVar("names", default=MappingProxyType({}))
+
+
+@contextmanager
+def renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Call models by these names inside the block, by reference; others by their short names."""
+    before = _NAMES.set(names)
+    try:
+        yield
+    finally:
+        _NAMES.reset(before)
 
 
 def short_name(ref: str) -> str:
-    """A reference as a reader says it: `parse-0` for zoo:parse-0, `name` for a hub model or a folder."""
+    """Name a model as a reader says it: `parse-0` for zoo:parse-0, `name` for a hub model or a
+    folder.
+
+    Inside `renamed`, its name there.
+
+    Example:
+        >>> short_name("hub:organisation/model"), short_name("random:zoo:seed-0")
+        ('model', 'random seed-0')
+    """
+    if ref in _NAMES.get():
+        return _NAMES.get()[ref]
     random, _, rest = ref.rpartition("random:")
     kind, _, name = rest.partition(":")
     short = PurePath(name).name if kind in ("hub", "path") else name
@@ -15,13 +40,13 @@ def short_name(ref: str) -> str:
 
 
 def short_names(refs: Iterable[str]) -> dict[str, str]:
-    """Short name by reference, with the full reference where two models would have the same one."""
+    """Name each model by its reference; models that share a name keep their references."""
     names = {ref: short_name(ref) for ref in refs}
     taken = list(names.values())
     return {ref: name if taken.count(name) == 1 else ref for ref, name in names.items()}
 
 
 def corpus_name(ref: str, genres: Iterable[str]) -> str:
-    """A corpus as charts and tables name it."""
+    """Name a corpus as charts and tables do: its reference and, in brackets, its genres."""
     named = ", ".join(genres)
     return f"{ref} ({named})" if named else ref

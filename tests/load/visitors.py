@@ -45,7 +45,10 @@ EVIL = "hub:org/evil"
 SAVE = "Save"  # the button of a file that was made
 PAGES = ("", "rsa", "probe_trees", "weight_clustering", "seed_alignment", "teaching")
 VIEWS = {
-    "rsa": ("Layer against layer", "By layer", "Token map", "Known truth", "Layer swap", "Through training"),
+    "rsa": (
+        *("Layer against layer", "By layer", "Token map"),
+        *("Benchmark with known answers", "Layer swap", "Through training"),
+    ),
     "weight_clustering": ("Rank by depth", "Neighbours"),
     "seed_alignment": ("Layer into layer", "The space"),
 }

@@ -1,1 +1,1 @@
-"""What stands round every page: shell, presentation, errors, the server's log."""
+"""The frame of every page: navigation, sidebar, address, presentation mode, errors."""

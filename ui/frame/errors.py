@@ -1,4 +1,4 @@
-"""How errors look: a sentence for what a user can mend, loud for bugs at home, polite for bugs in shared mode."""
+"""How errors are shown: as a sentence if users can fix them, as a traceback for bugs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from core.limits import current_limits
 from ui.frame.text import plain
 
 APOLOGY = (
-    "Something went wrong that is not your doing. The details are in the server's log; "
-    "changing a setting or running the study again may get round it."
+    "Something went wrong in Palimpsest itself. The details are in the server's log. "
+    "Change a setting or run the study again; that may avoid the problem."
 )
 
 
 def show_error(error: BaseException) -> None:
-    """Show an error where the page stands: expected ones as a sentence, bugs with their trace unless shared.
+    """Show an error at this place of the page: expected ones as a sentence, bugs with a traceback
+    unless shared.
 
     Raises:
         BaseException: The error itself, if it is a bug and the app is not in shared mode.
@@ -35,7 +36,7 @@ def show_error(error: BaseException) -> None:
 
 @contextmanager
 def errors_shown() -> Iterator[None]:
-    """Whatever is raised inside is shown by `show_error`; the rest of the page goes on."""
+    """Show what is raised inside with `show_error`, and go on with the rest of the page."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Imports that take their time: before a reader waits for them, and out of the collector's sight afterwards."""
+"""Slow imports: done in the background, then frozen for the garbage collector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _frozen: set[str] = set()
 
 
 def warm() -> threading.Thread:
-    """Import what figures need in the background, while a browser is still loading its own half."""
+    """Import what figures need in a background thread, while the browser loads the app."""
     thread = threading.Thread(target=_import_all, name="warming", daemon=True)
     thread.start()
     return thread
@@ -30,10 +30,11 @@ def _import_all() -> None:
 
 
 def freeze_heavy_imports() -> bool:
-    """Take what the heavy imports left behind out of the garbage collector's sight, once for each of them.
+    """Freeze the objects of the heavy imports for the garbage collector, once for each import.
 
-    Streamlit collects after every script run: a third of a second under the interpreter's lock once torch and
-    transformers are loaded, which thirty readers feel. Frozen objects are not looked at again.
+    Streamlit collects garbage after every script run: a third of a second under the interpreter's
+    lock once torch and transformers are loaded, which delays everybody in a class of thirty. The
+    collector skips frozen objects.
 
     Returns:
         Whether there was something new to freeze.

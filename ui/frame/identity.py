@@ -1,4 +1,4 @@
-"""What tells two studies of one spec apart: the file that somebody brought, what models' names stand for."""
+"""What distinguishes studies of one spec: the content of uploads and of models."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ LONGEST_NAME = 24  # letters of a file's name on its button
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that somebody brought: its CorpusRef and its content."""
+    """An uploaded file: its CorpusRef and its content."""
 
     ref: str
     content: bytes
 
     @property
     def identity(self) -> str:
-        """Tells two uploads of the same name apart."""
+        """Return a hash that distinguishes two uploads of the same name."""
         return hashlib.sha256(self.content).hexdigest()
 
 
 def upload_of(address: Address) -> Upload | None:
-    """The file at hand, if it is the text that is chosen on the page."""
+    """Return the uploaded file if it is the text chosen on the page."""
     file = st.session_state.get(address.key("upload"))
     if file is None or address["corpus"] != f"{UPLOAD}:{file.name}":
         return None
@@ -39,7 +39,7 @@ def upload_of(address: Address) -> Upload | None:
 
 
 def upload_control(address: Address) -> None:
-    """The file control; a file that has just come becomes the text, and the button shows its name."""
+    """Draw the upload control; a new file becomes the text, and the button shows its name."""
     key, seen = address.key("upload"), address.key("upload seen")
     file = st.session_state.get(key)
     if file is not None and st.session_state.get(seen) != file.file_id:
@@ -49,17 +49,19 @@ def upload_control(address: Address) -> None:
     label = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 9]}…{name[-8:]}"
     with st.popover(plain(label), icon=":material/upload_file:", width="stretch"):
         st.file_uploader(
-            "A .txt file of running text, or .conllu with words and trees.",
+            "A .txt file with running text, or a .conllu file with words and dependency trees",
             type=["txt", "conllu", "gz"],
             key=key,
-            help="The file itself is kept for this session only; its words and results are in the store.",
+            help="The file is kept for this session only; its words and the results stay in the "
+            "store.",
         )
 
 
 def contents(*refs: str) -> tuple[str, ...]:
-    """What the references stand for now, for a study's identity; how often it has changed for a hub model.
+    """Identify the models that references stand for now: a fingerprint, or how often a Hub model
+    has changed.
 
-    The page never waits for the hub: the study asks what a model of the hub is.
+    The page never waits for the Hub: the study asks which commit a Hub model is at.
     """
     marks = []
     for ref in refs:

@@ -1,44 +1,68 @@
-"""A page's address and its widgets hold the same values: a link reopens a study, the back button goes back to one.
+"""The page's address and its widgets hold the same values: a link reopens a study, the back button
+returns to one.
 
-Widget keys belong to a page (`rsa/base`), names in the address are the options' own (`?base=`). Streamlit's own binding
-of widgets to the address takes the key for the name, so that pages whose options share a name would share a value:
-here the page reads and writes the address itself, once a run, before its widgets are drawn. What an address says is
-untrusted: each value goes through its option's check, and what is refused is left out with the option's own sentence.
+Widget keys belong to a page (`rsa/base`); the address uses the options' names (`?base=`). Streamlit
+can bind widgets to the address itself, but it uses the key as the name, so that pages whose options
+share a name would share a value. The page therefore reads and writes the address itself, once per
+run, before its widgets are drawn. An address is untrusted: every value passes its option's check;
+what is refused is ignored, with the option's own error message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.options import Option
+from core.options import Option, Spec, flag, names
 from ui.frame.text import plain, quote
 
 PAGE = "page shown"
+MOST_NAMES = 64  # models that a link may rename
+# Views of version 0.4 by their names of today: their links are read until version 0.6.
+FORMER_VIEWS: Mapping[str, str] = {
+    "Layers exchanged": "Layer swap",
+    "Known truth": "Benchmark with known answers",
+}
 Refused = dict[str, str]
 
 
+@dataclass(frozen=True)
+class Manner(Spec):
+    """How a page is shown, whatever its study: in every page's address."""
+
+    lesson: bool = flag(
+        "Lesson", False,
+        help="Opens the page's lesson: predict, look, compare, explain.",
+    )
+    present: bool = flag(
+        "Presentation", False,
+        help="Shows large letters and no form; the arrow keys change view.",
+    )
+    names: tuple[str, ...] = names("Names", most=MOST_NAMES, help="What figures call models.")
+
+
 class Address:
-    """One page's options, as its address and its widgets hold them."""
+    """The options of one page, as its address and its widgets hold them."""
 
     def __init__(self, page: str, options: Iterable[Option]) -> None:
-        """`options`: those of the study and those that only say what is shown (view, layer)."""
+        """Take the options of the study and those of the display (view, layer)."""
         self.page = page
         self.options = {option.name: option for option in options}
 
     def key(self, name: str) -> str:
-        """The widget key of an option of this page."""
+        """Return the widget key of an option of this page."""
         return f"{self.page}/{name}"
 
     def __getitem__(self, name: str) -> Any:
-        """The option's value as it stands: checked if it came from the address, as typed if from a widget."""
+        """Return the option's value: checked if from the address, as typed if from a widget."""
         return st.session_state[self.key(name)]
 
     def open(self) -> None:
-        """Bring address and widgets together; call it once a run, before the widgets."""
+        """Synchronise address and widgets; call it once per run, before the widgets."""
         state = st.session_state
         entered = state.get(PAGE) != self.page
         state[PAGE] = self.page
@@ -57,16 +81,16 @@ class Address:
             st.warning(sentence, icon=":material/link_off:")
 
     def update(self) -> None:
-        """Write what widgets hold into the address; for a fragment, whose runs do not pass `open`."""
+        """Write the widgets' values into the address; for a fragment, which skips `open`."""
         kept = st.session_state[self._own("values")]
         self._write({name: st.session_state.get(self.key(name), kept[name]) for name in self.options})
 
     def tell(self, name: str) -> None:
-        """Have the browser told the option's value again, before its widget is drawn."""
+        """Send the option's value to the browser again, before its widget is drawn."""
         st.session_state[self.key(name)] = st.session_state[self.key(name)]
 
     def set(self, name: str, value: Any) -> None:
-        """Give an option another value, before its widget is drawn."""
+        """Set an option to another value, before its widget is drawn."""
         self.take({name: value})
 
     def pass_by(self, name: str, value: Any) -> None:
@@ -75,30 +99,31 @@ class Address:
         self.chosen(name)
 
     def take(self, values: Mapping[str, Any]) -> None:
-        """Give several options other values by one act, which is one step of the browser's back button."""
+        """Set several options at once, which makes one step for the browser's back button."""
         for name, value in values.items():
             st.session_state[self.key(name)] = value
             self.chosen(name)
         self.update()
 
     def propose(self, name: str, value: Any) -> None:
-        """Give an option the page's own choice, before its widget is drawn; the address does not say it.
+        """Set an option to the page's own choice, before its widget is drawn; the address omits it.
 
-        What nobody chose is no step of the browser's back button.
+        A value that nobody chose makes no step for the browser's back button.
         """
         st.session_state[self.key(name)] = value
         st.session_state[self._own("proposed")][name] = value
 
     def proposed(self, name: str) -> Any:
-        """The page's own choice for the option; None where it made none, or somebody has chosen since."""
+        """Return the page's own choice; None if there is none or the user has chosen."""
         return st.session_state[self._own("proposed")].get(name)
 
     def chosen(self, name: str) -> None:
-        """Somebody has chosen the option's value: from here on the address says it."""
+        """Note that the user has chosen the option's value: from here on it is in the address."""
         st.session_state[self._own("proposed")].pop(name, None)
 
     def among(self, name: str, offered: Collection[Any], otherwise: Any) -> Any:
-        """The option's value where what is shown has it; else another one, with a sentence if it was asked for.
+        """Return the option's value if it is offered; otherwise fall back, with a warning if the
+        link asked for it.
 
         Call it before the option's widget is drawn, which then offers `offered` and `otherwise`.
         """
@@ -110,20 +135,21 @@ class Address:
         return otherwise
 
     def announce_missing(self, name: str) -> None:
-        """Say that what is shown has not the option's value, if it was asked for."""
+        """Warn that this study does not have the option's value, if the link asked for it."""
         value = self[name]
         if value != self.options[name].default:
             st.warning(
-                f"{quote(str(value))} is asked for, which this study does not have: it is left out.",
+                f"The link asks for {quote(str(value))}, which this study does not have. It is "
+                "ignored.",
                 icon=":material/link_off:",
             )
 
     def forget_refused(self) -> None:
-        """The user has chosen for themselves: what the link said no longer matters."""
+        """Forget the refused values of the link, once the user has made a choice."""
         st.session_state.pop(self._own("refused"), None)
 
     def query(self, values: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The address of these values: the options that differ from their defaults; what is no value has no place."""
+        """Write the values as an address: only valid ones that differ from the default."""
         return {
             name: option.write(values[name])
             for name, option in self.options.items()
@@ -139,9 +165,11 @@ class Address:
     def _read(self, given: Mapping[str, list[str]]) -> tuple[dict[str, Any], Refused]:
         values, refused = {}, {}
         for name, option in self.options.items():
-            value = option.default
-            if given.get(name):
-                value, problem = _read_option(option, given[name])
+            value, texts = option.default, given.get(name)
+            if texts and name == "view":
+                texts = [FORMER_VIEWS.get(text, text) for text in texts]
+            if texts:
+                value, problem = _read_option(option, texts)
                 if problem:
                     refused[name] = problem
             values[name] = list(value) if isinstance(value, tuple) else value
@@ -153,13 +181,14 @@ class Address:
         wanted = self.query({name: value for name, value in values.items() if proposed.get(name) != value})
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if always or wanted != given:
-            # Also where nothing seems to differ: what another page's last run sent may still be on its way.
+            # Even if nothing seems to differ: what another page's last run sent may not have
+            # arrived yet.
             st.query_params.from_dict(wanted)
         st.session_state[self._own("address")] = wanted
 
 
 def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
-    """The option's value, and why not all of what the link says could be used."""
+    """Read the option's value; the second part says what was refused, and why."""
     try:
         return option.read(texts), ""
     except PalimpsestError as error:
@@ -177,7 +206,7 @@ def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
 
 
 def _allowed(option: Option, value: Any) -> bool:
-    """Whether the option takes the value: a link to what would be refused leads nowhere, and may be of any length."""
+    """Whether the option accepts the value: refused values stay out of links."""
     try:
         option.check(value)
     except PalimpsestError:
@@ -186,7 +215,7 @@ def _allowed(option: Option, value: Any) -> bool:
 
 
 def _left_out(texts: list[str], error: PalimpsestError) -> str:
-    return f"The link asks for {quote(' '.join(texts))}: {plain(str(error))} It is left out."
+    return f"The link asks for {quote(' '.join(texts))}: {plain(str(error))} It is ignored."
 
 
 def _final(value: Any) -> Any:

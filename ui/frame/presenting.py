@@ -1,7 +1,8 @@
-"""Presentation mode, `?present=1`: the figure and its sentence, for the last row of a lecture hall.
+"""Presentation mode, `?present=1`: the figure and its headline, readable from the last row of a
+lecture hall.
 
-No sidebar, form, table or download; a headline of 28 pixels, charts with letters of 18. The arrow keys change view
-(left, right) and layer (down, up), Escape leaves.
+It hides sidebar, form, tables and downloads. The headline has 28 pixels, text in charts 18. The
+arrow keys change view (left, right) and layer (down, up); Escape leaves the mode.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from core.results.drawing.context import Context
 from ui.frame.links import Address
 
 PRESENT = "present"
-LETTERS, USUAL = 18.0, 12.0  # pixels of a chart's letters, here and on a page
+LETTERS, USUAL = 18.0, 12.0  # font size in charts, here and on a page, in pixels
 HALL = Context(letter=LETTERS)
 GROWING = ("labelLimit", "titleLimit", "strokeWidth", "size")
 HIDDEN = (
     *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
     *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover", "stButtonGroup", "stTooltipIcon"),
 )
-VIEWS_ROW, KEYS_ROW = "views", "hall-keys"  # keys of the row of views and of the arrow keys' buttons
+# widget keys: the row of views, the buttons of the arrow keys
+VIEWS_ROW, KEYS_ROW = "views", "hall-keys"
 _STYLE = (
     "<style>"
     + ", ".join([*(f'[data-testid="{name}"]' for name in HIDDEN), f".st-key-{VIEWS_ROW}"])
@@ -47,7 +49,7 @@ def presenting() -> bool:
 
 
 def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A chart's specification with letters and marks for a hall. Data are left as they are."""
+    """Enlarge the fonts and marks of a chart's specification; data stay as they are."""
 
     def grown(name: str, value: Any) -> Any:
         if name in ("data", "datasets", "params"):
@@ -58,28 +60,28 @@ def enlarged(spec: Mapping[str, Any]) -> dict[str, Any]:
             return [grown("", part) for part in value]
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             return value
-        if "ontSize" in name:  # what was drawn for the hall is large already
+        if "ontSize" in name:  # the presentation font is large already
             return max(value, min(value * LETTERS / USUAL, LETTERS))
         return value * LETTERS / USUAL if name in GROWING else value
 
     large = {name: grown(name, value) for name, value in spec.items()}
     config = large.get("config", {})
-    every = {"labelOverlap": False, **config.get("axisYDiscrete", {})}  # no name of a row is left out
+    every = {"labelOverlap": False, **config.get("axisYDiscrete", {})}  # show the name of every row
     return {**large, "config": {**config, "axisYDiscrete": every}}
 
 
 def clear_stage() -> None:
-    """Take away what a hall need not see; nothing outside presentation mode."""
+    """Hide what presentation mode does not show; do nothing outside it."""
     if presenting():
         st.html(_STYLE)
 
 
 def show_keys(address: Address, *, leave_only: bool = False) -> None:
-    """What the arrow keys do, as buttons: the keys press them. Nothing outside presentation mode.
+    """Draw the buttons that the arrow keys press; do nothing outside presentation mode.
 
     Args:
         address: The page's.
-        leave_only: The arrow keys belong to something else, such as a lesson's guess.
+        leave_only: Draw only the button that leaves, as when a lesson's slider uses the arrow keys.
     """
     if not presenting():
         return
@@ -101,7 +103,7 @@ def show_keys(address: Address, *, leave_only: bool = False) -> None:
 
 
 def _step(address: Address, name: str, by: int) -> None:
-    """The option's next or previous value; views go round, layers end at their ends."""
+    """Set the option's next or previous value; views wrap around, layers stop at both ends."""
     option, key = address.options[name], address.key(name)
     choices = list(option.known)
     if choices:

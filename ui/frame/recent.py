@@ -1,7 +1,7 @@
-"""In the sidebar: a button that copies the link of what is shown, and the studies that were shown last, as links.
+"""The sidebar's links: a button that copies the link of the page, and the recent studies.
 
-Links name parameters and never hold a file that somebody brought. On a shared instance a session sees its own studies;
-on somebody's own computer it also sees those of the tabs before it.
+Links hold settings, never an uploaded file. On a shared instance a session sees its own studies
+only; on a personal computer it also sees those of earlier tabs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from ui.frame.text import plain
 
 KEPT = 6
 PLACE, OWN, HERE = "recent_place", "recent_studies", "page_at_hand"
-LONGEST = 200  # characters of a study's words; the list cuts what it has no room for, its help does not
-SHOWN = (  # of an address: how a study is looked at
-    *("view", "layer", "lesson", "present", "metric", "selectivity", "source", "sentence", "tree_of"),
-    *("pair", "map", "colour"),
+# characters of a study's description; the list truncates it further, its help does not
+LONGEST = 200
+SHOWN = (  # parts of an address that say how a study is shown
+    *("view", "layer", "lesson", "present", "names", "metric", "selectivity", "source"),
+    *("sentence", "tree_of", "pair", "map", "colour"),
 )
 COPY = """
 export default function({ parentElement }) {
@@ -51,17 +52,17 @@ button:hover { border-color: var(--st-primary-color); color: var(--st-primary-co
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 """
 Given = tuple[tuple[str, tuple[str, ...]], ...]
-Link = tuple[str, str, Given]  # page, what sets the study apart, the address's parameters
+Link = tuple[str, str, Given]  # page, the study's description, the address's parameters
 
 
 @st.cache_resource(show_spinner=False)
 def shown_here() -> OrderedDict[Link, None]:
-    """The studies that this process showed last, the latest at the end."""
+    """Return the studies that this process showed last, the latest at the end."""
     return OrderedDict()
 
 
 def show_links(page: str) -> None:
-    """The button and the list.
+    """Draw the button and the list.
 
     Args:
         page: The file of the page that is about to be drawn, such as "pages/rsa.py".
@@ -75,7 +76,7 @@ def show_links(page: str) -> None:
 
 
 def note_study(spec: Any) -> None:
-    """Remember a study whose result is on the page, with the page's address as it stands."""
+    """Add a study to the recent ones, with the page's present address."""
     page = st.session_state.get(HERE, "")
     if not isinstance(spec, Spec) or not page:
         return
@@ -84,7 +85,7 @@ def note_study(spec: Any) -> None:
     history: OrderedDict[Link, None] = st.session_state.setdefault(OWN, OrderedDict())
     for kept in (history, shown_here()):
         for earlier in [earlier for earlier in list(kept) if earlier[:2] == link[:2]]:
-            kept.pop(earlier, None)  # the same study in another view: the latest stays
+            kept.pop(earlier, None)  # the same study in another view: keep the latest
         kept[link] = None
         while len(kept) > KEPT:
             kept.popitem(last=False)
@@ -92,10 +93,10 @@ def note_study(spec: Any) -> None:
 
 
 def words_of(spec: type[Spec], given: Given) -> str:
-    """What sets a study apart, in a few words: what its address says of it; "" for one as its page opens.
+    """Describe a study by the settings in its address; "" for a page's default study.
 
     Args:
-        spec: The study's, whose options have a label.
+        spec: The study's spec, whose options have labels.
         given: The address's parameters.
     """
     labels = {option.name: option.label for option in options_of(spec)}

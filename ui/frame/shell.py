@@ -1,4 +1,4 @@
-"""The frame round every page: the list of pages, the logo, and the few facts in the sidebar."""
+"""The frame of every page: the list of pages, the logo, and the facts in the sidebar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 IMAGES = Path(__file__).parents[1] / "images"
 STYLE = Path(__file__).parent / "page.css"
 HOVER = Path(__file__).parent / "hover.js"
-PROSE = 720  # pixels: lines of some ninety letters
+PROSE = 720  # pixels: lines of about ninety characters
 ROUTED = "routed"
 WIDTH = 1120  # pixels: wide enough for two figures beside each other, narrow enough to read
 
@@ -41,16 +41,20 @@ PAGES = (
     PageEntry("pages/home.py", "Home", ":material/home:"),
     PageEntry("pages/rsa.py", "RSA", ":material/stacked_line_chart:", "Which layers does fine-tuning change?"),
     PageEntry("pages/probe_trees.py", "Probe trees", ":material/account_tree:", "Is syntax still in there?"),
-    PageEntry("pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:", "What was it tuned on?"),
+    PageEntry(
+        "pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:",
+        "What was it fine-tuned on?",
+    ),
     PageEntry("pages/seed_alignment.py", "Seed alignment", ":material/join:", "Do two seeds learn the same space?"),
     PageEntry("pages/teaching.py", "Teaching", ":material/school:"),
 )
 
 
 def navigation() -> Page:
-    """The page asked for, among those registered.
+    """Return the requested page.
 
-    The tab's icon is set first: streamlit would otherwise fetch a page's Material icon from another server for it.
+    The tab's icon is set first: streamlit would otherwise fetch a page's Material icon from another
+    server.
     """
     st.session_state[ROUTED] = True
     st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
@@ -59,12 +63,12 @@ def navigation() -> Page:
 
 
 def entry_of(page: Page) -> str:
-    """The file of a page that `navigation` returned; "" for one that only leads to another."""
+    """Return the file of a page that `navigation` returned; "" for one that only redirects."""
     return next((entry.path for entry in PAGES if entry.title == page.title and page.visibility != "hidden"), "")
 
 
 def _with_hyphens(entry: PageEntry) -> Page:
-    """The page's other address, `/probe-trees` for `/probe_trees`: it leads to the page with what its link says."""
+    """Make the page's second address, which redirects: `/probe-trees` for `/probe_trees`."""
 
     def lead() -> None:
         st.switch_page(entry.path, query_params={name: st.query_params.get_all(name) for name in st.query_params})
@@ -74,28 +78,28 @@ def _with_hyphens(entry: PageEntry) -> Page:
 
 
 def open_page(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
-    """A page's first line: its title, what it shows behind a question mark, and room for a few words at the right.
+    """Draw a page's first line: its title, what it shows as help, and a place at the right.
 
     Args:
         title: One line.
         lead: What the page shows, in a sentence or two.
-        brief: Whether the lead stands behind the question mark; else below the title.
+        brief: Whether the lead is the title's help; otherwise it stands below the title.
 
     Returns:
-        The room at the right.
+        The place at the right.
     """
     enter()
     return show_head(title, lead, brief=brief)
 
 
 def enter() -> None:
-    """Make sure that the page stands in its frame, and give it its style; call it before all else.
+    """Make sure that the page has its frame and its style; call it first.
 
     A server that has not run app.py yet takes pages/ for an old-style app and runs the page of its first link
     without the frame; calling st.navigation ends that, and the second run goes through app.py.
     """
     if not st.session_state.pop(ROUTED, False):  # set anew by app.py in every run
-        # Without an icon of its own the browser would fetch the page's Material icon from a foreign server.
+        # Without this icon the browser would fetch the page's Material icon from another server.
         st.set_page_config(page_icon=str(IMAGES / "mark-light.svg"))
         navigation()
         st.rerun()
@@ -103,7 +107,7 @@ def enter() -> None:
 
 
 def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
-    """The first line itself; arguments and return as for `open_page`."""
+    """Draw the first line; arguments and return value as for `open_page`."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.title(title, anchor=False, help=lead if brief else None, width="content")
         aside = st.container(width="content")
@@ -115,20 +119,20 @@ def show_head(title: str, lead: str, *, brief: bool = True) -> DeltaGenerator:
 
 @st.cache_data(show_spinner=False)
 def _style(theme: str) -> str:
-    """The pages' own rules, with the theme's background for what lies above the page and its colour of links."""
+    """Return the style sheet, with the theme's colours for tooltips and links."""
     background, link = (st.get_option(f"theme.{theme}.{name}") for name in ("secondaryBackgroundColor", "linkColor"))
     variables = f":root {{ --term-background: {background}; --link: {link}; }}"
     return f"<style>{variables}\n{STYLE.read_text(encoding='utf8')}</style>"
 
 
 def show_logo() -> None:
-    """The wordmark in the sidebar, the leaf alone where there is little room, in ink or in vellum."""
+    """Show the wordmark in the sidebar, or the icon where it is narrow, in the theme's colour."""
     theme = page_theme()
     st.logo(IMAGES / f"wordmark-{theme}.svg", icon_image=IMAGES / f"mark-{theme}.svg", size="large")
 
 
 def show_sidebar() -> None:
-    """Where the numbers are computed, where they are kept, and who else is here; and what charts do under a pointer."""
+    """Show device, store and mode in the sidebar; install the highlighting of charts."""
     from core.runs.store import default_store
 
     info = default_store().info()
@@ -140,18 +144,21 @@ def show_sidebar() -> None:
         if current_limits().shared:
             st.caption(":material/group: Shared mode", help=_shared_help())
         else:
-            st.caption(":material/laptop_mac: Local mode", help="Models from a folder and long texts are allowed.")
+            st.caption(
+                ":material/laptop_mac: Local mode",
+                help="You can use models from a folder and long texts.",
+            )
 
 
 @st.cache_data(show_spinner=False)
 def _hover() -> str:
-    """The script that lets what is pointed at stand out; installed once a tab."""
+    """Return the script that highlights the line under the pointer; installed once per tab."""
     return f"<script>{HOVER.read_text(encoding='utf8')}</script>"
 
 
 @st.cache_resource(show_spinner=False)
 def device_name() -> str:
-    """The device that runs the models, in words."""
+    """Name the device that runs the models."""
     device = "cpu"
     if "torch" in sys.modules or _may_have_gpu():
         from core.models import choose_device
@@ -164,12 +171,12 @@ def device_name() -> str:
 
 
 def _may_have_gpu() -> bool:
-    """Whether it is worth importing torch to ask: two seconds that a first page should not wait for."""
+    """Whether there may be a GPU: asking torch takes two seconds, too long for a first page."""
     return platform.system() != "Linux" or any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg"))
 
 
 def in_bytes(count: int) -> str:
-    """A size for people: 0 B, 812 kB, 34 MB, 1.2 GB."""
+    """Write a size: 0 B, 812 kB, 34 MB, 1.2 GB."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
             return f"{count / size:.1f} {unit}" if count < 10 * size and unit == "GB" else f"{count / size:.0f} {unit}"
@@ -178,15 +185,16 @@ def in_bytes(count: int) -> str:
 
 def _store_help() -> str:
     if current_limits().shared:
-        return "What was computed once is read from here by everybody."
+        return "Results are stored here, so that everybody can use them again."
     from core.runs.store import default_store
 
-    return f"What was computed once is read from here: {default_store().info().folder}"
+    return f"Results are stored here and used again: {default_store().info().folder}"
 
 
 def _shared_help() -> str:
     limits = current_limits()
     return (
-        f"Studies wait in one queue and share results. Models up to {limits.max_parameters / 1e6:.0f} million "
-        f"parameters, {limits.max_sentences:,} sentences, uploads up to {in_bytes(limits.max_upload_bytes)}."
+        "Studies wait in one queue, and their results are shared. The limits are models of "
+        f"{limits.max_parameters / 1e6:.0f} million parameters, {limits.max_sentences:,} sentences "
+        f"and uploads of {in_bytes(limits.max_upload_bytes)}."
     )

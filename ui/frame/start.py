@@ -1,4 +1,4 @@
-"""`python -m ui.frame.start app.py`: as `streamlit run app.py`, with what the first figure needs imported meanwhile."""
+"""`python -m ui.frame.start app.py`: runs the app and imports ahead in the background."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
-"""Text from outside (file names, links, model names, errors) as markdown that shows it and does nothing else."""
+"""Untrusted text (file names, links, model names, errors) as Markdown that shows it literally."""
 
 from __future__ import annotations
 
 import re
 
-LONGEST = 200  # characters of a foreign value that a message repeats
+LONGEST = 200  # characters of an untrusted value in a message
 _CODE = re.compile(r"(`[^`\n]+`)")
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+.!|$~<>:-])")
 
 
 def plain(text: str) -> str:
-    """The text as it is: markup is escaped, so no link, picture, formula or heading; `code` stays code."""
+    """Escape all Markdown in a text, such as links, images and formulas; keep `code`."""
     parts = _CODE.split(text)
     return "".join(part if number % 2 else _MARKUP.sub(r"\\\1", part) for number, part in enumerate(parts))
 
 
 def quote(value: str) -> str:
-    """A foreign value as inline code, not too long."""
+    """Write an untrusted value as inline code, truncated to `LONGEST` characters."""
     kept = "".join(char if char.isprintable() and char != "`" else " " for char in value)
     return f"`{kept[:LONGEST]}{'…' if len(kept) > LONGEST else ''}`" if kept.strip() else "nothing"

@@ -1,4 +1,4 @@
-"""Light or dark: the theme of the page that is being drawn."""
+"""The theme of the page: light or dark."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import streamlit as st
 
 
 def page_theme() -> str:
-    """The theme of the page that is being drawn: "light" or "dark"."""
+    """Return the theme of the page that is being drawn: "light" or "dark"."""
     return "dark" if st.context.theme.type == "dark" else "light"

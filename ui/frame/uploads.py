@@ -1,8 +1,9 @@
-"""What a session may upload: files no larger than the mode allows, and two of that size in sum.
+"""Limits on uploads: files no larger than the mode allows, and twice that size per session.
 
-A widget's own limit binds the browser alone: whoever writes to the server's address of uploads is bound by
-`server.maxUploadSize`, and by nothing in number. What a session uploads beyond its share takes the place of what it
-uploaded first.
+A widget's limit applies in the browser only: a client that posts to the upload endpoint is limited
+by
+`server.maxUploadSize`, and not in number. Beyond its share, a session's new file replaces its
+oldest.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 OPTION = "server.maxUploadSize"  # megabytes; the server reads it at each upload
-LARGEST_HELD = 2  # files of the largest size that a session may hold
-MOST_FILES = 16  # of any size: an empty file takes room too
+LARGEST_HELD = 2  # files of the largest size per session
+MOST_FILES = 16  # per session, of any size: an empty file takes memory, too
 
 
 class BoundedUploads(MemoryUploadedFileManager):
-    """Streamlit's files of all sessions, with a bound for each session."""
+    """Streamlit's uploaded files, with a limit per session."""
 
     def add_file(self, session_id: str, file: UploadedFileRec) -> None:
-        """Keep a file; the oldest of its session go where there are too many.
+        """Keep a file, and remove the session's oldest files beyond its limit.
 
-        A session that ended while its file was on the way would leave it behind: nobody removes it any more.
+        A file that arrives after its session has ended is refused: nothing would ever remove it.
         """
         if not runtime.get_instance().is_active_session(session_id):
             return
@@ -40,9 +41,9 @@ class BoundedUploads(MemoryUploadedFileManager):
 
 
 def limit_uploads() -> None:
-    """Have the server take what the mode allows; call it in every run, before the widgets are drawn."""
+    """Set the server's upload limit; call it in every run, before the widgets are drawn."""
     config.set_option(OPTION, current_limits().max_upload_bytes // MEGABYTE)
     if runtime.exists():  # not in a test without a server
         uploads = runtime.get_instance().uploaded_file_mgr
         if type(uploads) is MemoryUploadedFileManager:
-            uploads.__class__ = BoundedUploads  # the server's routes hold this very object
+            uploads.__class__ = BoundedUploads  # the server's routes refer to this object

@@ -1,1 +1,1 @@
-"""A study on a page: form, link, job, figures, downloads."""
+"""A study on a page: form, job, figures, tables, downloads."""

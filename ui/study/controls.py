@@ -1,4 +1,4 @@
-"""The widget of an option: its kind, label, help, bounds and choices are the option's."""
+"""Widgets of options: kind, label, help, bounds and choices come from the option."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from ui.frame.links import Address
 from ui.study.models import model_options
 
 TEXTS = ("demo", "demo-gold")
-# For a widget whose value is in the address: in a view without it streamlit would give its first value back.
+# For widgets whose value is in the address: streamlit would otherwise reset them in views without
+# them.
 KEPT: dict[str, Any] = {"persist_state": "page"}
-MULTIBERTS = 25  # models that a control must hold to offer all of them at once
+MULTIBERTS = 25  # models that a control must take to offer all of them as one choice
 
 
 def draw_control(address: Address, name: str, **layout: Any) -> Any:
-    """An option's widget, at the value that the session's state has for it.
+    """Draw an option's widget with the value in the session's state.
 
-    The value is given as the widget's default too: a browser that is told a value in one run, and gets the next run
-    before it has drawn the widget, draws the next run's default.
+    The value is also the widget's default: a browser that receives a value in one run, and the next
+    run before it has drawn the widget, draws the next run's default.
     """
     option, value = address.options[name], address[name]
     about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **KEPT, **layout}
@@ -48,7 +49,7 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
         case "model":
             return _select(label, _offered(address, name), value, accept_new_options=True, **about)
         case "models":
-            # Without select_all=False the first thing that Enter takes is "Select N matches".
+            # Without select_all=False the Enter key would choose "Select N matches".
             return st.multiselect(
                 label, _offered(address, name), list(value), accept_new_options=True, max_selections=int(option.high),
                 wrap=True, select_all=False, filter_mode="contains", **about,
@@ -67,7 +68,7 @@ def draw_control(address: Address, name: str, **layout: Any) -> Any:
 
 
 def _select(label: str, offered: list[Any], value: Any, **about: Any) -> Any:
-    """A box of one choice; where new ones may be typed, what is typed is found anywhere in a choice."""
+    """Draw a selectbox; if it accepts new options, typed text matches anywhere in an option."""
     at = offered.index(value) if value in offered else 0
     if about.get("accept_new_options"):
         about["filter_mode"] = "contains"
@@ -75,12 +76,12 @@ def _select(label: str, offered: list[Any], value: Any, **about: Any) -> Any:
 
 
 def _within(value: Any, low: Any, high: Any) -> Any:
-    """The value, or the bound that it passes: a link may ask for more than this instance takes."""
+    """Clip the value to the bounds: a link may ask for more than this instance allows."""
     return min(max(value, low), high)
 
 
 def help_of(option: Option) -> str:
-    """The option's help, with what its choices mean."""
+    """Return the option's help, with the meanings of its choices."""
     meanings = [f"*{name}*: {meaning}" for name, meaning in option.known.items() if meaning and not option.titled]
     return "  \n".join([option.help, *meanings])
 
@@ -91,7 +92,7 @@ def _labels(option: Option) -> Any:
 
 
 def _offered(address: Address, name: str) -> list[str]:
-    """References to offer: the known ones, and those that the link or the user brought."""
+    """List the references to offer: the known ones and those that the link or the user added."""
     value, option = address[name], address.options[name]
     first = option.default if option.patterns else ()
     if option.kind == "models" and option.high >= MULTIBERTS:

@@ -1,8 +1,9 @@
-"""Downloads of a result: each file is made when its button is pressed, not before, and the page does not rerun.
+"""Downloads of a result: each file is made when its button is pressed, and the page does not rerun.
 
-A file that streamlit makes on a click belongs to no session, and goes at the second script end of any: with five tabs
-that watch a study, before the browser has fetched it. So the file is also entered for the session that asked for it,
-which keeps it until that session's page is drawn anew.
+Streamlit assigns a file made on a click to no session, and deletes it at the end of the second
+script run of any session: with five open tabs that follow a running study, before the browser has
+fetched it. The file is therefore registered for the session that asked for it, too, which keeps it
+until that session's page is drawn again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from core.results.drawing.paper import INCHES, Drawing, Paper, caption, one_char
 from core.results.export import Result, chart_png, chart_svg, table_csv, table_parquet
 from core.results.papers.reference import bibtex
 from core.results.report import report_html
+from ui.frame.naming import in_names, models_in, names_control, names_here
 from ui.frame.presenting import presenting
 from ui.frame.shared import made_once
 from ui.frame.shell import in_bytes
@@ -35,12 +37,22 @@ if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
 
 HELP = {
-    "SVG": "The figure as it is shown, on white.",
-    "PNG": "The figure as it is shown, on white, at twice the screen's resolution.",
+    "SVG": "Downloads the figure as shown, on a white background.",
+    "PNG": "Downloads the figure as shown, on a white background, at twice the screen's "
+    "resolution.",
 }
-ALL_HELP = "One zip: every table as CSV, the data dictionary, every figure as SVG and PNG, spec and BibTeX."
-REPORT_HELP = "One HTML file: figures, numbers, spec, versions, citations, caveats, and a methods paragraph to paste."
-FIGURE_HELP = "For a paper: one column or two, PDF, SVG or PNG at 300 dots an inch, caption and BibTeX."
+ALL_HELP = (
+    "Downloads one zip file with every table as CSV, the data dictionary, every figure as SVG and "
+    "PNG, the settings and BibTeX."
+)
+REPORT_HELP = (
+    "Makes one HTML file with the figures, numbers, settings, versions, references, caveats and a "
+    "methods paragraph."
+)
+FIGURE_HELP = (
+    "Makes a figure for a paper: one or two columns wide, as PDF, SVG or PNG (300 dpi), with "
+    "caption and BibTeX."
+)
 MIME = {
     "pdf": "application/pdf",
     "svg": "image/svg+xml",
@@ -49,7 +61,7 @@ MIME = {
     "zip": "application/zip",
 }
 AS_SHOWN = "as-shown"  # in the zip: what the view draws, as one figure
-CSS_DPI = 96  # pixels an inch: the preview is as large as the print
+CSS_DPI = 96  # pixels per inch: the preview has the size of the printed figure
 
 
 def show_downloads(
@@ -62,22 +74,24 @@ def show_downloads(
     name: str = "",
     more: Mapping[str, Callable[[], bytes]] | None = None,
 ) -> None:
-    """A row of buttons: the table as CSV and Parquet, the figure as SVG and PNG and for a paper, the report, and all.
-
-    Nothing in presentation mode.
+    """Draw the row of download buttons: the table, the figure, the report, and everything; none in
+    presentation mode.
 
     Args:
         result: What the study returned.
-        draw: Draws what the page shows: a chart, several, or `Panels`; a file has all of them as one figure.
+        draw: Draws what the page shows: a chart, several, or `Panels`; a file holds all of them as
+            one figure.
         figures: Draws every figure of the report.
-        table: Name of the table that CSV and Parquet give; the main one by default.
-        view: What `draw` depends on beside the result and the table. Where it is given, the pictures are made once
-            and shared by all sessions, as the report is.
-        name: What files are called after the study; made from the view without it.
-        more: What else the view shows, for the zip: what makes each file, by its name.
+        table: Name of the table written as CSV and Parquet; the main table by default.
+        view: What `draw` depends on besides the result and the table. If given, image files are
+            made once and shared by all sessions, as the report is.
+        name: End of the files' names; made from the view by default.
+        more: Further files of the zip: file name -> function that makes its content.
     """
     if presenting():
         return
+    names = names_here()
+    draw, figures, called_so = in_names(draw, names), in_names(figures, names), tuple(names.items())
     data = result.tables.get(table, result.table)
     stem = "-".join(filter(None, ("palimpsest", slug(result.study), slug(name or view))))
 
@@ -85,7 +99,7 @@ def show_downloads(
         return lambda: made_once().get(result, ("file", what), make)
 
     def picture(suffix: str, make: Callable[[], bytes]) -> Callable[[], bytes]:
-        return make if view is None else shared((suffix, table, view), make)
+        return make if view is None else shared((suffix, table, view, called_so), make)
 
     files: tuple[tuple[str, str, str, Callable[[], bytes]], ...] = (
         ("CSV", "csv", "text/csv", lambda: table_csv(data)),
@@ -108,14 +122,17 @@ def show_downloads(
             )
         asked = st.button("Figure", icon=":material/article:", key=f"figure_{result.study}", help=FIGURE_HELP)
         report = st.button("Report", icon=":material/description:", key=f"report_{result.study}", help=REPORT_HELP)
+        names_control(made_once().get(result, "models", lambda: models_in(result)))
         everything = st.button("Download all", icon=":material/folder_zip:", key=f"all_{result.study}", help=ALL_HELP)
     if asked:
-        figure_dialog(result, draw, (table, view), stem)
+        figure_dialog(result, draw, (table, view, called_so), stem)
     elif report:
         link = _link()
         file_dialog(
             f"palimpsest-{slug(result.study)}.html",
-            lambda say: made_once().get(result, ("report", link), lambda: _report(result, figures(), link, say)),
+            lambda say: made_once().get(
+                result, ("report", link, called_so), lambda: _report(result, figures(), link, say)
+            ),
         )
     elif everything:
         make = partial(
@@ -126,13 +143,14 @@ def show_downloads(
 
 @st.dialog("Download")
 def file_dialog(called: str, make: Callable[..., bytes]) -> None:
-    """Make a file that may take long, showing how far it is, and offer it.
+    """Make a file that may take long, with a progress bar, and offer it for download.
 
     Args:
         called: The file's name.
-        make: Makes it, with `say`: who is told how far it is, as a share and in words.
+        make: Makes the file's content; its argument `say` takes the progress as a share and in
+            words.
     """
-    bar = st.progress(0.0, "Getting ready")
+    bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)
     bar.empty()
     st.markdown(f"{plain(called)}, {in_bytes(len(content))}")
@@ -149,7 +167,7 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
 
 
 def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -> bytes:
-    """The report, with the caveats and formulas of the study."""
+    """Make the report, with the caveats and formulas of the study."""
     study, command = STUDIES.get(result.study), command_of(result)
     words = {"caveats": study.caveats, "formulas": study.formulas} if study is not None else {}
     return report_html(result, figures, link=link, command=command, **words, say=say)
@@ -157,27 +175,38 @@ def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -
 
 @st.dialog("Figure for a paper", width="large")
 def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> None:
-    """What the page shows as a journal takes it: size, letters, names of lines, files, caption, BibTeX.
+    """Offer what the page shows as a figure for a journal: width, title, legend, files, caption and
+    BibTeX.
 
     Args:
         result: What the study returned.
         draw: Draws what the page shows.
-        view: What `draw` depends on beside the result.
+        view: What `draw` depends on besides the result.
         stem: Beginning of the files' names.
     """
     left, right = st.columns([2, 3])
     widths = {count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches" for count, inches in INCHES.items()}
     columns = left.radio("Width", list(widths), format_func=widths.__getitem__, key="figure/columns")
     with right:
-        titled = st.toggle("Title above", key="figure/titled", help="A caption usually says it.")
-        legend = st.toggle("Legend below", key="figure/legend", help="Instead of names at the ends of lines.")
-        grey = st.toggle("Readable in grey", True, key="figure/grey", help="A dash of its own for every line.")
+        titled = st.toggle(
+            "Title above", key="figure/titled",
+            help="Adds the title above the figure; most journals have it in the caption.",
+        )
+        legend = st.toggle(
+            "Legend below", key="figure/legend",
+            help="Names the lines in a legend instead of at their right ends.",
+        )
+        grey = st.toggle(
+            "Readable in greyscale", True, key="figure/grey",
+            help="Gives every line its own dash pattern.",
+        )
     paper = Paper(int(columns or 1), titled, legend, grey)
 
     def made(suffix: str) -> bytes:
         return made_once().get(result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix))
 
-    st.image(made("svg").decode("utf8"), width=round(CSS_DPI * INCHES[paper.columns]), caption="As large as in print")
+    pixels = round(CSS_DPI * INCHES[paper.columns])
+    st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
         for suffix, mime in MIME.items():
             called = f"{stem}-{paper.columns}col.{suffix}"
@@ -197,43 +226,45 @@ def figure_dialog(result: Result, draw: Drawing, view: Hashable, stem: str) -> N
 
 
 def command_of(result: Result) -> str:
-    """The command that computes the result again; "" for what has none."""
+    """Return the command that reproduces the result; "" if there is none."""
     if result.study not in STUDIES:
         return ""
     try:
         return command_line(result.study, STUDIES[result.study].Spec(**result.spec))
-    except (PalimpsestError, TypeError):  # the spec of another version of the program
+    except (PalimpsestError, TypeError):  # a spec written by another version
         return ""
 
 
 def slug(view: Hashable) -> str:
-    """A view as part of a file's name: small letters, digits, hyphens."""
+    """Write a view as part of a file's name: lower-case letters, digits and hyphens."""
     parts = view if isinstance(view, tuple) else (view,)
     text = "-".join(str(part) for part in parts if part not in (None, ""))
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:60]
 
 
 def _link() -> str:
-    """The page's address as it stands, with what it shows."""
+    """Return the page's address with the settings of what it shows."""
     query = {name: st.query_params.get_all(name) for name in st.query_params}
     url = str(st.context.url or "").partition("?")[0]
     return f"{url}{'?' if query else ''}{urlencode(query, doseq=True)}" if url else ""
 
 
 def held(make: Callable[[], bytes], name: str, mime: str) -> Callable[[], bytes]:
-    """The same function, which also enters the file that it makes for the session that is drawing its page now.
+    """Wrap the function so that it also registers its file for the session that is drawing its page
+    now.
 
     Args:
-        make: Makes the file.
+        make: Makes the file's content.
         name: The file's name.
-        mime: Its media type; with the name and the bytes it is what streamlit knows a file by.
+        mime: Its media type; streamlit identifies a file by name, type and content.
     """
     session = get_script_run_ctx(suppress_warning=True)
 
     def make_and_hold() -> bytes:
         content = make()
         if session is not None and runtime.exists():
-            # Called on a thread that belongs to no session; one that does enters the file for its session.
+            # This runs on a thread without a session; a thread that has one registers the file for
+            # it.
             entering = threading.Thread(
                 target=runtime.get_instance().media_file_mgr.add,
                 args=(content, mime, f"held {name}", name),

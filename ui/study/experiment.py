@@ -1,4 +1,4 @@
-"""A study beside a page's own: its options in the page's address, and what its view shows."""
+"""An experiment, a study beside its page's main one: options and view."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Shown:
     """What an experiment's view shows of a result.
 
     Attributes:
-        charts: Draws its charts.
-        tables: Its tables by name, or the rows of them that are shown.
-        sentence: Its headline; the study's where it is empty.
-        view: What the charts depend on beside the result.
+        charts: Draws the charts.
+        tables: The tables by name, or the rows of them that are shown.
+        sentence: The headline; empty for the study's.
+        view: What the charts depend on besides the result.
     """
 
     charts: Drawing
@@ -37,19 +37,20 @@ class Shown:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A study beside a page's own.
+    """A study beside its page's main one.
 
     Attributes:
-        study: What is run.
-        own: Options with controls in the view: name in the address -> the option's.
-        shared: Options that the page's form has too, by the same name.
-        taken: Options that are made from another option of the page's form: name -> (the form's, what makes it).
-        display: Options of what is shown of the result.
-        shown: Result -> what is shown, with controls of its own; every figure and every table without it.
-        table: The table that CSV and Parquet give; the main one where it is empty.
-        models: Spec -> the models that are read.
-        problem: The page's study -> why there is no such experiment with it; "" where there is.
-        looked_at: Options of the page's form that `problem` looks at.
+        study: The study.
+        own: Options with controls in the view: name in the address -> name of the option.
+        shared: Options that the page's form also has, by the same name.
+        taken: Options computed from another option of the page's form: name -> (the form's option,
+            function).
+        display: Options that change only how the result is shown.
+        shown: Address and result -> what is shown; every figure and table if it is None.
+        table: The table written as CSV and Parquet; empty for the main one.
+        models: Spec -> the models that the study reads.
+        problem: Spec of the page's study -> why the experiment cannot be run with it; "" if it can.
+        looked_at: Options of the page's form that `problem` reads.
     """
 
     study: Study
@@ -65,24 +66,24 @@ class Experiment:
 
     @property
     def options(self) -> list[Option]:
-        """What the page's address holds for it."""
+        """Return the options that the page's address holds for the experiment."""
         options = {option.name: option for option in options_of(self.study.Spec)}
         return [*(replace(options[name], name=ours) for ours, name in self.own.items()), *self.display]
 
     @property
     def read(self) -> frozenset[str]:
-        """Options of the page's form that it depends on."""
+        """Return the options of the page's form that the experiment depends on."""
         return frozenset((*self.shared, *self.looked_at, *(name for name, _ in self.taken.values())))
 
     def asked(self, address: Address, spec: Spec) -> Spec:
-        """The study that is asked for.
+        """Make the experiment's spec.
 
         Args:
             address: The page's, which holds the experiment's own options.
-            spec: The page's study.
+            spec: Of the page's main study.
 
         Raises:
-            PalimpsestError: If it is none, such as a pattern of models that matches nothing.
+            PalimpsestError: If the values are invalid, such as a pattern of models without a match.
         """
         values = {name: getattr(spec, name) for name in self.shared}
         values |= {name: make(getattr(spec, source)) for name, (source, make) in self.taken.items()}

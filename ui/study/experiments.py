@@ -1,7 +1,7 @@
-"""An experiment: a study that has a view beside its page's own, with options of its own and a button that starts it.
+"""The view of an experiment: its options, the button that starts it, and its result.
 
-A page says in an `Experiment` which options are the experiment's own, which it shares with the page's form and how its
-panels are drawn; `show_experiment` is the view of every one of them.
+An `Experiment` says which options are its own, which it shares with the page's form, and how its
+panels are drawn.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import streamlit as st
 from core.errors import PalimpsestError
 from core.options import Spec
 from ui.frame.identity import contents
+from ui.frame.reading import show_reading
 from ui.frame.text import plain
 from ui.study.downloads import show_downloads
 from ui.study.experiment import Experiment, Shown
-from ui.study.forms import Form, sentence_of
+from ui.study.forms import Form, reason_of
 from ui.study.price import Said, say
 from ui.study.results import show_charts, show_headline, show_method, show_table
 from ui.study.run_panel import is_stored, run_panel
@@ -25,21 +26,23 @@ from ui.study.run_panel import is_stored, run_panel
 if TYPE_CHECKING:
     from core.results.export import Result
 
-HELP = "On two idle cores; what was computed before is quick."
+START = "Press Run to start it."
+HELP = "Starts the experiment. The time is for two idle cores; stored results take seconds."
 
 
 def views_of(experiments: Mapping[str, Experiment]) -> dict[str, str]:
-    """The views that experiments are, with what each of them tells."""
+    """Return the experiments' views, each with what it shows."""
     return {view: experiment.study.purpose for view, experiment in experiments.items()}
 
 
 def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None:
-    """The whole view: controls and the button with its price, then headline, charts, downloads, tables and method.
+    """Draw the view: controls and the Run button, then headline, charts, downloads, tables and
+    method.
 
     Args:
         form: The page's.
-        experiment: What is shown.
-        spec: The page's study, with which it shares options.
+        experiment: The experiment.
+        spec: Of the page's main study, with which it shares options.
     """
     if problem := experiment.problem(spec):
         st.info(problem, icon=":material/info:")
@@ -56,7 +59,8 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
     if result.table.empty:
         show_headline(result, bar=form.bar)
         return
-    headline = st.container()  # what it says may depend on controls below it
+    show_reading(form.address.page, study.title, study.how_to_read.get(study.title, ""))
+    headline = st.container()  # the headline may depend on controls below it
     if experiment.shown is not None:
         shown = experiment.shown(form.address, result)
     else:
@@ -73,11 +77,11 @@ def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None
 
 
 def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> Result | None:
-    """The experiment's controls, and its result where it has been started or everything is there already.
+    """Draw the experiment's controls; return its result if it has been started or is stored.
 
     Args:
         form, experiment: As for `show_experiment`.
-        asked: What is asked for; None where that is no study.
+        asked: The experiment's spec; None if the values are invalid.
     """
     study, texts = experiment.study, form.texts
 
@@ -95,7 +99,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:
-        st.info(f"{sentence_of(study.purpose)} It starts when you press its button.")
+        st.info(f"{plain(reason_of(study))} {START}")
         if said is not None and said.asks:
             st.markdown(plain(said.sentence))
         return None
@@ -108,17 +112,18 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 def _controls(
     form: Form[Any], experiment: Experiment, asked: Spec | None, said: Said | None, stored: Callable[[], bool]
 ) -> bool | None:
-    """Draw the experiment's controls: on the page until it has been started, then behind a button of the view's row.
+    """Draw the experiment's controls: on the page until it has been started, then in a popover of
+    the views' row.
 
-    What is all in the store, or came with the box, needs no start.
+    Stored and precomputed results are shown at once.
 
     Args:
         form, experiment, asked: As for `_result_of`.
-        said: Its price; None where there is none to say.
-        stored: Whether the numbers of what is asked for are there already.
+        said: The price; None if it is unknown.
+        stored: Whether the result is stored already.
 
     Returns:
-        Whether its button was just pressed, None where it has not been started.
+        Whether the Run button was just pressed; None if the experiment has not been started.
     """
     state, name = st.session_state, experiment.study.name
     pressed_key = form.address.key(f"{name} pressed")
@@ -130,7 +135,10 @@ def _controls(
     if asked in started:  # the figure gets the room
         if not experiment.own:
             return pressed
-        place = form.bar.popover("Settings", icon=":material/tune:", help="Options of this experiment alone.")
+        place = form.bar.popover(
+            "Settings", icon=":material/tune:",
+            help="Changes the options of this experiment only.",
+        )
     with place, st.form(form.address.key(name), border=False):
         for option in experiment.own:
             form.control(option, anew=True)

@@ -1,7 +1,7 @@
-"""Charts as the page shows them: the rooms draw them for paper, here they take the theme's colours and letters.
+"""Charts on a page: studies draw them for paper; here they get the theme's colours and fonts.
 
-A room's chart names its colours, so that a file on white looks the same everywhere. On a dark page they are swapped
-for their counterparts in `.streamlit/config.toml`, which are the same hues, lifted until they read.
+A chart names its colours, so that a file on white looks the same everywhere. On a dark page each
+colour is replaced by its counterpart in `.streamlit/config.toml`: the same hue, lighter.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import streamlit as st
 from core.results.drawing.context import PAGE
 from core.results.drawing.files import title_of, words_of
 from core.results.drawing.panels import Panels
+from core.results.names import renamed
+from ui.frame.naming import names_here
 from ui.frame.presenting import HALL, enlarged, presenting
 from ui.frame.shared import made_once
 from ui.frame.text import plain
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Pick = Callable[[Mapping[str, Any], str], tuple[Mapping[str, Any], dict[str, Any]]]
 
 FAINT = {"light": "#6f675a", "dark": "#a79d8c"}
-# Colours of methods that are not among the theme's, with their counterparts on a dark page.
+# Colours of methods that the theme does not list, with their counterparts on a dark page.
 DARKER = {
     "#004b75": "#8cb8e8",
     "#8b3a9e": "#c98bd8",
@@ -52,21 +54,22 @@ def show_charts(
     mark: Mark | None = None,
     pick: Pick | None = None,
 ) -> int:
-    """Charts in rows, one below the other on a telephone, each under its title, which wraps as text does.
+    """Draw charts in rows, below each other on a phone, each under its title.
 
     Args:
-        charts: Each stretches to its place. With `result`, a function that draws them.
+        charts: Charts that stretch to their container, or, with `result`, a function that draws
+            them.
         key: Unique on the page.
-        across: How many beside each other, where `Panels` do not say it.
-        alt_text: What the charts show, where they do not say it themselves.
-        result: What they are drawn from: they are drawn once for it, the key, the view and the theme, and shared
-            by all sessions that hold the same object.
-        view: Everything else that the drawing depends on.
+        across: Charts per row, unless `Panels` say it.
+        alt_text: Alternative text of charts that have none.
+        result: What the charts are drawn from. They are drawn once per result, key, view, theme and
+            names of models, and shared by all sessions that hold the same object.
+        view: Everything else that the charts depend on.
         mark: A reader's guess, drawn into the first chart.
-        pick: Makes points to be clicked: `ui.study.layers.Picking.made`.
+        pick: Makes points clickable: `ui.study.layers.Picking.made`.
 
     Returns:
-        How many there were.
+        The number of charts.
     """
     specs = page_specs(charts, key=key, result=result, view=view)
     if not specs:
@@ -90,13 +93,14 @@ def show_charts(
 
 
 def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: Any) -> Any:
-    """One of `page_specs` here: its title as text, then the chart with what it says of itself.
+    """Draw one of `page_specs`: its title as text, then the chart with its alternative text.
 
     Args:
         spec: The specification; it is not changed.
         key: Unique on the page.
-        alt_text: What the chart shows, where it does not say it itself.
-        more: As `st.vega_lite_chart` takes it (`on_select`, `width` ...); what it returns is returned.
+        alt_text: Alternative text of a chart that has none.
+        more: Arguments of `st.vega_lite_chart` (`on_select`, `width` ...), whose return value is
+            returned.
     """
     title, below = title_of(dict(spec))
     if title or below:
@@ -112,15 +116,17 @@ def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: 
 
 
 def draw_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: Any) -> Any:
-    """A specification as it is, with its words for who does not see it: the one place that draws a chart.
+    """Draw a specification unchanged, with its alternative text: every chart of the app is drawn
+    here.
 
-    Streamlit writes both texts of a chart that has two into the server's log, and those may hold what a user typed.
+    If a chart has two alternative texts, Streamlit writes both to the server's log, and they may
+    hold typed text.
 
     Args:
         spec: The specification; it is not changed.
         key: Unique on the page.
-        alt_text: What the chart shows, where it does not say it itself.
-        more: As `st.vega_lite_chart` takes it; what it returns is returned.
+        alt_text: Alternative text of a chart that has none.
+        more: Arguments of `st.vega_lite_chart`, whose return value is returned.
     """
     wordless = {name: part for name, part in spec.items() if name != "description"}
     words = words_of(dict(spec)).strip() or alt_text.strip()
@@ -134,11 +140,12 @@ def page_specs(
     result: object = None,
     view: Hashable = None,
 ) -> list[dict[str, Any]]:
-    """What `show_charts` shows, for who shows it in another way: read it, change nothing in it; others read it too."""
-    theme, hall = page_theme(), presenting()
+    """Return the specifications that `show_charts` draws; sessions share them."""
+    theme, hall, names = page_theme(), presenting(), names_here()
 
     def specs() -> list[dict[str, Any]]:
-        made = charts(context=HALL if hall else PAGE) if callable(charts) else charts
+        with renamed(names):
+            made = charts(context=HALL if hall else PAGE) if callable(charts) else charts
         colours = paired_colours() if theme == "dark" else {}
         drawn = made.charts if isinstance(made, Panels) else made if isinstance(made, Sequence) else [made]
 
@@ -154,11 +161,12 @@ def page_specs(
                 made_specs.insert(0, {**strip, "usermeta": {"across": made.across, "strip": True}})
         return made_specs
 
-    return specs() if result is None else made_once().get(result, ("charts", key, view, theme, hall), specs)
+    drawn_for = ("charts", key, view, theme, hall, tuple(names.items()))
+    return specs() if result is None else made_once().get(result, drawn_for, specs)
 
 
 def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:
-    """The specification with its named data as Arrow bytes, which streamlit would make of them in every run."""
+    """Convert the specification's data to Arrow bytes, as streamlit would in every run."""
     from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
     named = spec.get("datasets", {})
@@ -170,29 +178,29 @@ def with_arrow_data(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def paired_colours() -> dict[str, str]:
-    """Each chart colour of the light theme with its counterpart of the dark one."""
+    """Map each chart colour of the light theme to its counterpart of the dark theme."""
     light, dark = (st.get_option(f"theme.{theme}.chartCategoricalColors") or () for theme in ("light", "dark"))
     return DARKER | {str(old).lower(): str(new) for old, new in zip(light, dark, strict=False)}
 
 
 def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> dict[str, Any]:
-    """A chart's specification with the page's colours and a plot as high as the chart says.
+    """Give a chart's specification the page's colours, and keep the height of its plot.
 
     Args:
         spec: Vega-Lite, as `Chart.to_dict` gives it.
         theme: "light" or "dark".
-        colours: Colours to swap, in lower case.
+        colours: Colours to replace, in lower case.
     """
     faint, ink = FAINT[theme], INK[theme]
     recoloured: dict[str, Any] = _recoloured(spec, colours)
-    # "fit-x": the legend below does not take its room from the plot, which streamlit's own "fit" would let it do.
+    # Streamlit's own "fit" would shrink the plot to make room for the legend below it.
     return {
         **recoloured,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {
             **recoloured.get("config", {}),
             "title": {"color": ink, "subtitleColor": faint, "subtitleFontSize": 12, "subtitlePadding": 4, "offset": 12},
-            "axisY": {"labelFlush": False},  # streamlit's own pushes the first name of a row down
+            "axisY": {"labelFlush": False},  # streamlit's setting moves the first row's name down
             "axis": {"labelColor": faint, "titleColor": faint, "labelFontSize": 12, "titleFontSize": 12},
             "legend": {
                 "labelColor": ink,
@@ -208,7 +216,7 @@ def themed(spec: Mapping[str, Any], theme: str, colours: Mapping[str, str]) -> d
 
 
 def _recoloured(part: Any, colours: Mapping[str, str]) -> Any:
-    """The part with each colour as the page has it; data are left alone."""
+    """Replace the colours in a part of a specification, but not in its data."""
     if isinstance(part, str):
         return colours.get(part.lower(), part)
     if isinstance(part, list):

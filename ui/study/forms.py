@@ -1,8 +1,8 @@
-"""Controls made from options: the widget, its label, help, bounds and default are the option's.
+"""A page's form, made from the options of its study's spec.
 
 form = Form("rsa", RsaSpec, display=options_of(Display), title="Which layers does fine-tuning change?", lead="...")
-form.draw(controls)     # folded to a line that says the study; `controls` calls form.control("base"), form.rest() ...
-spec = form.spec()      # None where something is no choice, which is then said below the form
+form.draw(controls)     # folded to one line; `controls` calls form.control("base"), form.rest() ...
+spec = form.spec()      # None if a value is invalid, which an error says below the form
 view = form.view()
 """
 
@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
 
 from core.errors import PalimpsestError
-from core.options import Option, Spec, flag, options_of
+from core.options import Option, Spec, options_of
 from core.options.summary import summary
 from ui import lessons
 from ui.frame import presenting, shell
 from ui.frame.identity import UPLOAD, Upload, upload_control, upload_of
-from ui.frame.links import Address
+from ui.frame.links import Address, Manner
+from ui.frame.reading import show_reading
 from ui.frame.text import plain
 from ui.study.controls import draw_control
 from ui.study.run_panel import ENDED_WITHOUT
@@ -30,27 +30,21 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core.results.export import Result
+    from core.study import Study
     from ui.study.experiment import Experiment
 
 WRONG = ":material/error:"
-NO_STUDY = "What is asked for makes no study yet"
-ACROSS = 3  # controls beside each other among the options
-# A browser that hears "closed" twice leaves open what was opened between; it obeys when the label is another one.
+NO_STUDY = "These settings are not complete yet"
+NO_FILE = "This link needs an uploaded file. Choose it under “Upload”, or choose another text."
+ACROSS = 3  # columns of controls in the folded options
+# A browser ignores a second "closed" for an expander opened in between, unless the label differs.
 WORD_JOINER = "\u2060"
 S = TypeVar("S", bound=Spec)
 Drawn = TypeVar("Drawn")
 
 
-@dataclass(frozen=True)
-class Manner(Spec):
-    """How a page is shown, whatever its study: in every page's address."""
-
-    lesson: bool = flag("Lesson", False, help="The page's lesson: predict, look, compare, explain.")
-    present: bool = flag("Presentation", False, help="For a lecture hall: large letters, no form; arrow keys.")
-
-
 class Form(Generic[S]):
-    """A page's form: the study's options as controls, and the spec that they hold."""
+    """The form of a page: the study's options as controls, and the spec made from them."""
 
     def __init__(
         self,
@@ -61,16 +55,19 @@ class Form(Generic[S]):
         title: str = "",
         lead: str = "",
         experiments: Mapping[str, Experiment] | None = None,
+        how_to_read: Mapping[str, str] | None = None,
     ) -> None:
-        """Read the address, see `ui.frame.links.Address.open`, and write the page's first line.
+        """Read the address, see `ui.frame.links.Address.open`, and draw the page's first line.
 
         Args:
-            page: The page's name in widget keys, its own.
+            page: The page's name in widget keys.
             spec: The study's spec.
-            display: Options of what is shown (view, layer): in the address too, no part of the study.
-            title, lead: The page's first line, see `ui.frame.shell.open_page`; none for a form inside a page.
-            experiments: Views that are studies of their own: their title, line and options stand in the page's place.
+            display: Options in the address that are not part of the study (view, layer).
+            title, lead: As for `ui.frame.shell.open_page`; empty for a form inside a page.
+            experiments: Views that show another study, with its title and options.
+            how_to_read: View of the page's own study -> how its figure is read, in one line.
         """
+        self._how_to_read = how_to_read or {}
         self._spec = spec
         self._names = [option.name for option in options_of(spec)]
         self._drawn: set[str] = set()
@@ -84,7 +81,7 @@ class Form(Generic[S]):
         self.aside: DeltaGenerator = first_line
         if title:
             if self.experiment is not None:
-                title, lead = self.experiment.study.title, sentence_of(self.experiment.study.purpose)
+                title, lead = self.experiment.study.title, reason_of(self.experiment.study)
             with first_line:
                 self.aside = shell.show_head(title, lead)
         presenting.clear_stage()
@@ -92,7 +89,7 @@ class Form(Generic[S]):
         self.bar = self.fold = st.container()
 
     def draw(self, controls: Callable[[], Drawn]) -> Drawn | None:
-        """The form with these controls; nothing, and None, in a view of an experiment that reads none of them."""
+        """Draw the form with these controls, unless the experiment uses none of them."""
         if self.experiment is not None and not self.experiment.read:
             return None
         with self.body():
@@ -100,9 +97,10 @@ class Form(Generic[S]):
 
     @contextmanager
     def body(self) -> Iterator[None]:
-        """The form, folded to one line that says the study; what is typed inside counts when its button is pressed.
+        """Draw the form, folded to a line that summarises the study; changes apply when its button
+        is pressed.
 
-        It is open while something in it is no choice, and where `unfold` was called.
+        It is open while a value is invalid, and after `unfold`.
         """
         state, key = st.session_state, self.address.key("fold")
         study = self._study()
@@ -110,7 +108,8 @@ class Form(Generic[S]):
             state[self._open] = True
         state[key] = state.get(self._open, False)
         if not state[key]:
-            for name in self._names:  # a browser that gets two runs at once would begin with lowest values otherwise
+            # otherwise a browser that gets two runs at once starts from the lowest values
+            for name in self._names:
                 self.address.tell(name)
         line = plain(self._line(study)) if study is not None else NO_STUDY
         told = WORD_JOINER * (state.get(self._presses, 0) % 2)
@@ -119,7 +118,7 @@ class Form(Generic[S]):
             yield
 
     def _line(self, study: S) -> str:
-        """The study in a line: the experiment's, in its view."""
+        """Summarise the study in one line; in an experiment's view, the experiment."""
         if self.experiment is None:
             return summary(study, self._read(study))
         try:
@@ -128,28 +127,25 @@ class Form(Generic[S]):
             return NO_STUDY
 
     def say_read(self, spec: S, result: Result) -> None:
-        """Say in the form's line how many sentences the result read, where the text has fewer than were asked for."""
+        """Show the number of sentences read in the form's line, if it is smaller than asked."""
         before = summary(spec, self._read(spec))
         st.session_state[self.address.key("read")] = (_text_of(spec), result.sentences_read)
         if summary(spec, self._read(spec)) != before:
-            st.rerun()  # the line stands above what is drawn by now
+            st.rerun()  # the line is above what has been drawn so far
 
     def _read(self, spec: S) -> int | None:
-        """How many sentences of this study's text were read, as far as it is known."""
+        """Return the number of sentences of this study's text that were read, if it is known."""
         text, count = st.session_state.get(self.address.key("read"), (None, None))
         return count if text == _text_of(spec) else None
 
     def without_result(self) -> NoReturn:
-        """There is nothing to look at: a study that failed, was left or refused opens the form, one that runs does not.
-
-        Ends the page.
-        """
+        """End the page without a result; open the form if the study failed or was cancelled."""
         if st.session_state.get(ENDED_WITHOUT):
             self.unfold(self._last())
         st.stop()
 
     def unfold(self, why: Hashable) -> None:
-        """Open the form, since there is no result to look at: once for each reason, then the reader decides."""
+        """Open the form because there is no result, once for each reason."""
         state, key = st.session_state, self.address.key("unfolded for")
         if state.get(key) != why:
             state[key] = why
@@ -166,31 +162,32 @@ class Form(Generic[S]):
         return self.address.key("presses")
 
     def _folded(self) -> None:
-        """The reader opened or closed the form."""
+        """Note that the user opened or closed the form."""
         st.session_state[self._open] = bool(st.session_state[self.address.key("fold")])
 
     def _chosen(self) -> None:
-        """The button was pressed: what a link said is forgotten, and the figure gets the room."""
+        """Forget the link's refused values and fold the form, after its button was pressed."""
         self.address.forget_refused()
         st.session_state[self._open] = False
         st.session_state[self._presses] = st.session_state.get(self._presses, 0) + 1
         st.session_state.pop(self.address.key("unfolded for"), None)
 
     def _study(self) -> S | None:
-        """The study that the controls hold, None where they hold none."""
+        """Make the spec of the controls' values; None if they are invalid."""
         try:
             return self._spec(**{name: self.address[name] for name in self._names})
         except PalimpsestError:
             return None
 
     def control(self, name: str, *, anew: bool = False, **layout: Any) -> None:
-        """Draw an option's control; below it a sentence where its value is none.
+        """Draw an option's control, with an error below it if its value is invalid.
 
         Args:
-            name: The option's.
-            anew: Tell the browser the value in every run: for a control in a popover, which the browser makes when the
-                popover is opened, and gives its lowest value if an earlier run has told it.
-            layout: For the control.
+            name: The option's name.
+            anew: Send the value to the browser in every run: for a control in a popover, which the
+                browser creates when the popover is opened, with its lowest value if only an earlier
+                run has sent one.
+            layout: Further arguments of the control.
         """
         self._drawn.add(name)
         if anew:
@@ -204,11 +201,11 @@ class Form(Generic[S]):
             st.error(plain(str(error)), icon=WRONG)
 
     def _applies(self, name: str) -> bool:
-        """Whether an option has to do with what is shown: in an experiment's view not all of the page's have."""
+        """Whether an option affects the view: an experiment uses only some of them."""
         return self.experiment is None or name in self.experiment.read or name not in self._names
 
     def text(self) -> None:
-        """The controls of a text: what, which genres, how many sentences, and an upload."""
+        """Draw the controls of the text: corpus, genres, number of sentences, upload."""
         source, genres, amount, upload = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
         with upload:
             upload_control(self.address)
@@ -220,7 +217,7 @@ class Form(Generic[S]):
             self.control("sentences")
 
     def rest(self, label: str = "Options") -> None:
-        """All options that have no control yet, folded; opened, a popover would show lowest values."""
+        """Draw all remaining options in an expander; a popover would show lowest values."""
         shown = [name for name in self._names if self.address.options[name].shown and self._applies(name)]
         left = [name for name in shown if name not in self._drawn]
         if left:
@@ -231,21 +228,23 @@ class Form(Generic[S]):
                         self.control(name)
 
     def button(self, label: str = "Run") -> None:
-        """The form's button; whoever presses it has chosen, and what a link said is forgotten."""
+        """Draw the form's button."""
         pressed = st.form_submit_button(
             label,
             type="primary",
             icon=":material/play_arrow:",
             on_click=self._chosen,
-            help="What was computed before is read from the store; only what is new is computed.",
+            help="Runs the study with these settings. Stored results are used again; only what is "
+            "new is computed.",
         )
         self.pressed = self.pressed or pressed
 
     def spec(self, **fixed: Any) -> S | None:
-        """What the controls hold; where that is no study a sentence says why, and the last one stands (None at first).
+        """Make the spec of the controls' values; if they are invalid, show why and return the last
+        valid spec.
 
         Args:
-            fixed: Options that have another value than their controls.
+            fixed: Options whose values replace those of the controls.
         """
         values = {name: self.address[name] for name in self._names} | fixed
         problems = []
@@ -260,7 +259,7 @@ class Form(Generic[S]):
         if problems:
             return self._last()
         if values.get("corpus", "").startswith(f"{UPLOAD}:") and self.upload is None:
-            st.error("This study reads an upload: choose the file under “Upload”, or another text.", icon=WRONG)
+            st.error(NO_FILE, icon=WRONG)
             self.unfold("upload")
             return self._last()
         try:
@@ -272,14 +271,14 @@ class Form(Generic[S]):
         return spec
 
     def _last(self) -> S | None:
-        """The last study that made sense: its result stays on the page while something is mended."""
+        """Return the last valid spec, whose result stays while a value is corrected."""
         return st.session_state.get(self.address.key("last"))
 
     def view(self, groups: Mapping[str, Sequence[str]] | None = None) -> str:
-        """The selector of views, an option of the page's display called `view`; `bar` is the row that it stands in.
+        """Draw the selector of views, an option of the display called `view`; `bar` is its row.
 
         Args:
-            groups: Views by the name of their group, where they are too many for one row.
+            groups: Name of a group -> its views, if there are too many for one row.
         """
         presenting.show_keys(self.address, leave_only=lessons.waiting(self.address))
         lessons.predict(self.address)
@@ -304,10 +303,13 @@ class Form(Generic[S]):
             )
             meanings = [f"**{name}**: {option.known[name]}" for name in offered]
             st.markdown("", help="  \n".join(meanings), width="content")
-        return str(self.address["view"])
+        view = str(self.address["view"])
+        if self.experiment is None:
+            show_reading(self.address.page, view, self._how_to_read.get(view, ""))
+        return view
 
     def _group(self, groups: Mapping[str, Sequence[str]]) -> list[str]:
-        """The selector of groups; the views of the chosen one. Each group remembers its view."""
+        """Draw the selector of groups, each of which remembers its view; return its views."""
         state, key, view = st.session_state, self.address.key("group"), self.address.key("view")
         current = next(name for name, views in groups.items() if state[view] in views)
         state[key] = current
@@ -323,25 +325,25 @@ class Form(Generic[S]):
 
     @property
     def identity(self) -> str:
-        """Tells studies of two uploads of the same name apart."""
+        """Return a hash that distinguishes studies of two uploads of the same name."""
         return self.upload.identity if self.upload else ""
 
     @property
     def upload(self) -> Upload | None:
-        """The file at hand, if it is the text chosen."""
+        """Return the uploaded file if it is the chosen text."""
         return upload_of(self.address)
 
     @property
     def texts(self) -> dict[str, bytes]:
-        """The upload under its CorpusRef; empty for what a study reads itself."""
+        """Return the upload under its CorpusRef; empty if the study reads the text itself."""
         return {self.upload.ref: self.upload.content} if self.upload else {}
 
 
-def sentence_of(purpose: str) -> str:
-    """A study's purpose as a sentence."""
-    return f"{purpose[0].upper()}{purpose[1:]}."
+def reason_of(study: Study) -> str:
+    """Say in a sentence why one would run a study; what it tells, where it does not say why."""
+    return study.reason or f"{study.purpose[0].upper()}{study.purpose[1:]}."
 
 
 def _text_of(spec: Spec) -> tuple[Any, ...]:
-    """What decides how many sentences of which text are read."""
+    """Return the options that decide how many sentences of which text are read."""
     return tuple(getattr(spec, name, None) for name in ("corpus", "genres", "sentences"))

@@ -1,8 +1,8 @@
-"""Studies in the background: one queue, results shared by everybody who asks for the same study.
+"""Background jobs: one queue of studies, and one result for everybody who asks for the same study.
 
 A job belongs to the process, not to a session: it outlives reruns, page changes and closed tabs. The worker never
-touches streamlit; it reports through the progress callback that it hands to the study, and whoever shows the job
-reads `Job.progress` when it likes. Nothing here imports streamlit, so the tests drive it directly.
+uses streamlit: it reports through the progress callback, and pages read `Job.progress`. Nothing
+here imports streamlit, so the tests can drive it directly.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from ui.frame.heavy import freeze_heavy_imports
 if TYPE_CHECKING:
     from core.runs.runner import Progress
 
-KEPT = 16  # finished jobs that stay; older ones are found again in the store
-WATCHING = 10.0  # seconds after which a session that has not asked counts as gone
+KEPT = 16  # finished jobs that are kept; the results of older ones are in the store
+WATCHING = 10.0  # seconds after which a session that has not asked again counts as gone
 
 Work = Callable[[Callable[["Progress"], None], Signal], Any]
 
 
 class QueueFullError(PalimpsestError):
-    """Too many studies are waiting; what is running goes on."""
+    """Too many studies are waiting or running."""
 
 
 class State(StrEnum):
-    """Where a job stands."""
+    """The state of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -50,13 +50,13 @@ class Job:
 
     Attributes:
         key: The study's hash; two sessions with the same hash share the job.
-        title: A few words for people.
-        state: Where it stands; `result` is there when DONE, `error` when FAILED.
-        progress: The last report, None before the first.
-        seconds: Wall-clock time of the run, 0 until it ends.
-        owner: Who asked first.
-        looking: Whether it is being seen to by the quick lane: everything may be in the store.
-        only_stored: Whether it ends there, NOT_STORED, where not everything is.
+        title: The study's name for people.
+        state: Its state; `result` is set when it is DONE, `error` when it has FAILED.
+        progress: The last report; None before the first.
+        seconds: Wall-clock time of the run; 0 until it ends.
+        owner: The session that asked first.
+        looking: Whether the quick lane handles it, which only reads the store.
+        only_stored: Whether it ends as NOT_STORED if not everything is stored.
         signal: Set to ask the worker to stop.
         ended: Set when the state is final.
     """
@@ -79,31 +79,32 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether the job has ended, one way or another."""
+        """Whether the job has ended, in whatever state."""
         return self.ended.is_set()
 
     @property
     def from_store(self) -> bool:
-        """Whether every number was there already."""
+        """Whether every result was in the store."""
         return self.progress is not None and 0 < self.progress.total <= self.progress.stored
 
     @property
     def from_box(self) -> bool:
-        """Whether every number was there, and some of them came with the box."""
+        """Whether every result was stored, and some of them were precomputed."""
         return self.from_store and self.progress is not None and self.progress.shipped > 0
 
     @property
     def complete(self) -> bool:
-        """Done, with no task that failed on the way."""
+        """Whether the job is done and none of its tasks failed."""
         return self.state is State.DONE and not getattr(self.result, "failures", None)
 
 
 class Jobs:
-    """The registry: submit, watch, cancel. Thread-safe.
+    """The registry of jobs: submit, watch, cancel. Thread-safe.
 
-    Two lanes. The quick one looks whether everything is in the store, or fails at once: such a study never queues.
-    The other computes, one study at a time: what somebody looks at goes first, turns go round those who ask, and a
-    running study that nobody looks at any more gives way at its next task's border.
+    It has two lanes. The quick lane reads studies that are stored completely, so that they never
+    queue. The other lane computes one study at a time: watched studies first, sessions in turn; a
+    running study that nobody watches any more stops after its current task if a watched one is
+    waiting.
     """
 
     def __init__(self, kept: int = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
@@ -130,20 +131,21 @@ class Jobs:
         only_stored: bool = False,
         most: int | None = None,
     ) -> Job:
-        """The job of this key: the one that is waiting, running or done, or else a new one.
+        """Return the job of this key: the one that is waiting, running or done, or a new one.
 
         Args:
             key: The study's hash.
-            title: A few words for people.
+            title: The study's name for people.
             work: Called in a worker as work(progress, signal); its return value becomes the result.
-            watcher: Who asks; see `leave`.
-            again: Run anew if the job of this key failed, was cancelled, or has tasks that failed.
-            look: Look first whether everything is stored (`signal.look_only`), without queueing.
-            only_stored: Look, and compute nothing; whoever asks for the job without this has it computed.
-            most: How many jobs may wait or run at once; one watcher may have a quarter of them.
+            watcher: The session that asks; see `leave`.
+            again: Run once more if the job of this key failed, was cancelled, or has tasks that
+                failed.
+            look: Check first whether everything is stored (`signal.look_only`), without queueing.
+            only_stored: Check, and compute nothing; a later call without this computes the study.
+            most: Limit on jobs that wait or run; one watcher may have a quarter of them.
 
         Raises:
-            QueueFullError: If a new job would be one more than that.
+            QueueFullError: If a new job would exceed the limit.
         """
         with self._change:
             job = self._jobs.get(key)
@@ -169,19 +171,19 @@ class Jobs:
             return job
 
     def watch(self, job: Job, watcher: str) -> None:
-        """Say that somebody is still looking at this job."""
+        """Note that a session still watches this job."""
         with self._change:
             job.watchers[watcher] = self._clock()
 
     def ahead(self, job: Job) -> int:
-        """How many jobs run before this one does; 0 when it runs or has ended."""
+        """Count the jobs that run before this one; 0 when it runs or has ended."""
         with self._change:
             if job not in self._queue:
                 return 0
             return self._in_order().index(job) + int(self._running() is not None)
 
     def wait_seconds(self, job: Job) -> float | None:
-        """About how long until this job runs; None where there is nothing to go by."""
+        """Estimate the seconds until this job runs; None if nothing is known."""
         with self._change:
             running = self._running()
             if job not in self._queue or running is None:
@@ -193,7 +195,8 @@ class Jobs:
             return left + before * (sum(self._took) / len(self._took) if self._took else 0.0)
 
     def leave(self, job: Job, watcher: str = "") -> bool:
-        """Cancel the job for this watcher: it stops unless somebody else has asked for it within ten seconds.
+        """Cancel the job for this watcher: it stops unless another session has asked for it in the
+        last ten seconds.
 
         Returns:
             True if the job is being stopped, False if it goes on for others.
@@ -213,10 +216,10 @@ class Jobs:
                 self._end(job, State.CANCELLED)
 
     def _make_room(self, watcher: str, most: int) -> None:
-        """Refuse one more job where there are enough.
+        """Refuse a new job if there are too many.
 
-        Waiting jobs that nobody looks at give way: this watcher's own, and anybody's where the queue is full, those
-        that were asked for first before the others.
+        Waiting jobs that nobody watches are dropped first: this watcher's, and if the queue is full
+        anybody's, the oldest first.
         """
         theirs = [job for job in self._jobs.values() if not job.over and job.owner == watcher]
         each = max(2, most // 4)
@@ -226,8 +229,8 @@ class Jobs:
         theirs = [job for job in theirs if not job.over]
         if watcher and len(theirs) >= each:
             raise QueueFullError(
-                f"{len(theirs)} studies of yours are waiting or running, which is as many as may; "
-                "cancel one, or wait for the first to end."
+                f"{len(theirs)} of your studies are waiting or running, which is the limit. "
+                "Cancel one, or wait until one has ended."
             )
         waiting = [job for job in (*self._looks, *self._queue) if self._abandoned(job)]
         count = sum(not job.over for job in self._jobs.values())
@@ -236,22 +239,22 @@ class Jobs:
         count = sum(not job.over for job in self._jobs.values())
         if count >= most:
             raise QueueFullError(
-                f"{count} studies are waiting or running, which is as many as may; "
-                "try again in a minute, or run the app on your own computer."
+                f"{count} studies are waiting or running, which is the limit of this instance. "
+                "Try again in a minute, or run the app on your own computer."
             )
 
     def _watched(self, job: Job) -> bool:
         return any(self._clock() - seen < WATCHING for seen in job.watchers.values())
 
     def _abandoned(self, job: Job) -> bool:
-        """Whether the job waits, and nobody looks at it."""
+        """Whether the job waits and nobody watches it."""
         return (job in self._queue or job in self._looks) and not self._watched(job)
 
     def _running(self) -> Job | None:
         return next((job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking), None)
 
     def _in_order(self) -> list[Job]:
-        """First what somebody looks at; of that, whoever's turn was longest ago; then in the order of asking."""
+        """Sort the queue: watched jobs first, then by the owner's last turn, then by age."""
         return sorted(self._queue, key=lambda job: (not self._watched(job), self._turns.get(job.owner, 0)))
 
     def _start_worker(self, lane: str) -> None:
@@ -262,7 +265,7 @@ class Jobs:
             self._workers[lane].start()
 
     def _look(self) -> None:
-        """The quick lane: what is not all in the store goes on to the queue."""
+        """Serve the quick lane; jobs that are not stored completely go to the queue."""
         while True:
             with self._change:
                 while not self._looks:
@@ -305,7 +308,7 @@ class Jobs:
         except PalimpsestError as error:
             job.error = error
         except BaseException as error:
-            # A bug ends the job, never the worker: whoever shows the job raises it there.
+            # A bug ends the job, never the worker; the page that shows the job raises it.
             logging.getLogger(__name__).exception("the study %s failed", job.title)
             job.error = error
         with self._change:
@@ -333,7 +336,7 @@ class Jobs:
         job.seconds = self._clock() - job.started if job.started else 0.0
         if state is State.DONE and not job.looking and not job.from_store:
             self._took.append(job.seconds)
-        job.work = _nothing  # lets go of the spec and of an uploaded text
+        job.work = _nothing  # frees the spec and an uploaded text
         job.ended.set()
 
     def _forget_oldest(self) -> None:
@@ -343,4 +346,4 @@ class Jobs:
 
 
 def _nothing(progress: Callable[[Progress], None], signal: Signal) -> None:
-    """What a finished job would do if it ran again."""
+    """Replace the work of a finished job."""

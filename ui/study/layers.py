@@ -1,4 +1,4 @@
-"""One layer on a page: chosen on a slider, played, or taken from a point of a curve, and kept in the page's address."""
+"""The layer that a page shows: chosen on a slider, played, or clicked in a chart."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from core import options
 from ui.frame.links import Address
 from ui.study.controls import KEPT
 
-STEP = 1.2  # seconds that a layer is shown while they are played
-PICKED = "picked"  # the selection of a chart whose points are taken
+STEP = 1.2  # seconds per layer while layers are played
+PICKED = "picked"  # name of the selection in a clickable chart
 
 
-def layer_option(help: str = "The layer shown; the page's own choice at first.") -> Any:
-    """The option of a page's display that holds the layer; its default stands for the page's own choice."""
+def layer_option(help: str = "Chooses the layer shown.") -> Any:
+    """Declare the display option of the layer; its default means the page's own choice."""
     return options.whole("Layer", options.MOST_LAYERS, low=0, high=options.MOST_LAYERS, help=help)
 
 
 def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str = "") -> int:
-    """A slider of layers with a button that plays them.
+    """Draw a slider of layers with a button that plays them.
 
     Args:
         address: The page's, with an option `layer`.
-        layers: Layers to choose among, in order.
-        usual: The page's own choice, taken until somebody chooses, and where the layer chosen is not among them.
-        help: What the slider's question mark says.
+        layers: The layers to choose from, in order.
+        usual: The page's own choice, used until the user chooses and if the chosen layer does not
+            exist.
+        help: The slider's help.
 
     Returns:
         The layer to show.
@@ -45,7 +46,7 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
         return usual
     _advance(address, layers)
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium")
-    row.markdown("Layer", help=help or "0 is the embedding output.", width="content")
+    row.markdown("Layer", help=help or "Layer 0 is the output of the embeddings.", width="content")
     chosen = row.select_slider("Layer", layers, key=address.key("layer"), label_visibility="collapsed", **KEPT)
     if chosen != usual:
         address.chosen("layer")
@@ -54,7 +55,7 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
         "Stop" if plays else "Play",
         key=address.key("play"),
         icon=":material/pause:" if plays else ":material/play_arrow:",
-        help="Shows one layer after the other.",
+        help="Shows the layers one after the other.",
     ):
         state[_playing(address)] = None if plays else time.monotonic()
         if not plays and chosen == layers[-1]:
@@ -66,7 +67,7 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
 
 
 def played(address: Address, view: Callable[..., None]) -> Callable[..., None]:
-    """The view as a fragment, which runs by itself while its layers are played."""
+    """Make the view a fragment, which reruns by itself while layers are played."""
     fragment: Callable[..., None] = st.fragment(
         view, run_every=STEP if st.session_state.get(_playing(address)) else None
     )
@@ -74,7 +75,7 @@ def played(address: Address, view: Callable[..., None]) -> Callable[..., None]:
 
 
 def _advance(address: Address, layers: Sequence[int]) -> None:
-    """Where layers are played, the next one when its time has come; after the last the playing ends."""
+    """Move to the next layer when its time has come; stop after the last."""
     state = st.session_state
     if _next(address) in state:
         address.pass_by("layer", state.pop(_next(address)))
@@ -101,12 +102,12 @@ def _next(address: Address) -> str:
 
 @dataclass(frozen=True)
 class Picking:
-    """Points of a chart that can be clicked.
+    """A chart's clickable points.
 
     Attributes:
         address: The page's.
-        fields: What of a point is told.
-        values: A point's fields -> the page's options and the values that the point stands for.
+        fields: Fields of a point that a click returns.
+        values: Fields of the clicked point -> the page's options and their new values.
     """
 
     address: Address
@@ -114,7 +115,7 @@ class Picking:
     values: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
     def made(self, spec: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
-        """A chart's specification with its points to be clicked, and what `st.vega_lite_chart` is told of it."""
+        """Make a chart's points clickable; return its specification and further arguments."""
         selectable = pickable(spec, self.fields)
         if selectable is None:
             return spec, {}
@@ -127,11 +128,12 @@ class Picking:
 
 
 def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] | None:
-    """The specification with a selection on its first layer of points or cells; None where it draws neither.
+    """Add a selection to the specification's first layer of points or cells; None if it has
+    neither.
 
     Args:
         spec: Vega-Lite, of one unit or of layers; it is not changed.
-        fields: What of a point is told.
+        fields: Fields of a point that a click returns.
     """
     layers = spec.get("layer")
     if layers is None:

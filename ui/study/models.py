@@ -1,4 +1,4 @@
-"""Models to offer in forms, and the hub's list of fine-tunes."""
+"""The models that forms offer, and the Hub's list of fine-tunes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOUND, NOT_FOUND = "found_fine_tunes", "no_fine_tunes"
 
 
 def model_options() -> list[str]:
-    """References to offer, each once: the box first, then the public models, then what the hub was asked for."""
+    """List the references to offer: included models, public ones, those from the Hub."""
     listed = st.session_state.get(FOUND, ())
     refs = (
         [str(entry["ref"]) for entry in zoo_models()]
@@ -25,16 +25,22 @@ def model_options() -> list[str]:
 
 
 def fine_tune_finder(base_key: str) -> None:
-    """Inside a form: lists the fine-tunes of the chosen hub model with the data sets on their cards.
+    """Draw, inside a form, the list of the chosen Hub model's fine-tunes with the data sets on
+    their cards.
 
-    What it finds can be picked in every model control.
+    Every model control then offers them.
 
     Args:
-        base_key: Widget key of the control that holds the base model.
+        base_key: Widget key of the control of the base model.
     """
-    with st.popover("Fine-tunes", icon=":material/manage_search:"):
-        st.markdown("Models on the hub whose cards say that they were fine-tuned from the base model above.")
-        st.form_submit_button("Ask the hub", on_click=_find_fine_tunes, args=(base_key,), icon=":material/search:")
+    with st.popover("Find fine-tunes on the Hub", icon=":material/manage_search:"):
+        st.markdown(
+            "Models on the Hugging Face Hub whose cards name the base model above as the model "
+            "they were fine-tuned from."
+        )
+        st.form_submit_button(
+            "Search the Hub", on_click=_find_fine_tunes, args=(base_key,), icon=":material/search:"
+        )
         if problem := st.session_state.get(NOT_FOUND):
             st.info(plain(problem), icon=":material/info:")
         listed = st.session_state.get(FOUND, ())
@@ -59,7 +65,10 @@ def _find_fine_tunes(base_key: str) -> None:
     try:
         base = parse_ref(str(st.session_state.get(base_key, "")))
         if base.kind != "hub":
-            st.session_state[NOT_FOUND] = "Only hub models have fine-tunes there: choose one such as hub:roberta-base."
+            st.session_state[NOT_FOUND] = (
+                "Choose a base model from the Hub first, such as hub:roberta-base: the Hub lists "
+                "fine-tunes of its own models only."
+            )
             return
         listed = [model for model in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append) if not model.gated]
     except PalimpsestError as error:
@@ -68,4 +77,7 @@ def _find_fine_tunes(base_key: str) -> None:
     st.session_state[FOUND] = listed
     st.session_state[NOT_FOUND] = " ".join(lacks)
     if not listed:
-        st.session_state[NOT_FOUND] = f"No card on the hub names {base.name} as its base."
+        st.session_state[NOT_FOUND] = (
+            f"No model card on the Hub names {base.name} as its base. Type a model's name into the "
+            "form instead."
+        )

@@ -1,4 +1,4 @@
-"""Hold two studies beside each other: keep this result, run another, see both and their difference with its band."""
+"""Pinned results: pin a result, run another study, and see both with their differences."""
 
 from __future__ import annotations
 
@@ -21,72 +21,78 @@ if TYPE_CHECKING:
     from core.results.drawing.vega import Chart
     from core.results.export import Result
 
-NEXT = "Now change something and run: what comes is shown beside this result."
+NEXT = "This result is pinned. Change a setting and run: the next result is shown beside it."
 S = TypeVar("S", bound=Spec)
 Figures = Callable[["Result", "Context"], Mapping[str, "Chart"]]
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A result that a reader holds on to, and its study in a line."""
+class Pinned:
+    """A result that the user has pinned, with a line that summarises its study."""
 
     result: Result
     line: str
 
 
 def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
-    """A button that keeps this result, in the row of views; the kept one beside this one, with their difference.
+    """Draw the button that pins this result; show the pinned result beside this one, with their
+    differences.
 
     Args:
         form: The page's.
-        spec: The study.
-        result: What is on the page.
+        spec: Of the study.
+        result: What the page shows.
         figures: Draws the figures of a result; the first is shown.
     """
-    key, line = form.address.key("kept"), summary(spec, result.sentences_read)
-    kept: Kept | None = st.session_state.get(key)
-    if kept is None or kept.result is not result:
+    key, line = form.address.key("pinned"), summary(spec, result.sentences_read)
+    pinned: Pinned | None = st.session_state.get(key)
+    if pinned is None or pinned.result is not result:
         with form.bar:
             if st.button(
-                "Keep",
-                key=form.address.key("keep"),
+                "Pin",
+                key=form.address.key("pin"),
                 icon=":material/keep:",
                 type="tertiary",
-                help="Keep this result: whatever you run next is shown beside it, with the difference and its band.",
+                help="Keeps this result on the page and shows the next one beside it, with the "
+                "difference of the two.",
             ):
-                st.session_state[key] = Kept(result, line)
+                st.session_state[key] = Pinned(result, line)
                 st.rerun()
     else:
-        key = form.address.key("is kept")
-        form.bar.button("Kept", key=key, icon=":material/keep:", type="tertiary", disabled=True, help=NEXT)
-    if kept is not None and kept.result is not result:
+        key = form.address.key("is pinned")
+        form.bar.button(
+            "Pinned", key=key, icon=":material/keep:", type="tertiary", disabled=True, help=NEXT
+        )
+    if pinned is not None and pinned.result is not result:
         with st.container(border=True, key=form.address.key("beside")):
-            _show(form, kept, Kept(result, line), figures)
+            _show(form, pinned, Pinned(result, line), figures)
 
 
-def _show(form: Form[S], kept: Kept, this: Kept, figures: Figures) -> None:
+def _show(form: Form[S], pinned: Pinned, this: Pinned, figures: Figures) -> None:
     left, right = st.columns([6, 1], vertical_alignment="center")
-    left.markdown("**Beside what you kept**")
-    if right.button("Let go", key=form.address.key("let go"), icon=":material/close:", type="tertiary"):
-        del st.session_state[form.address.key("kept")]
+    left.markdown("**Pinned result and this result**")
+    key = form.address.key("unpin")
+    if right.button("Unpin", key=key, icon=":material/close:", type="tertiary"):
+        del st.session_state[form.address.key("pinned")]
         st.rerun()
-    table, why = result_differences(kept.result, this.result), unlike(kept.result, this.result)
-    told = differences_sentence(table, this.result.study)
-    st.markdown(plain(why) if why else f"This less the kept one: {plain(told)}")
-    for place, study in zip(st.columns(2, gap="medium"), (kept, this), strict=True):
+    table, why = result_differences(pinned.result, this.result), unlike(pinned.result, this.result)
+    sentence = differences_sentence(table, this.result.study)
+    st.markdown(plain(why) if why else f"This result minus the pinned one: {plain(sentence)}")
+    for place, study in zip(st.columns(2, gap="medium"), (pinned, this), strict=True):
         with place:
             st.caption(plain(study.line))
             show_charts(
                 partial(_first_figure, study.result, figures),
-                key=f"{form.address.page}_{'kept' if study is kept else 'this'}",
+                key=f"{form.address.page}_{'pinned' if study is pinned else 'this'}",
                 alt_text=study.result.headline,
                 result=study.result,
             )
     if len(table):
-        with st.expander("Table: differences", icon=":material/table:"):
+        with st.expander("Table of differences", icon=":material/table:"):
             st.caption(
-                "This less the kept one. Bands are made of the two values' own bands as if those were independent, and "
-                "hold for all rows together; where both read the same sentences they are wider than they need be."
+                "Each row is this result minus the pinned one. The 95 % intervals treat the two "
+                "results as independent and hold for all rows together; if both read the same "
+                "sentences, they are wider than necessary."
             )
             show_table(table, "differences", title="Differences")
 

@@ -1,4 +1,4 @@
-"""A study that takes long, or much memory, or downloads much, says so and waits for a button."""
+"""The price of a study: one that is long or large says what it costs and waits for a button."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Said:
-    """What a reader is told of a price.
+    """A price in words.
 
     Attributes:
-        asks: Whether before it starts.
-        seconds: That it will take.
+        asks: Whether the study waits for a button.
+        seconds: Its expected duration.
         sentence: The price.
-        refused: Why this instance does not begin it; "" where it does.
+        refused: Why this instance refuses the study; "" if it does not.
     """
 
     asks: bool
@@ -41,18 +41,19 @@ class Said:
 
     @property
     def takes(self) -> str:
-        """The length, for a button."""
+        """Return the duration for a button's label."""
         return f"about {length(self.seconds)}"
 
 
 def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | None:
-    """The price of a study in words; None while the hub is asked, which the panel of a run says, or where it fails.
+    """Return a study's price in words; None while the Hub is queried, or if that fails, which the
+    panel shows.
 
     Args:
-        name: What the study is called.
-        spec: What is asked for.
-        pricing: Of the study.
-        again: Its button was pressed: a hub that could not be asked is asked again.
+        name: The study's name.
+        spec: Of the study.
+        pricing: Computes its price.
+        again: Whether the button was pressed: query the Hub again if it could not be reached.
     """
     if not any("hub:" in ref for ref in refs_of(spec)):
         try:
@@ -76,14 +77,14 @@ def priced_panel(
     again: bool = False,
     told: DeltaGenerator | None = None,
 ) -> Result | None:
-    """As `run_panel`, for a study that may be large: it then waits for a button that says what it costs.
+    """Run a study as `run_panel` does; if it is large, wait for a button that says what it costs.
 
-    What is all in the store, or came with the box, costs nothing: nobody is asked.
+    Stored and precomputed results are shown at once.
 
     Args:
         form: The page's.
         name, spec, run, identity, again, told: As for `run_panel`.
-        pricing: Of the study.
+        pricing: Computes the study's price.
     """
 
     def stored() -> bool:
@@ -95,13 +96,14 @@ def priced_panel(
 
 
 def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:
-    """Whether a study may start: at once where it is small, else behind a button that says what it costs.
+    """Whether a study may start: at once if it is small or stored, otherwise after its button was
+    pressed.
 
     Args:
         form: The page's.
-        spec: What is asked for.
-        said: Its price; None while it is not known.
-        stored: Whether its numbers are all there already, so that it costs nothing.
+        spec: Of the study.
+        said: Its price; None while it is unknown.
+        stored: Whether all its results are stored.
     """
     accepted: set[Any] = st.session_state.setdefault(form.address.key("agreed to"), set())
     if said is None:
@@ -117,7 +119,8 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
         f"Start, {said.takes}",
         type="primary",
         icon=":material/play_arrow:",
-        help="It can be cancelled; what was computed is kept, and the same study goes on from there.",
+        help="Starts the study. You can cancel it at any time; what was computed is kept, and a "
+        "later run resumes.",
         on_click=accepted.add,
         args=(spec,),
     )

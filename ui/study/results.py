@@ -1,4 +1,4 @@
-"""What every page shows of a result, the same way: headline, notices, the table, and method with caveats."""
+"""What every page shows of a result: headline, notes, tables, and method with caveats."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from core.results.columns import meaning
 from core.results.glossary import explained
 from core.results.report import MISLEADING
 from core.results.table_words import label_of, title_of_table
+from ui.frame.naming import named_cells, names_here
 from ui.frame.text import plain
 from ui.study.figures import show_charts
 
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["show_charts", "show_headline", "show_method", "show_table"]
 
 
-LONGEST = 160  # letters that a reader takes in at a glance: two lines above a figure
+LONGEST = 160  # characters of a headline of two lines
 
 
 def lead_of(headline: str) -> str:
-    """The first sentence of a headline that is longer than two lines; the whole of a shorter one."""
+    """Return the first sentence of a headline longer than two lines, and a shorter one whole."""
     if len(headline) <= LONGEST:
         return headline
     end = headline.find(". ")
@@ -38,12 +39,13 @@ def lead_of(headline: str) -> str:
 
 
 def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None = None) -> None:
-    """The sentence that the numbers make, with its terms explained, and what else a reader of them must know.
+    """Draw the headline with its terms explained, and the notes.
 
     Args:
         result: What the study returned.
-        sentence: What this view shows; the beginning of the study's headline where it is empty.
-        bar: The row of the page's views, which takes the notices behind one button; below the sentence without it.
+        sentence: The view's headline; empty for the beginning of the study's.
+        bar: The row of the page's views, which gets the button of the notes; without it, it is
+            below the headline.
     """
     shown = cautioned(result, sentence or lead_of(result.headline.removeprefix(result.caution).lstrip()))
     show_sentence(shown)
@@ -51,17 +53,17 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
 
 
 def cautioned(result: Result, sentence: str) -> str:
-    """What a view says, after what must be said before any headline of this result."""
+    """Put the result's caution, if it has one, before a headline."""
     return f"{result.caution} {sentence}".strip()
 
 
 def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence[str] = ()) -> None:
-    """What a reader of the numbers must know, behind one button.
+    """Draw the button that opens the notes on a result.
 
     Args:
         result: What the study returned.
-        bar: The row that takes the button; here without it.
-        more: Sentences that come first.
+        bar: The row of the button; None for this place.
+        more: Sentences before the result's notices.
     """
     notices = [*more, *result.notices]
     if notices:
@@ -72,12 +74,12 @@ def show_notes(result: Result, bar: DeltaGenerator | None = None, more: Sequence
 
 
 def show_sentence(sentence: str) -> None:
-    """A sentence above a figure, its terms explained."""
+    """Draw a headline, with its terms explained."""
     st.html(f'<h2 class="headline">{with_terms(sentence)}</h2>')
 
 
 def with_terms(sentence: str) -> str:
-    """The sentence as HTML: a term is dotted, and its meaning shows when it is pointed at, tapped, or has the focus."""
+    """Write the sentence as HTML; a term's meaning is shown on hover, tap or focus."""
     return "".join(
         f'<span class="term" tabindex="0">{escape(piece)}<span class="meaning" role="tooltip">{escape(meaning)}</span>'
         "</span>"
@@ -88,21 +90,21 @@ def with_terms(sentence: str) -> str:
 
 
 def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "") -> None:
-    """A table under its title, to sort and search; an empty one is left out.
+    """Draw a table under its title, to sort and search; skip an empty one.
 
-    Columns are headed by words, and say what they mean where they are pointed at; files keep the raw names.
+    Columns have a title and an explanation on the page; files keep the raw names.
 
     Args:
-        table: What is shown.
-        name: The table's name in the result, by which the data dictionary knows it.
-        digits: Of numbers: as many as the sample supports.
-        title: What stands above it, where the rows are not all of the table's.
+        table: The rows shown.
+        name: The table's name in the result and the data dictionary.
+        digits: Decimals of numbers.
+        title: Title of a table that shows only some of the rows.
     """
     if table.empty:
         return
     st.markdown(f"**{plain(title or title_of_table(name))}**")
     st.dataframe(
-        in_words(table),
+        in_words(named_cells(table, names_here())),
         hide_index=True,
         column_config={str(column): _column(table[column], name, digits) for column in table.columns},
         height=min(36 * (len(table) + 1) + 2, 360),
@@ -111,13 +113,13 @@ def show_table(table: pd.DataFrame, name: str, digits: int = 3, title: str = "")
 
 
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with "yes" and "no" for truth values, which would be drawn as boxes to tick."""
+    """Write truth values as "yes" and "no", which would be drawn as checkboxes."""
     flags = [column for column in table.columns if set(table[column].dropna().map(type)) & {bool, np.bool_}]
     return table.assign(**{column: table[column].map({True: "yes", False: "no"}) for column in flags})
 
 
 def _column(values: pd.Series, name: str, digits: int) -> Any:
-    """A column's label and meaning; decimals of its numbers."""
+    """Return a column's title, explanation and number format."""
     column = str(values.name)
     label, explained_as = label_of(name, column), meaning(name, column)
     if values.dtype.kind == "f":
@@ -126,11 +128,11 @@ def _column(values: pd.Series, name: str, digits: int) -> Any:
 
 
 def show_method(result: Result, study: Study) -> None:
-    """ "Method and caveats": the paragraph to paste, the formulas, what would mislead, and whom to cite.
+    """Draw "Method and caveats": the methods paragraph, formulas, caveats and references.
 
     Args:
         result: What the study returned.
-        study: Whose formulas and caveats are said.
+        study: Gives the formulas and caveats.
     """
     with st.expander("Method and caveats", icon=":material/menu_book:"):
         st.markdown(plain(result.methods))

@@ -1,11 +1,12 @@
-"""The run panel: asks for a study, shows how far it is, and hands the result to the page when it is there.
+"""The run panel: requests a study, shows its progress, and returns the result to the page.
 
     result = run_panel("rsa", spec, lambda progress, signal: STUDY.run(spec, progress=progress, signal=signal))
     if result is None:
         st.stop()
 
-The first call starts the study or joins the one that somebody else started; while it runs, a fragment that redraws
-itself twice a second shows progress, and the page reruns once when it ends. See `ui.study.jobs` for what outlives what.
+The first call starts the study or joins a running one. While it runs, a fragment that reruns twice
+a second shows its progress, and the page reruns once when it ends. `ui.study.jobs` says what
+outlives what.
 """
 
 from __future__ import annotations
@@ -35,18 +36,20 @@ if TYPE_CHECKING:
     from core.runs.runner import Progress
     from core.runs.tasks import Signal
 
-EVERY = 0.5  # seconds between two looks at a running job
-LOOK = 10.0  # seconds at most to look whether a study is all in the store
-PATIENCE = 0.6  # seconds to wait for a study that is all in the store, before showing a progress bar
-CANCELLED = "Cancelled. What was already computed is in the store."
-ENDED_WITHOUT = "study_ended_without_result"  # in the session's state: the last study asked for failed or was left
+EVERY = 0.5  # seconds between two updates of the progress bar
+LOOK = 10.0  # seconds at most to find out whether a study is stored
+PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress bar
+CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes there."
+PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
+# session state: the last study failed or was cancelled
+ENDED_WITHOUT = "study_ended_without_result"
 ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
 LOOKED = "studies_looked_for"
 
 
 @st.cache_resource(show_spinner=False)
 def jobs() -> Jobs:
-    """The process's registry of studies."""
+    """Return the process's registry of jobs."""
     return Jobs()
 
 
@@ -60,19 +63,19 @@ def run_panel(
     quiet: bool = False,
     told: DeltaGenerator | None = None,
 ) -> Result | None:
-    """Run a study, or join it, or find it done.
+    """Run a study, join a running one, or return its finished result.
 
     Args:
-        study_name: What the panel calls it, such as "RSA".
-        spec: The study's frozen dataclass; the same spec is the same study.
+        study_name: The study's name for people, such as "RSA".
+        spec: The study's frozen dataclass; an equal spec is the same study.
         run: Called in the worker as run(progress, signal); returns the Result and never calls streamlit.
-        identity: What makes the study another one although the spec is the same (fingerprints, an uploaded text).
-        again: The user pressed the button: a study that failed is tried again.
-        quiet: Leave out the line that says how long it took (for what is not a study of the page).
-        told: Where that line stands; here, where it is left out.
+        identity: What distinguishes studies of one spec (fingerprints, an uploaded text).
+        again: Whether the user pressed the button: a failed study is tried again.
+        quiet: Whether to omit the line that says where the result comes from.
+        told: Place of that line; None for this place.
 
     Returns:
-        The result, or None while there is none: the panel then shows why.
+        The result, or None while there is none; the panel then shows why.
     """
     key = _key(study_name, spec, identity)
     afresh = st.session_state.setdefault(AFRESH, set())
@@ -108,7 +111,8 @@ def run_panel(
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
-            if any(len(table) for table in job.result.tables.values()):  # else every task failed
+            # otherwise every task failed
+            if any(len(table) for table in job.result.tables.values()):
                 note_study(spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
@@ -124,9 +128,10 @@ def run_panel(
 
 
 def is_stored(study_name: str, spec: Any, run: Work, *, identity: Hashable = "") -> bool:
-    """Whether a study's numbers are all there, so that it can be shown although nobody pressed its button.
+    """Whether a study's results are all stored, so that it can be shown before its button is
+    pressed.
 
-    Args: as `run_panel` takes them. Nothing is computed.
+    Nothing is computed. Arguments as for `run_panel`.
     """
     key = _key(study_name, spec, identity)
     looked = st.session_state.setdefault(LOOKED, set())
@@ -153,7 +158,7 @@ def _key(study_name: str, spec: Any, identity: Hashable) -> str:
 
 
 def without_precomputed(run: Work) -> Work:
-    """The same work without what came with the box: what the store has not kept is computed."""
+    """Make the same work ignore precomputed results: what the store does not have is computed."""
 
     def work(report: Callable[[Progress], None], signal: Signal) -> Any:
         with using(default_store().without_precomputed()):
@@ -163,18 +168,19 @@ def without_precomputed(run: Work) -> Work:
 
 
 def _show_origin(job: Job, waited: bool) -> None:
-    """Where the numbers are from; what came with the box can be computed here too. A hall need not know."""
+    """Say where the result comes from, and offer to recompute a precomputed one."""
     if presenting():
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(describe_done(job, waited), width="content")
         if job.from_box:
             st.button(
-                "Run again here",
+                "Recompute here",
                 key=f"afresh_{job.key[:12]}",
                 type="tertiary",
                 icon=":material/refresh:",
-                help="Computes the same study on this machine.",
+                help="Computes the study on this machine instead of reading the precomputed "
+                "result.",
                 on_click=st.session_state[AFRESH].add,
                 args=(job.key,),
             )
@@ -188,7 +194,7 @@ def _with_failures(result: Result) -> Result:
 
 
 def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
-    """One sentence for all tasks that failed for one reason: names -> the first one's sentence."""
+    """Group failed tasks by their reason: names -> the reason in one sentence."""
     causes: dict[str, list[str]] = {}
     for name, sentence in failures.items():
         causes.setdefault(sentence.replace(name, "it"), []).append(name)
@@ -196,7 +202,7 @@ def by_cause(failures: Mapping[str, str]) -> dict[tuple[str, ...], str]:
 
 
 def _offer_again(message: str, key: str) -> None:
-    """A message and a button; the next script run asks for the study as if for the first time."""
+    """Draw a message and a button that requests the study anew."""
     if message:
         st.info(message, icon=":material/block:")
     if st.button("Run again", key=f"again_{key[:12]}", icon=":material/refresh:"):
@@ -206,11 +212,11 @@ def _offer_again(message: str, key: str) -> None:
 
 
 def describe_done(job: Job, waited: bool = True) -> str:
-    """How long it took; what was there before this reader asked was computed earlier, or came with the box."""
+    """Say whether a result was precomputed, stored, or computed now and how fast."""
     if job.from_box:
-        return ":material/inventory_2: Came with the box"
+        return PRECOMPUTED
     if job.from_store or not waited:
-        return ":material/history: Computed earlier, read from the store"
+        return STORED
     return f":material/check: Computed in {text_of(job.seconds, 'seconds')}"
 
 
@@ -219,17 +225,19 @@ def _about(seconds: float) -> str:
 
 
 def describe_progress(progress: Progress | None) -> str:
-    """What is being done and how long it may still take, such as "sentence 320 of 1,200, about 9 s left"."""
+    """Describe the progress, such as "sentence 320 of 1,200, about 9 s left"."""
     if progress is None:
-        return "Getting ready"
-    done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}" if progress.total else "Getting ready"
+        return "Preparing"
+    done = "Preparing"
+    if progress.total:
+        done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}"
     if progress.remaining is None or progress.fraction <= 0:
         return done
     return f"{done}, about {_about(progress.remaining)} left"
 
 
 def describe_queue(ahead: int, seconds: float | None = None) -> str:
-    """How many studies run first, and about how long they take."""
+    """Say how many studies run first, and about how long they take."""
     first = "One study runs before this one" if ahead == 1 else f"{ahead} studies run before this one"
     return f"{first}, about {_about(seconds)}." if seconds is not None else f"{first}."
 
@@ -252,5 +260,5 @@ def _watch(job: Job) -> None:
             st.progress(min(max(fraction, 0.0), 1.0), text=plain(describe_progress(job.progress)))
         if st.button("Cancel", key=f"cancel_{job.key[:12]}", icon=":material/close:"):
             st.session_state[LEFT].add(job.key)
-            jobs().leave(job, _watcher())  # it goes on where somebody else is waiting for it
+            jobs().leave(job, _watcher())  # it goes on if another session waits for it
             st.rerun()

@@ -1,4 +1,5 @@
-"""One line in the server's log for each study that ends: what was asked, what it took, and no text of a user.
+"""One line in the server's log per finished study: its settings, time and memory, and no text of a
+user.
 
 palimpsest {"study": "RSA", "outcome": "done", "run": 12, "found": 30, "seconds": 4.2, "peak_mb": 812, "spec": {...}}
 """
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from ui.study.jobs import Work
 
 LOGGER = logging.getLogger("palimpsest.studies")
-FREE_TEXT = ("line", "passage", "words")  # kinds of options that hold what a user wrote
+FREE_TEXT = ("line", "passage", "words", "names")  # kinds of options that hold typed text
 PUBLIC = re.compile(
     r"(random:)*(zoo|hub|demo|demo-gold)(:[\w./@,-]{0,200})?"
-)  # references that tell nothing of anybody
+)  # references without private information
 
 
 def log_study(study: str, spec: Any, progress: Sequence[Progress], *, outcome: str, seconds: float) -> None:
@@ -33,9 +34,9 @@ def log_study(study: str, spec: Any, progress: Sequence[Progress], *, outcome: s
 
     Args:
         study: Its name, such as "RSA".
-        spec: What was asked; options that are not the default are named. Texts that a user wrote are given by their
-            length, files and folders of anybody's computer by their kind.
-        progress: The last report of each of its stages; a task whose output is never stored counts as run.
+        spec: Its settings; those that are not the default are named. Typed texts are given by their
+            length, files and folders by their kind.
+        progress: The last report of each stage; a task whose output is never stored counts as run.
         outcome: "done", "failed" or "cancelled".
         seconds: Wall-clock time.
     """
@@ -52,11 +53,11 @@ def log_study(study: str, spec: Any, progress: Sequence[Progress], *, outcome: s
 
 
 def logged(study: str, spec: Any, run: Work) -> Work:
-    """The same work, which leaves its line when it ends, one way or another; work that will go on later does not.
+    """Wrap the work so that it writes its line when it ends, but not when it will be resumed.
 
     Args:
         study: Its name.
-        spec: What was asked.
+        spec: Its settings.
         run: Called as run(progress, signal).
     """
 
@@ -65,7 +66,7 @@ def logged(study: str, spec: Any, run: Work) -> Work:
 
         def note(progress: Progress) -> None:
             if stages and progress.seconds >= stages[-1].seconds:
-                stages.pop()  # a stage's clock begins at nought
+                stages.pop()  # each stage's clock begins at 0
             stages.append(progress)
             report(progress)
 
@@ -75,7 +76,7 @@ def logged(study: str, spec: Any, run: Work) -> Work:
             outcome = "done"
             return result
         except (GaveWayError, NotStoredError):
-            outcome = ""  # it has not ended: it goes on in the queue
+            outcome = ""  # it goes on in the queue
             raise
         except CancelledError:
             outcome = "cancelled"
@@ -88,7 +89,7 @@ def logged(study: str, spec: Any, run: Work) -> Work:
 
 
 def described(spec: Any) -> dict[str, Any]:
-    """The options of a spec that are not the default, as JSON values without a user's own words; {} for no `Spec`."""
+    """Return a spec's non-default options as JSON values, without typed text."""
     if not isinstance(spec, Spec):
         return {}
     changed = spec.changed()
@@ -111,7 +112,7 @@ def _public(option: Option, value: Any) -> Any:
 
 
 def peak_megabytes() -> int | None:
-    """The most memory that this process has had so far, in MB; None where the system does not say."""
+    """Return the peak memory of this process in MB; None if the system does not say."""
     try:
         import resource
     except ImportError:  # Windows
@@ -121,7 +122,7 @@ def peak_megabytes() -> int | None:
 
 
 def _with_handler() -> logging.Logger:
-    """The logger, which writes to standard error where nobody has set up logging: root alone would drop the line."""
+    """Return the logger; without a configured one it writes to standard error."""
     if not LOGGER.hasHandlers():
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s palimpsest %(message)s"))

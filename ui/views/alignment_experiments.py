@@ -13,7 +13,8 @@ from ui.study.experiment import Experiment
 if TYPE_CHECKING:
     from core.alignment.seeds.spec import AlignSpec
 
-STITCHING, CHECK, ATTENTION, PROTOCOL = "Stitching", "Bijection check", "Attention", "Published protocol"
+STITCHING, CHECK = STITCHING_STUDY.title, CHECK_STUDY.title
+ATTENTION, PROTOCOL = ATTENTION_STUDY.title, PUBLISHED_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 

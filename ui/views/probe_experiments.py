@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.frame.links import Address
 
-EDGES, TRAINING = "Tags and labels", "Through training"
+EDGES, TRAINING = EDGE_STUDY.title, TRAINING_STUDY.title
 MEASURES = {
     "Accuracy": "accuracy",
     "Code length": "bits",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.frame.links import Address
 
-SWAP, TRUTH, TRAINING = "Layers exchanged", "Known truth", "Through training"
+SWAP, TRUTH, TRAINING = SWAP_STUDY.title, TRUTH_STUDY.title, TRAINING_STUDY.title
 TEXT = ("corpus", "genres", "sentences", "seed")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.results.export import Result
     from ui.frame.links import Address
 
-INTRUDERS = "Intruders"
+INTRUDERS = STUDY.title
 
 
 def intruders_shown(address: Address, result: Result) -> Shown:

@@ -153,7 +153,7 @@ def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path
     for shipped, total in (line.split() for line in counts):
         assert shipped == total
         assert int(total) > 0
-    assert "5 of 5 tasks were stored (5 came with the box)" in done.stderr
+    assert "5 of 5 tasks were stored (5 precomputed)" in done.stderr
 
 
 @needs_precomputed
