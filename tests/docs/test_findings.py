@@ -99,6 +99,6 @@ CHECKED: dict[str, Callable[[Result], list[str]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKED)
-def test_a_finding_is_what_its_study_found(name: str, box_answers: None) -> None:
+def test_a_finding_is_what_its_study_found(name: str, precomputed_results: None) -> None:
     for sentence in CHECKED[name](precomputed()[name]):
         assert sentence in PAGE

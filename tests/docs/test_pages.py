@@ -23,7 +23,7 @@ from tests import ROOT
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_study_has_a_page_that_says_all_of_it(name: str, box_answers: None) -> None:
+def test_a_study_has_a_page_that_says_all_of_it(name: str, precomputed_results: None) -> None:
     study, page = STUDIES[name], study_page(name)
     assert page.startswith(f"# {study.title}\n")
     assert study.purpose[1:] in page
@@ -42,7 +42,7 @@ def test_a_study_has_a_page_that_says_all_of_it(name: str, box_answers: None) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_study_s_figures_are_drawn_and_described(name: str, box_answers: None) -> None:
+def test_a_study_s_figures_are_drawn_and_described(name: str, precomputed_results: None) -> None:
     drawn = figures.figures_of(name)
     page = study_page(name)
     assert 1 <= len(drawn) <= figures.MOST_FIGURES
@@ -60,7 +60,7 @@ def test_a_study_without_a_precomputed_result_is_named(monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-def test_every_page_is_linked_from_the_list_and_the_gallery(box_answers: None) -> None:
+def test_every_page_is_linked_from_the_list_and_the_gallery(precomputed_results: None) -> None:
     pages = made_pages()
     assert set(map(page_of, STUDIES)) < set(pages)
     for name in STUDIES:
