@@ -139,9 +139,9 @@ def fit_each(
         with span(low + step * number, low + step * (number + 1)):
             tick(0.0, METHODS[name].label)
             aligner = make_aligner(name, seed)
-            given = rows_for(aligner, x, parts.types)
-            validation = (given[:, held], y[:, held])
             try:
+                given = rows_for(aligner, x, parts.types)
+                validation = (given[:, held], y[:, held])
                 if sums is not None and isinstance(aligner, LinearAligner) and METHODS[name].kind == "linear":
                     aligner.fit_moments(sums, validation)
                 else:
