@@ -69,7 +69,7 @@ def _read(name: str, request: Request, store: Store) -> Result:
 
 
 def _study_of(request: str) -> str | None:
-    """The study that a request runs: its name begins with the study's, which may have two words."""
+    """Name the study that a request runs: the request's name begins with the study's."""
     names = [name for name in STUDIES if request == name or request.startswith(f"{name} ")]
     return max(names, key=len, default=None)
 
