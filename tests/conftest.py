@@ -16,7 +16,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "0")
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-LONGEST = ("browser", "zoo", "pages", "load", "core/alignment", "core/weights", "core/probes", "core/rsa")
+LONGEST = ("browser", "zoo", "pages", "docs", "load", "core/alignment", "core/weights", "core/probes", "core/rsa")
 WHOLE = (  # where tests run whole studies or commands, beside the studies' own test_study.py
     *(f"core/commands/test_{name}.py" for name in ("diff", "headlines", "main", "precomputed", "weights", "zoo")),
     *(f"core/weights/clusters/{name}.py" for name in ("test_box", "test_doses", "test_stumbling")),

@@ -26,7 +26,7 @@ class Figure:
 
     Attributes:
         name: As the study names it.
-        title: The plot's.
+        title: The plot's, or the name in words where several plots have one each.
         words: What the plot shows, for a reader who cannot see it.
         svg: The drawing.
     """
@@ -69,7 +69,7 @@ def _read(name: str, request: Request, store: Store) -> Result:
 
 
 def _study_of(request: str) -> str | None:
-    """The study that a request runs: its name begins with the study's, which may have two words."""
+    """Name the study that a request runs: the request's name begins with the study's."""
     names = [name for name in STUDIES if request == name or request.startswith(f"{name} ")]
     return max(names, key=len, default=None)
 
@@ -81,7 +81,6 @@ def figures_of(name: str) -> tuple[Figure, ...]:
     made = []
     for figure, chart in list(charts.items())[:MOST_FIGURES]:
         sheet = drawn.sheet(chart)
-        panels = [title for panel in drawn.panels_of(sheet) if (title := drawn.title_of(panel)[0])]
-        title = drawn.title_of(sheet)[0] or "; ".join(panels) or figure
+        title = drawn.title_of(sheet)[0] or figure.replace("-", " ")
         made.append(Figure(figure, title, drawn.words_of(sheet) or title, drawn.svg(sheet)))
     return tuple(made)

@@ -38,7 +38,7 @@ def models_table() -> str:
 
 
 def _training(entry: dict[str, Any]) -> str:
-    """Steps, tokens, and what was special: frozen layers, another learning rate."""
+    """Say steps, tokens, and what was special: frozen layers, another learning rate."""
     parts = [f"{entry['steps']:,} steps, {entry['tokens'] / 1e6:.2g} million tokens"]
     if entry["frozen"]:
         parts.append(f"embeddings and layers 1 to {entry['frozen']} frozen")

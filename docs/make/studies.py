@@ -54,7 +54,7 @@ def room_of(name: str) -> str:
 
 
 def by_room() -> dict[str, list[str]]:
-    """Names of the studies by the page of the app that they are on, in the catalogue's order."""
+    """List the studies by the page of the app that they are on, in the catalogue's order."""
     rooms: dict[str, list[str]] = {title: [] for title in ROOMS.values()}
     for name in STUDIES:
         rooms[room_of(name)].append(name)
@@ -108,7 +108,7 @@ def _image(name: str, figure: Figure) -> str:
 
 
 def _list(title: str, lines: Iterable[str]) -> list[str]:
-    """A heading with a list below it; nothing where the list is empty."""
+    """Put a heading above a list; give nothing where the list is empty."""
     points = "\n".join(f"- {line}" for line in lines)
     return [f"## {title}", points] if points else []
 
@@ -195,7 +195,7 @@ def gallery_page() -> str:
 
 
 def _card(name: str, figure: Figure) -> str:
-    """A small figure with its title, both a link to the study's page."""
+    """Make a small figure with its title a link to the study's page."""
     image = f"![{plain(figure.words)}]({image_of(name, figure)}){{ loading=lazy }}"
     words = f"{plain(STUDIES[name].title)}: {plain(figure.title)}"
     return f"[{image} {words}]({page_of(name)})"
