@@ -60,7 +60,7 @@ def plan(spec: AlignSpec, ready: Outputs) -> list[Task]:
     sentences = ready.need("text").words
     slow = [(name,) for name in spec.methods if METHODS[name].kind == "non-linear"]
     quick = tuple(name for name in spec.methods if METHODS[name].kind in ("control", "linear"))
-    static = tuple(name for name in spec.methods if METHODS[name].kind == "static")
+    static = tuple(name for name in spec.methods if METHODS[name].kind == "static" and spec.items == "words")
     tasks: list[Task] = []
     for group, first, second in spec.pairs():
         if first not in content or second not in content:

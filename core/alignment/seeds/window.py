@@ -22,7 +22,6 @@ from core.vectors.pairs import Items, Words, extract_pair
 from core.vectors.window import REACH, places_in, static_window
 
 FADE = 0.6  # of the weight, a word further away
-WHOLE = "A static window needs rows that are words."
 
 
 @pure("alignment.static", version=1, guard=as_identified)
@@ -51,11 +50,11 @@ def align_static(
         seed: Of the split and of samples.
 
     Returns:
-        As `tasks.align_pair`, for these methods; `m/refused` where rows are not words.
+        As `tasks.align_pair`, for these methods.
 
     Raises:
         ModelError: If a model cannot be loaded.
-        ShapeError: If the split leaves too few rows.
+        ShapeError: If the split leaves too few rows, or rows are no words.
     """
     with span(0.0, 0.1):
         paired = extract_pair(one, other, Items(sentences, (), items))
@@ -69,8 +68,6 @@ def align_static(
         "d_other": int(paired.compared.shape[-1]),
         "notices": list(paired.notices),
     }
-    if items != "words":
-        return value | {f"{name}/refused": WHOLE for name in methods}
     fits = []
     for number, (states, targets) in enumerate(((paired.base, paired.compared), (paired.compared, paired.base))):
         with span(0.1 + 0.45 * number, 0.55 + 0.45 * number):

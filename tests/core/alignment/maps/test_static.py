@@ -1,4 +1,4 @@
-"""Kernel ridge from the static window: equal to a slow solution, each layer by its own choice, and what it must find."""
+"""Kernel ridge from the static window: equal to a slow solution at each layer, and what it must find."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,8 @@ def text():
 
 def error(aligner, x, y, test):
     mapped = aligner.transform(np.broadcast_to(x[test], (len(y), len(test), x.shape[1])))
-    return ((mapped - y[:, test]) ** 2).sum((1, 2)) / ((y[:, test] - y[:, test].mean(1, keepdims=True)) ** 2).sum((1, 2))
+    spread = ((y[:, test] - y[:, test].mean(1, keepdims=True)) ** 2).sum((1, 2))
+    return ((mapped - y[:, test]) ** 2).sum((1, 2)) / spread
 
 
 def fitted(columns, x, y):
@@ -75,4 +76,5 @@ def test_a_window_is_reduced_to_the_layers_width_by_its_training_rows():
     assert both.shape == (2, 50, 6)
     np.testing.assert_allclose((both[:, train, :3] ** 2).sum(-1).mean(1), 1, rtol=1e-5)
     np.testing.assert_allclose((both[:, train, 3:] ** 2).sum(-1).mean(1), 1, rtol=1e-5)
-    np.testing.assert_array_equal(reduced(window[:, :2], train, 3), (window[:, :2] - window[train, :2].mean(0)).astype(np.float32))
+    narrow = window[:, :2]
+    np.testing.assert_array_equal(reduced(narrow, train, 3), (narrow - narrow[train].mean(0)).astype(np.float32))
