@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.results.export import Result
 from core.results.estimates import Estimate
+from core.results.export import Result
 from core.results.statements import Statement
 from core.rsa.layers.differences import (
     LOWEST,
