@@ -193,7 +193,7 @@ def _finding(facts: Facts) -> str:
     if not apart:
         some = "" if same else " in some layer"
         return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
-    place = "" if same else f" ({places[least]})"
+    place = "" if same else f" ({layers_in_words(facts[DIFFERS][least].layers)})"
     return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
 
 
