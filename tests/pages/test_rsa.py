@@ -1,4 +1,4 @@
-"""The RSA page under AppTest, on a handful of sentences of the demo through the models of the box."""
+"""The RSA page under AppTest, on a handful of sentences of the demo through the included models."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.models import describe
 from core.rsa.layers.spec import RsaSpec
 from core.rsa.layers.study import STUDY
+from core.rsa.layers.text import too_few_items, unequal_sizes
+from core.rsa.swap.text import GUESSES
+from core.rsa.tokens.study import MOST_WORDS
+from core.text.reading import fewer_sentences
 from tests.core.hostile import grown
 from tests.core.hub_server import HubServer
 from tests.core.tiny_models import save_tiny
@@ -24,6 +29,11 @@ def charts(app: AppTest) -> list[dict]:
     return [json.loads(chart.proto.spec) for chart in app.get("vega_lite_chart")]
 
 
+def unescaped(app: AppTest) -> str:
+    """All sentences of the page, without the marks that keep Markdown from reading them."""
+    return sentences(app).replace("\\", "")
+
+
 def view(app: AppTest, name: str) -> AppTest:
     app.segmented_control(key="rsa/view").set_value(name)
     return settle(app.run())
@@ -35,8 +45,7 @@ def test_the_line_above_the_figure_says_how_many_sentences_were_read(tmp_path) -
     app = open_page(PAGE, **{**SMALL, "sentences": "40", "corpus": str(text)})
     assert not app.exception
     assert "txt, 23 sentences;" in app.expander[0].label
-    assert "23 sentences of" in sentences(app)
-    assert "40 were asked for" in sentences(app)
+    assert fewer_sentences(str(text), 23, 40) in unescaped(app)
     assert "demo, 20 sentences;" in open_page(PAGE, **SMALL).expander[0].label
 
 
@@ -52,7 +61,7 @@ def test_the_study_runs_by_itself_and_has_the_same_numbers_as_the_command_line()
     labels = {button.label for button in app.get("download_button")}
     assert labels == {"CSV", "Parquet", "SVG", "PNG"}
     assert {"Figure", "Report", "Download all"} <= {button.label for button in app.button}
-    assert "Rogue dimensions" in sentences(app)
+    assert all(point in unescaped(app) for point in STUDY.caveats)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +93,8 @@ def test_runs_of_one_task_are_one_curve_and_sizes_stand_beside_names() -> None:
     drawn = json.dumps(charts(app))
     assert "parse-* (3 runs, ." in drawn
     assert "sentiment-fast (." in drawn
-    assert "equally far" in sentences(app)
+    sizes = table["relative_change"].dropna()
+    assert unequal_sizes(sizes.min(), sizes.max()) in unescaped(app)
 
 
 def test_every_view_draws_its_charts() -> None:
@@ -132,7 +142,7 @@ def test_a_changed_measure_is_another_study() -> None:
 def test_a_measure_that_is_mostly_null_says_so() -> None:
     app = open_page(PAGE, **SMALL, measure="cca")
     assert not app.exception
-    assert "these numbers say nothing" in sentences(app)
+    assert too_few_items("mean CCA", 40, describe("zoo:seed-0").d_model) in unescaped(app)
 
 
 def test_a_model_that_cannot_be_had_is_named_and_the_others_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +177,7 @@ def test_a_passage_that_is_too_short_is_a_sentence_not_a_trace() -> None:
     next(button for button in app.button if button.label == "Draw").click()
     settle(app.run())
     assert not app.exception
-    assert "draws 3 to 200 words" in sentences(app).replace("\\", "")
+    assert str(MOST_WORDS) in unescaped(app)
 
 
 def start(app: AppTest) -> AppTest:
@@ -182,9 +192,9 @@ def test_layers_are_exchanged_where_the_task_can_be_scored(everything: Everythin
     assert not charts(app)  # it waits for its button
     app = start(app)
     assert len(charts(app)) == 2
-    assert "of UAS ." in headline(app)
-    assert "chance" in sentences(app)  # among the notes
-    assert "it knows contradiction" in sentences(app)
+    assert "parse-0's UAS" in headline(app)
+    assert GUESSES in sentences(app)  # among the notes
+    assert "contradiction" in sentences(app)  # a label of the model that cannot be scored
     everything.check(app)
     assert charts(open_page(PAGE, **{**SMALL, "compare": ["zoo:parse-0", "zoo:nli-0"]}, view=SWAP))  # stored by now
 
@@ -205,7 +215,7 @@ def test_through_training_says_its_own_study_and_disables_what_it_does_not_read(
     app = start(open_page(PAGE, **SMALL, view=TRAINING))
     assert not app.exception
     assert len(charts(app)) == 2
-    assert any("another run" in block.value for block in app.markdown)
+    assert "seed-1" in headline(app)
     assert app.title[0].value == EXPERIMENTS[TRAINING].study.title
     line = next(fold.label for fold in app.expander if "Change" in fold.label)
     assert "20 sentences" in line
@@ -219,13 +229,13 @@ def test_the_run_is_chosen_in_the_view_and_stands_in_the_link() -> None:
     app = start(open_page(PAGE, **SMALL, view=TRAINING, **run))
     assert not app.exception
     assert set(app.dataframe[0].value["model"]) == {*run["steps"]}
-    assert "seed-2, the end of another run" in headline(app)
+    assert "seed-2" in headline(app)
     assert app.query_params["steps"] == run["steps"]
     app.multiselect(key="rsa/others").set_value([])
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())
     assert not app.exception
-    assert "another run" not in headline(app)
+    assert "seed-2" not in headline(app)
     app.multiselect(key="rsa/steps").set_value(["zoo:nothing@step-*"])
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())

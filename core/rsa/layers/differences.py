@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.models.changes import shares_no_start
+from core.results.differences import banded_differences
 from core.results.estimates import Estimate, estimate_of
 from core.results.statements import Statement
 
@@ -31,6 +32,10 @@ WEIGHT_CHANGE = "relative size of the weight change"
 SCALED = "weight change scaled to"
 RUNS = "runs pooled"
 REFERENCE = "another pretraining seed"
+SAME_LAYER = "every layer is most similar to the same layer"
+OTHER_LAYER = "layers are most similar to another layer"
+TEXTS_DIFFER = "similarity differs between the texts"
+TEXTS_ALIKE = "no detectable difference between the texts"
 
 
 def differing_layers(rows: pd.DataFrame) -> list[int]:
@@ -111,6 +116,65 @@ def _of_model(model: str, rows: pd.DataFrame, base: str) -> list[Statement]:
             scaled = Estimate(size * float(first["scaled"]))
             statements.append(Statement(model, SCALED, scaled, baseline=base))
     return statements
+
+
+def grid_statements(grid: pd.DataFrame, base: str) -> tuple[Statement, ...]:
+    """State of each model whether its layers are most similar to the same layer of the base.
+
+    Args:
+        grid: model, base_layer, layer, similarity.
+        base: Reference of the base model.
+
+    Returns:
+        One statement per model. That of `OTHER_LAYER` names these layers, and gives the similarity
+        of the topmost one to the layer of the base that it is most similar to.
+    """
+    statements = []
+    for model in dict.fromkeys(grid["model"]):
+        rows = grid[(grid["model"] == model) & grid["similarity"].notna()]
+        best = rows.loc[rows.groupby("layer")["similarity"].idxmax()].sort_values("layer")
+        away = best[best["layer"] != best["base_layer"]]
+        if away.empty:
+            statements.append(Statement(str(model), SAME_LAYER, baseline=base))
+            continue
+        top = estimate_of(away.iloc[-1], "similarity")
+        layers = tuple(int(layer) for layer in away["layer"])
+        statements.append(Statement(str(model), OTHER_LAYER, top, layers, base))
+    return tuple(statements)
+
+
+def text_statement(table: pd.DataFrame) -> Statement | None:
+    """State the largest difference between two texts, of those that are significant if any is.
+
+    Args:
+        table: As for `text_differences`.
+
+    Returns:
+        None where no difference has a band.
+    """
+    pairs = text_differences(table)
+    pairs = pairs[pairs["low"].notna()]
+    if pairs.empty:
+        return None
+    apart = pairs[(pairs["low"] > 0) | (pairs["high"] < 0)]
+    row = (apart if len(apart) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
+    verdict = TEXTS_DIFFER if len(apart) else TEXTS_ALIKE
+    baseline = str(next(iter(table["corpus"])))
+    return Statement(str(row["model"]), verdict, estimate_of(row, "difference"), (int(row["layer"]),), baseline)
+
+
+def text_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Subtract the first text's similarity from the second's, with bands that hold together.
+
+    Args:
+        table: corpus (two of them), model, layer, similarity, low, high.
+
+    Returns:
+        model, layer, difference, low, high; layers that both texts could measure.
+    """
+    first, second = dict.fromkeys(table["corpus"])
+    here, away = (table[table["corpus"] == corpus] for corpus in (first, second))
+    return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
 def layers_in_words(layers: Sequence[int]) -> str:

@@ -73,8 +73,8 @@ class RsaSpec(Spec):
     standardise: bool = options.flag(
         "Standardise dimensions",
         False,
-        help="Scale each dimension to mean 0 and standard deviation 1 first, so that no few dimensions "
-        "dominate.",
+        help="Scale each dimension to mean 0 and standard deviation 1 first, so that a few large ones do "
+        "not dominate.",
     )
     drop_rogue: int = options.whole(
         "Rogue dimensions dropped",

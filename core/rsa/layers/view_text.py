@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.results.differences import banded_differences
-from core.results.estimates import Estimate, estimate_of
+from core.results.estimates import Estimate
 from core.results.names import short_name, short_names
 from core.results.numbers import text_of
 from core.results.statements import Statement
@@ -17,14 +16,20 @@ from core.rsa.layers.differences import (
     LOWEST,
     MAY_DIFFER,
     NOT_FROM_BASE,
+    OTHER_LAYER,
     REFERENCE,
     RUNS,
+    SAME_LAYER,
     SCALED,
+    TEXTS_ALIKE,
     UNMEASURED,
     WEIGHT_CHANGE,
+    grid_statements,
     layers_in_words,
     place_in_words,
     statements_of,
+    text_differences,
+    text_statement,
 )
 from core.rsa.layers.text import RULE, UNEQUAL
 
@@ -36,7 +41,6 @@ if TYPE_CHECKING:
 NOTHING = "No model could be compared; the reasons are below."
 MOST_NAMED = 4  # models that get a clause of their own where there are many; the others are counted
 NAMED = 3  # models that the grid's sentence names
-TEXTS_DIFFER, TEXTS_ALIKE = "differs between the texts", "no detectable difference between the texts"
 Facts = dict[str, dict[str, Statement]]  # verdict -> subject -> statement
 
 
@@ -53,23 +57,10 @@ def grid_sentence(result: Result) -> str:
     grid = result.tables.get("grid")
     if grid is None or grid.empty:
         return ""
-    same, moved = [], []
-    for model in dict.fromkeys(grid["model"]):
-        rows = grid[(grid["model"] == model) & grid["similarity"].notna()]
-        best = rows.loc[rows.groupby("layer")["similarity"].idxmax()]
-        away = best[best["layer"] != best["base_layer"]]
-        if away.empty:
-            same.append(short_name(model))
-            continue
-        top = away.loc[away["layer"].idxmax()]
-        layer = int(top["layer"])
-        stays = rows[(rows["layer"] == layer) & (rows["base_layer"] == layer)]["similarity"]
-        against = f"; to layer {layer} {text_of(float(stays.iloc[0]))}" if len(stays) else ""
-        moved.append(
-            f"{len(away)} of {len(best)} layers of {short_name(model)} are most similar to another layer of the base: "
-            f"layer {layer} to layer {int(top['base_layer'])} ({text_of(float(top['similarity']))}{against})."
-        )
-    parts = moved[:1]
+    statements = grid_statements(grid, str(result.spec["base"]))
+    same = [short_name(each.subject) for each in statements if each.verdict == SAME_LAYER]
+    moved = [each for each in statements if each.verdict == OTHER_LAYER]
+    parts = [_moved(statement, grid) for statement in moved[:1]]
     if len(moved) > 1:
         count = len(moved) - 1
         parts.append(f"{count} more model{'s' if count > 1 else ''} also {'have' if count > 1 else 'has'} such layers.")
@@ -78,6 +69,20 @@ def grid_sentence(result: Result) -> str:
         alone = f"Every layer of {_listed(shown)} is most similar to the same layer of the base."
         parts.append(f"{_listed(shown)} match{'es' * (len(same) == 1)} layer by layer." if moved else alone)
     return " ".join(parts)
+
+
+def _moved(statement: Statement, grid: pd.DataFrame) -> str:
+    """Say how many layers of a model are most similar to another layer of the base, with the top one's numbers."""
+    rows = grid[(grid["model"] == statement.subject) & (grid["layer"] == statement.layers[-1])]
+    best, layer = rows.loc[rows["similarity"].idxmax()], statement.layers[-1]
+    stays = rows[rows["base_layer"] == layer]["similarity"]
+    against = f"; to layer {layer} {text_of(float(stays.iloc[0]))}" if len(stays) else ""
+    layers = grid[(grid["model"] == statement.subject) & grid["similarity"].notna()]["layer"].nunique()
+    return (
+        f"{len(statement.layers)} of {layers} layers of {short_name(statement.subject)} are most similar to another "
+        f"layer of the base: layer {layer} to layer {int(best['base_layer'])} "
+        f"({_estimate(statement).value_text}{against})."
+    )
 
 
 def texts_sentence(result: Result) -> str:
@@ -104,40 +109,6 @@ def texts_sentence(result: Result) -> str:
         f"The texts differ in {apart} of {len(pairs)} comparisons, most for {where}: its similarity is "
         f"{largest.estimate.direction('higher', 'lower')} on {second} than on {first}."
     )
-
-
-def text_statement(table: pd.DataFrame) -> Statement | None:
-    """State the largest difference between two texts, of those that are significant if any is.
-
-    Args:
-        table: As for `text_differences`.
-
-    Returns:
-        None where no difference has a band.
-    """
-    pairs = text_differences(table)
-    pairs = pairs[pairs["low"].notna()]
-    if pairs.empty:
-        return None
-    apart = pairs[(pairs["low"] > 0) | (pairs["high"] < 0)]
-    row = (apart if len(apart) else pairs).loc[lambda rows: rows["difference"].abs().idxmax()]
-    verdict = TEXTS_DIFFER if len(apart) else TEXTS_ALIKE
-    baseline = str(next(iter(table["corpus"])))
-    return Statement(str(row["model"]), verdict, estimate_of(row, "difference"), (int(row["layer"]),), baseline)
-
-
-def text_differences(table: pd.DataFrame) -> pd.DataFrame:
-    """Subtract the first text's similarity from the second's, with bands that hold together.
-
-    Args:
-        table: corpus (two of them), model, layer, similarity, low, high.
-
-    Returns:
-        model, layer, difference, low, high; layers that both texts could measure.
-    """
-    first, second = dict.fromkeys(table["corpus"])
-    here, away = (table[table["corpus"] == corpus] for corpus in (first, second))
-    return banded_differences(here, away, ("model", "layer"), "similarity")
 
 
 def summarise(statements: Sequence[Statement]) -> str:
@@ -222,7 +193,8 @@ def _finding(facts: Facts) -> str:
     if not apart:
         some = "" if same else " in some layer"
         return f"{text}{some}: similarity falls to {score.text} ({names[least]}, {at}){level}."
-    place = "" if same else f" ({places[least]})"
+    layers = layers_in_words(facts[DIFFERS][least].layers).replace(" to ", "–")  # two lines have no room for more
+    place = "" if same else f" ({layers})"
     return f"{text}, {names[least]} most{place}: similarity {score.text} at {at}{level}."
 
 

@@ -158,7 +158,8 @@ def collect(spec: SwapSpec, ready: Outputs, outputs: Outputs) -> Result:
         tables["frozen"] = pd.DataFrame(frozen)
     statements = statements_of(tables)
     metrics = {ref: METRICS[examples.heads[ref].kind] for ref in swapped}
-    counts = {examples.heads[ref].kind: len(examples.pairs[examples.heads[ref].kind]) for ref in swapped}
+    kinds: set[str] = {examples.heads[ref].kind for ref in swapped}
+    counts = {kind: len(examples.pairs[kind]) for kind in kinds}
     used = (spec.base, *swapped, *(row["model"] for row in frozen))
     return Result(
         study="swap",

@@ -125,8 +125,8 @@ def _lead(facts: Facts, names: Mapping[str, str], metrics: Mapping[str, str]) ->
         else:
             lowered.append(f"{scored} by up to {_estimate(worst).value_text}")
     lost = f"Reverting one layer to the base lowers {_listed(lowered)}." if lowered else ""
-    one = "Reverting any one layer to the base does not measurably lower"
-    return " ".join(filter(None, (lost, f"{one} {_listed(kept, 'or')}." if kept else "")))
+    intact = "Reverting any one layer to the base does not measurably lower"
+    return " ".join(filter(None, (lost, f"{intact} {_listed(kept, 'or')}." if kept else "")))
 
 
 def _about(facts: Facts, model: str, name: str, metric: str) -> str:

@@ -77,8 +77,8 @@ def _nearness(facts: Facts, names: Mapping[str, str]) -> list[str]:
             f"{_estimate(statement).text}, {_estimate(facts[statement.subject, BY_CHANCE]).text})"
             for statement in near
         ]
-        found = f"The question is {than}, most at {_listed(clauses)}."
-        return [found, *([f"In {_listed(never)}, it is no closer."] if never else [])]
+        closest = f"The question is {than}, most at {_listed(clauses)}."
+        return [closest, *([f"In {_listed(never)}, it is no closer."] if never else [])]
     if not never:
         return []
     return [f"The question is no {than}." if len(names) == 1 else f"In {_listed(never)}, the question is no {than}."]

@@ -25,7 +25,7 @@ from core.text.corpora import (
     parse_corpus,
     read_corpus,
 )
-from core.text.datasets import HubText, parse_hub_ref
+from core.text.datasets import FORM, HubText, parse_hub_ref
 from tests import ROOT
 
 TREE = "# genre = news\n1\tDogs\t_\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
@@ -80,8 +80,10 @@ def test_genres_narrow_the_demo_from_either_side():
     assert {s.genre for s in read_corpus("demo:fiction,news", limit=50).sentences} == {"fiction", "news"}
     assert {s.genre for s in read_corpus("demo", limit=50, genres=["legal"]).sentences} == {"legal"}
     assert {s.genre for s in read_corpus("demo:legal,news", limit=9, genres=["news"]).sentences} == {"news"}
-    assert "nothing in common" in refused(read_corpus, "demo:legal", genres=["news"])
-    assert "There are: news, fiction" in refused(read_corpus, "demo:poetry")
+    apart = refused(read_corpus, "demo:legal", genres=["news"])
+    assert all(genre in apart for genre in ("legal", "news"))
+    unknown = refused(read_corpus, "demo:poetry")
+    assert all(genre in unknown for genre in ("poetry", *GENRES))
 
 
 def test_a_second_reading_of_the_demo_needs_no_spacy():
@@ -286,13 +288,13 @@ def test_hub_references(ref, source):
     "ref", ["hub:", "hub:../etc", "hub:/etc/passwd", "hub:a/b/c/d", "hub:a b", "hub:https://x", "hub:.x"]
 )
 def test_references_that_name_no_data_set(ref):
-    assert "the form is hub:NAME" in refused(read_corpus, ref)
+    assert FORM in refused(read_corpus, ref)
 
 
 def test_a_folder_here_is_not_taken_for_a_data_set(tmp_path, monkeypatch):
     (tmp_path / "secrets").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert "is refused" in refused(read_corpus, "hub:secrets")
+    assert "hub:secrets cannot be read" in refused(read_corpus, "hub:secrets")
 
 
 @pytest.fixture

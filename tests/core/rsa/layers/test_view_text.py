@@ -7,17 +7,23 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from core.results.estimates import Estimate
 from core.results.export import Result
-from core.rsa.layers.differences import LOWEST, REFERENCE, WEIGHT_CHANGE, statements_of
-from core.rsa.layers.view_text import (
+from core.results.statements import Statement
+from core.rsa.layers.differences import (
+    LOWEST,
+    OTHER_LAYER,
+    REFERENCE,
+    SAME_LAYER,
     TEXTS_ALIKE,
     TEXTS_DIFFER,
-    curves_sentence,
-    grid_sentence,
+    WEIGHT_CHANGE,
+    grid_statements,
+    statements_of,
     text_differences,
     text_statement,
-    texts_sentence,
 )
+from core.rsa.layers.view_text import curves_sentence, grid_sentence, texts_sentence
 from tests.core.rsa.facts import all_stated, stated, unnamed
 from tests.core.rsa.layers.test_text import EMPTY, table
 
@@ -94,9 +100,13 @@ def test_a_layer_that_is_most_similar_to_another_layer_is_named() -> None:
         ("zoo:nli-0", base, layer, 0.9 if base == min(layer, 1) else 0.3) for base in range(3) for layer in range(3)
     ]
     grid = pd.DataFrame(rows, columns=["model", "base_layer", "layer", "similarity"])
+    (moved,) = grid_statements(grid, "zoo:seed-0")
+    assert moved == Statement("zoo:nli-0", OTHER_LAYER, Estimate(0.9), (2,), "zoo:seed-0")
     said = grid_sentence(result(grid=grid))
-    for part in ("1 of 3 layers", "nli-0", "layer 2 to layer 1", ".90", ".30"):
-        assert part in said
+    assert moved.named_in(said)
+    assert Statement("", "", Estimate(0.3)).named_in(said), "compared with the similarity to its own layer"
     diagonal = grid.assign(similarity=[float(row[1] == row[2]) for row in rows])
-    assert "nli-0" in grid_sentence(result(grid=diagonal))
-    assert "1.00" not in grid_sentence(result(grid=diagonal))
+    assert grid_statements(diagonal, "zoo:seed-0") == (Statement("zoo:nli-0", SAME_LAYER, baseline="zoo:seed-0"),)
+    both = pd.concat([grid, diagonal.assign(model="zoo:twin-0")])
+    assert [each.verdict for each in grid_statements(both, "zoo:seed-0")] == [OTHER_LAYER, SAME_LAYER]
+    assert all(name in grid_sentence(result(grid=both)) for name in ("nli-0", "twin-0"))
