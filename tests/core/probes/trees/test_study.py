@@ -177,7 +177,7 @@ def test_differences_are_those_of_the_table(box: dict[str, str], result: ProbeRe
     assert np.allclose(mine["difference"], one - other)
 
 
-def test_margins_are_over_what_knows_positions_alone(box: dict[str, str], result: ProbeResult) -> None:
+def test_margins_are_over_both_baselines(box: dict[str, str], result: ProbeResult) -> None:
     table, margins = result.table, result.tables["margins"]
     untrained = f"random:{box['bert']}"
     assert set(margins["rival"]) == {POSITION, untrained}
@@ -267,7 +267,7 @@ def test_trees_and_words_are_in_the_keys(spec: ProbeSpec, box: dict[str, str], t
     assert {task.role: task.key for task in planned(replace(spec, draws=99))} == first
 
 
-def test_positions_stand_beside_vectors_that_have_none(
+def test_a_position_code_is_appended_to_vectors_without_positions(
     box: dict[str, str], spec: ProbeSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_STORE", box["store"])
@@ -525,7 +525,7 @@ def test_every_chart_is_drawn_and_what_is_not_there_is_refused(box: dict[str, st
     assert word_charts.plane_chart(view).to_dict()
 
 
-def test_arcs_that_share_ground_stand_at_different_heights() -> None:
+def test_arcs_that_overlap_have_different_heights() -> None:
     edges = [(0, 1), (0, 3), (2, 3), (1, 4), (4, 5)]
     levels = sentence_charts.arc_levels(edges)
     for (i, j), one in zip(edges, levels, strict=True):
