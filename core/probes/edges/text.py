@@ -23,6 +23,8 @@ PLURALS = {
     "label": "dependency labels",
     "distance": "head distances",
 }
+
+
 def make_headline(statements: Sequence[Statement]) -> str:
     """The statements in sentences: the first model beside its baselines, then the other models."""
     if not statements:
@@ -45,8 +47,8 @@ def make_headline(statements: Sequence[Statement]) -> str:
         clauses.append(clause)
     layers = [f"{each.layers[0]} for {PLURALS[target]}" for target, each in leading.items()]
     sentences = [
-        f"A linear probe of {names[first]} predicts {_listed(clauses)}.",
-        f"Its best layers are {_listed(layers)}.",
+        f"A linear probe on {names[first]} predicts {_listed(clauses)}.",
+        f"The best layer is {_listed(layers)}.",
     ]
     for ref in models:
         gaps = [_gap(each) for each in rest if parts_of(each)[1] == ref and ref != first]

@@ -158,8 +158,8 @@ def _layer_sentence(
     verdicts = {each.verdict for each in statements}
     moved = [each for each in statements if each.verdict == MOVES]
     if moved:
-        steps = ", ".join(f"{names[each.subject]} ({each.layers[0]})" for each in moved)
-        yield f"The best layer moves to {layer}: it is another at {steps}."
+        steps = ", ".join(f"{each.layers[0]} at {names[each.subject]}" for each in moved)
+        yield f"The best layer moves to {layer}: it is {steps}."
     elif STAYS in verdicts:
         yield f"The best layer is {layer} at every step."
     elif UNDECIDED in verdicts:

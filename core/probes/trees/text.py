@@ -36,14 +36,9 @@ NOTHING = "No model could be probed; the reasons are below."
 NO_RANK = "No rank could be probed; the reasons are below."
 LEADS = {
     "uuas": "{name} predicts {value} of {edges} at its best layer ({layer})",
-    "dspr": (
-        "{name} predicts distances in the {tree} with a rank correlation of {value} "
-        "at layer {layer}"
-    ),
+    "dspr": "{name} predicts tree distances with a rank correlation of {value} at layer {layer}",
     "root": "{name} predicts the root of {value} of the sentences at its best layer ({layer})",
-    "nspr": (
-        "{name} predicts depths in the {tree} with a rank correlation of {value} at layer {layer}"
-    ),
+    "nspr": "{name} predicts tree depths with a rank correlation of {value} at layer {layer}",
 }
 
 
@@ -81,7 +76,7 @@ def _sentences(statements: Sequence[Statement], metric: str, parsed: bool) -> It
     assert first.estimate is not None
     sentence = LEADS[metric].format(
         name=name, value=first.estimate.value_text, layer=layer,
-        edges="parse edges" if parsed else "gold edges", tree="parse" if parsed else "gold tree",
+        edges="parse edges" if parsed else "gold edges",
     )  # fmt: skip
     if rest and rest[0].subject == first.subject:
         sentence += f", {compared_with(rest.pop(0))}"

@@ -122,7 +122,7 @@ def test_the_headline_states_the_best_layers_their_baselines_and_the_other_model
         assert found.estimate == estimate_of(best, "value")
         margins = result.tables["edge_margins"].query("probe == @target and metric == 'accuracy'")
         margins = margins[(margins["model"] == box["bert"]) & (margins["layer"] == best["layer"])]
-        strongest = margins.sort_values("rival_value").iloc[-1]
+        strongest = margins.loc[margins["rival_value"].idxmax()]
         baseline = stated[subject_of(target, strongest["rival"]), BASELINE]
         assert baseline.estimate == estimate_of(strongest, "rival_value")
         margin = next(
@@ -147,13 +147,13 @@ def test_methods_say_whether_trees_are_a_parsers(spec: Spec) -> None:
 
 
 def test_what_was_planted_is_found(box: dict[str, str], result: Result) -> None:
-    """Tags are the words' own: read off any layer's vectors and by the lookup, not off places."""
+    """Tags belong to words: any layer and the word lookup predict them, positions do not."""
     tags = rows_of(result, probe="pos", metric=ACCURACY, labels=REAL).set_index("model")["value"]
     assert float(tags.loc[LOOKUP]) > 80
     assert tags.loc[box["bert"]].max() > 80
     assert float(tags.loc[MAJORITY]) < 50
     assert float(tags.loc[PLACES]) < 50
-    # A label is that of the pair, which the lookup knows and places do not.
+    # A label depends on the pair of words, which the lookup has and positions do not.
     labels = rows_of(result, probe="label", metric=ACCURACY, labels=REAL).set_index("model")["value"]
     assert float(labels.loc[LOOKUP]) > float(labels.loc[PLACES]) + 20
     codes = result.tables["codes"].query("probe == 'pos' and labels == 'real'").set_index("model")["compression"]
@@ -202,7 +202,7 @@ def _scikit(kind: type, features: np.ndarray, labels: np.ndarray, penalty: float
     return kind(C=1 / penalty, fit_intercept=False, tol=1e-6, max_iter=2_000).fit(features, labels)
 
 
-def test_the_lookup_is_the_commonest_label_of_the_word(spec: Spec, outputs: Outputs) -> None:
+def test_the_lookup_is_the_most_frequent_label_of_the_word(spec: Spec, outputs: Outputs) -> None:
     task = next(task for task in plan(spec, run(prepare(spec))) if task.role == ("rivals", "pos"))
     given, value = dict(task.arguments), outputs.values["rivals", "pos"]
     items = edge_items("pos", given["trees"].heads, given["trees"].keep, given["tags"])
@@ -247,7 +247,7 @@ def test_control_labels_belong_to_word_types_and_come_as_often_as_the_real_ones(
         assert (control_labels(types, [0.7, 0.2, 0.1], *other) != found).mean() > 0.2
 
 
-def test_places_are_told_apart_and_nothing_else() -> None:
+def test_place_features_hold_positions_only() -> None:
     items = Items(np.array([0, 0, 1]), np.array([0, 2, 2]), np.array([2, 0, 0]), ("a", "b", "b"))
     features = place_features(items, np.array([3, 3]))[:, 0]
     assert (features[1] == features[2]).all()
@@ -331,8 +331,8 @@ def test_the_command_writes_what_the_study_finds(spec: Spec, box: dict[str, str]
     assert (out / "codes.csv").is_file()
 
 
-def test_in_the_box_head_distance_is_read_off_contexts() -> None:
-    """The real models where it matters: layer 0 knows no context, so what edges need is not in it."""
+def test_head_distance_needs_context_in_an_included_model() -> None:
+    """Layer 0 has no context, from which the distance of the head is predicted."""
     spec = Spec(models=("zoo:seed-0",), targets=("distance",), sentences=200, layers=(0, 3), controls=0, draws=50)
     result = STUDY.run(spec)
     assert not result.failures

@@ -111,7 +111,7 @@ def test_the_headline_says_whether_the_peak_moves() -> None:
     assert moved.layers == (1,)
     stays, still = stated(group([50.0, 50.0, 51.0]))
     assert stays == Statement(final, STAYS, None, (2,))
-    assert "seed-0@step-50 (1)" in moving
+    assert "1 at seed-0@step-50" in moving
     assert len({sentence.rpartition(". ")[2] for sentence in (unsure, moving, still)}) == 3
 
 
