@@ -26,7 +26,7 @@ from core.models.hub import listing as hub_listing
 from core.models.patterns import matching_refs
 from core.models.references import PATTERN
 from core.runs.runner import tick
-from core.weights.clusters.method_text import (
+from core.weights.clusters.notice_text import (
     describe_named_data,
     describe_strangers,
     describe_variants,

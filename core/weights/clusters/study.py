@@ -34,11 +34,9 @@ from core.weights.clusters.method_text import (
     FORMULAS,
     HOW_TO_READ,
     REASON,
-    describe_aside,
-    describe_shapes,
-    describe_unchanged,
     make_methods,
 )
+from core.weights.clusters.notice_text import describe_aside, describe_shapes, describe_unchanged
 from core.weights.clusters.selection import Labels, Selection, find_models, read_labels
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.tasks import kept_rank, measure_delta, measure_weights, place_models, unpack_features

@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from core.errors import SpecError
 from core.weights.clusters.members import Member
-from core.weights.clusters.method_text import describe_unlabelled, describe_unscored
+from core.weights.clusters.notice_text import describe_unlabelled, describe_unscored
 from core.weights.vectors.clustering import chance_information, cluster_models, score_clusters
 from core.weights.vectors.neighbours import Prediction, calc_neighbour_shares, predict_labels
 from core.weights.vectors.registry import VECTORS, Features, relative_size

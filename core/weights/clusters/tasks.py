@@ -26,7 +26,7 @@ from core.runs.runner import span, tick
 from core.runs.store import Value, identified, key_of
 from core.runs.tasks import pure
 from core.statistics import relative_change
-from core.weights.clusters.method_text import describe_rounding
+from core.weights.clusters.notice_text import describe_rounding
 from core.weights.vectors.projections import draw_map
 from core.weights.vectors.registry import EXACT, Features, calc_sketch
 from core.weights.vectors.spectra import decompose, decompose_factors, singular_values

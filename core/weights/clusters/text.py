@@ -1,6 +1,6 @@
 """What the study found: facts, and the headline made of them.
 
-`view_text` has the sentence of each view; `method_text` has methods, notices and caveats.
+`view_text` has the sentence of each view, `notice_text` the notices, `method_text` the caveats.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SIGNIFICANT = 0.05
 NORMS = "norms"
 CHANCE, GAUSSIAN = "chance", "Gaussian matrix of the same shape"
 WORDS = {"task": "task", "data": "data set", "base": "base", "table": "label"}
-DIGITS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-SPELT = dict(enumerate(DIGITS, start=2))
+NUMERALS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+SPELT = dict(enumerate(NUMERALS, start=2))
 
 ABOVE, NOT_ABOVE, TOO_FEW = "above chance", "not detectably above chance", "too few to tell"
 EXPECTED, VOTED, RANKED = "expected", "named by the vote", "rank"
@@ -195,20 +195,18 @@ def neighbour_sentence(
     if share.verdict == ABOVE and number_of(share).value == 1:
         verb = "neighbour shares" if k == 1 else "neighbours share"
         return f"Every model's {near} {verb} its {word} {tested}."
-    found = (
+    claim = (
         f"share a {word} more often than chance"
         if share.verdict == ABOVE
         else f"do not detectably share a {word}"
     )
-    return f"Neighbours {found}: {reached} of the {near} do on average {tested}."
+    return f"Neighbours {claim}: {reached} of the {near} do on average {tested}."
 
 
 def _size(size: Statement, row: pd.Series) -> str:
     """Say what the size of the update reaches without a direction."""
-    reached, p = (
-        f"The size of the update alone gives {number_of(size).value_text}",
-        text_of(row["p_value"], "p"),
-    )
+    reached = f"The size of the update alone gives {number_of(size).value_text}"
+    p = text_of(row["p_value"], "p")
     endings = {
         ABOVE: f" ({p}).",
         NOT_ABOVE: f", not detectably more than chance ({p}).",
@@ -247,14 +245,14 @@ def _groups(statements: Sequence[Statement]) -> str:
         NEAR_SIZE: f"closer to {RIVALS} than to any run of {{own}} task",
         NEAR_NEITHER: f"not clearly closer to {{own}} task than to {RIVALS}",
     }
-    found: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for each in statements:
         if each.verdict in words:
-            found.setdefault((each.baseline, each.verdict), []).append(short_name(each.subject))
+            groups.setdefault((each.baseline, each.verdict), []).append(short_name(each.subject))
     return " ".join(
         f"By {title_of(vector)}, {listed(names)} {'are' if len(names) > 1 else 'is'} "
         f"{words[verdict].format(own='their' if len(names) > 1 else 'its')}."
-        for (vector, verdict), names in found.items()
+        for (vector, verdict), names in groups.items()
     )
 
 

@@ -140,10 +140,10 @@ def test_shards_are_fetched_by_their_index(server, tiny) -> None:
     ("state", "sentence"),
     [
         ("gated", "someone/tiny is gated: accept its terms at http://.*/someone/tiny, log in"),
-        ("private", "The hub has no model someone/tiny that you may see: check its spelling"),
-        ("rate-limited", "limiting how often this address may ask"),
-        ("broken", r"error of its own \(503\) when asked for someone/tiny: try again later"),
-        ("portal", r"What answers at http://.* is not a model hub .*: check HF_ENDPOINT"),
+        ("private", "The Hub has no model someone/tiny that you may see: check its spelling"),
+        ("rate-limited", "limits the requests of this address"),
+        ("broken", r"server error \(503\) when asked for someone/tiny: try again later"),
+        ("portal", r"The server at http://.* is not a model hub .*: check HF_ENDPOINT"),
         ("silent", "did not answer within 0.5 seconds and someone/tiny was not downloaded earlier"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from core.weights.clusters.doses import compare_doses, find_same_dose, lies_with
 from core.weights.clusters.members import Member
-from core.weights.clusters.method_text import describe_aside, describe_variants
+from core.weights.clusters.notice_text import describe_aside, describe_variants
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY
 from core.weights.clusters.text import NEAR_SIZE, NEAR_TASK

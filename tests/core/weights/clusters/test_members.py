@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import ModelError, SpecError
 from core.weights.clusters.members import Member, find_members, fine_tunes, read_label_table
-from core.weights.clusters.method_text import describe_strangers, describe_variants
+from core.weights.clusters.notice_text import describe_strangers, describe_variants
 from tests.core.small_zoo import base_tensors, tuned_tensors, write_model
 
 BASE = "zoo:seed-0"

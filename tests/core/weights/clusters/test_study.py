@@ -17,7 +17,7 @@ from core.runs.runner import Outputs, Progress, run
 from core.runs.store import Store
 from core.study import read_first
 from core.weights.clusters import study
-from core.weights.clusters.method_text import (
+from core.weights.clusters.notice_text import (
     describe_shapes,
     describe_strangers,
     describe_unlabelled,
