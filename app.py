@@ -16,7 +16,7 @@ from ui.frame.uploads import limit_uploads
 
 @st.cache_resource(show_spinner=False)
 def _start() -> None:
-    """Set up the process once: cores, memory, and imports that the garbage collector leaves alone."""
+    """Set up the process once: cores, memory, imports that the garbage collector skips."""
     share_cores()
     give_back_large_blocks()
     freeze_heavy_imports()

@@ -1,9 +1,11 @@
-"""What maps cost: linear maps and CCA of all layers of a pair, and training. `python -m benchmarks.alignment`
+"""Processor time of alignment maps: linear maps, CCA, and training. `python -m
+benchmarks.alignment`
 
-Rows are made up: two random bases of spaces that correlate from .98 downwards, in the shape of a pair of models. Times
-are of the processor (this process, all its threads), which a busy machine changes less than the clock. `lstsq` and
-scikit-learn's CCA are timed on one layer and multiplied up; the CCA finds its components one by one and is timed on a
-few, which favours it, since later ones take longer. Training is timed on a few steps and multiplied up.
+The data are synthetic: two spaces in the shape of a pair of models, with canonical correlations
+that decrease from .98. Processor times (of all threads) depend less on other load than wall-clock
+times. `lstsq` and scikit-learn's CCA are timed on one layer and extrapolated; that CCA computes its
+components one by one and is timed on the first few, which favours it, since later ones take longer.
+Training is timed on a few steps and extrapolated.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ WIDTHS = (128, 384, 768)
 
 
 def pair(layers: int, rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two spaces with known canonical correlations, (layer, row, d)."""
+    """Draw two spaces with known canonical correlations, each (layer, row, d)."""
     rng = np.random.default_rng(0)
     planted = np.concatenate([CORRELATIONS, np.linspace(0.6, 0.0, width - len(CORRELATIONS))])
     one = rng.normal(size=(layers, rows, width))
@@ -40,14 +42,14 @@ def lstsq(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Processor time of one round, and what came of it."""
+    """Measure the processor time of a call; return it with the call's result."""
     began = time.process_time()
     result = work()
     return time.process_time() - began, result
 
 
 def show(what: str, ours: float, theirs: float | None = None, difference: float | None = None) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     ratio = f"{theirs / ours:>8.1f}x" if theirs is not None else " " * 9
     apart = f"{difference:.0e}" if difference is not None else ""
     other = f"{theirs:>9.2f}" if theirs is not None else " " * 9

@@ -1,7 +1,8 @@
-"""What maps leave: on two seeds of the box by split, seen and unseen words, and on planted bijections.
+"""Held-out error of alignment maps: on two included seeds, and on planted bijections.
 
 `python -m benchmarks.alignment_maps`. The numbers are those of `python -m core align`, `align --split sentence`,
-`align check` and `align check --split sentence` with their defaults; what is in the store is not computed again.
+`align check` and `align check --split sentence` with their defaults; stored results are not
+computed again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(table: pd.DataFrame) -> None:
-    """A table as Markdown."""
+    """Print a table as Markdown."""
     names = [str(name) for name in table.columns]
     print(f"| | {' | '.join(names)} |")
     print(f"|---|{'---:|' * len(names)}")

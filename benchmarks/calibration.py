@@ -1,9 +1,10 @@
-"""Two figures of finished models beside those of a calibration: held-out masked loss, and layers against a window.
+"""Held-out masked loss and syntax gap of finished models, to compare with those of a calibration.
 
-`python -m benchmarks.calibration FOLDER --treebank DIR zoo:seed-0 ...` measures models of the box (or path:FOLDER) as
+`python -m benchmarks.calibration FOLDER --treebank DIR zoo:seed-0 ...` measures included models (or
+path:FOLDER) as
 `python -m zoo.recipe --calibrate FOLDER` measures its snapshots: the same held-out windows (in FOLDER/text), the same
-sentences, the same probes. What was measured is kept in FOLDER/references.json and is not measured again; the rows
-that `calibration.md` shows are printed. Processor seconds: the measurement's own.
+sentences, the same probes. Measurements are kept in FOLDER/references.json and not repeated; the
+printed rows are those of `calibration.md`. Processor seconds are those of the measurement.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""How often the bands hold what they should: simulated coverage of the intervals that the app draws.
+"""Simulated coverage of the intervals that the app draws.
 
     python -m benchmarks.coverage > benchmarks/coverage.txt
 
-Bands over sentences: two spaces of words that share a cause, a part of which belongs to the sentence. The truth is the
-measure on a sample of 4,000 sentences. Bands over models: values of a few runs drawn from a normal distribution round a
-known mean. Nulls: independent spaces that share their sentences, and how often their similarity lies above the null.
-Each case is simulated REPLICATES times; everything is seeded.
+Intervals over sentences: two spaces of words with a common cause, part of which is shared by a
+sentence's words; the true value is the measure on 4,000 sentences. Intervals over models: values of
+a few runs from a normal distribution with a known mean. Nulls: independent spaces that share their
+sentences; the table says how often their similarity exceeds the null. Each case is simulated
+REPLICATES times with fixed seeds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What figures cost in processor time: a command whose numbers are stored, and a page's first figure.
+"""Processor time of figures: of a command whose results are stored, and of a page's first figure.
 
-`python -m benchmarks.figures [CHECKOUT ...]` measures this checkout, or several in turn, so that a busy machine slows
-all of them alike. Seconds are user and system time, the least of several rounds.
+`python -m benchmarks.figures [CHECKOUT ...]` measures this checkout, or several in turn, so that
+other load slows all of them alike. Seconds are user and system time, the minimum of several rounds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which measure to trust: each one's area under the curve for finding the layers that are known to have changed.
+"""The AUC of each similarity measure for detecting the layers that are known to have changed.
 
     python -m benchmarks.known_truth > benchmarks/known_truth.txt
 
-Frozen fine-tunes of the box and planted layers, with and without matched size, as `python -m core truth` and the RSA
-page show them; the last table is committed as `known_truth.txt`.
+Included fine-tunes with frozen layers, and planted layers with and without matched size, as `python
+-m core truth` and the RSA page show them; the latest table is committed as `known_truth.txt`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from core.rsa.truth.text import finder_label
 def main() -> None:
     """Print the headline and a table for each truth."""
     result = STUDY.run(TruthSpec())
-    print("Area under the curve [95 % band] (at equal depth).\n")
+    print("AUC [95 % interval] (AUC among layers of equal depth).\n")
     print(result.headline, *result.notices, *result.failures.values(), sep="\n")
     for (truth, matched), rows in result.table.groupby(["truth", "matched"], sort=False):
         counts = rows.iloc[0]
         size = ", weight changes matched in size" if matched else ""
-        print(f"\n{truth}{size}: {counts['changed']} layers changed, {counts['unchanged']} did not\n")
+        print(
+            f"\n{truth}{size}: {counts['changed']} changed layers, {counts['unchanged']} "
+            "unchanged layers\n"
+        )
         columns = list(dict.fromkeys(column_name(row) for _, row in rows.iterrows()))
         print(f"{'':28}" + "".join(f"{name:>28}" for name in columns))
         for finder, mine in rows.groupby("finder", sort=False):

@@ -1,12 +1,14 @@
-"""What studies say that they cost, and what they take: processor seconds and peak memory, each in a fresh process.
+"""Predicted and measured price of studies: processor seconds and peak memory, each in a fresh
+process.
 
     python -m benchmarks.prices --models /tmp/models --kept /tmp/prices.jsonl > benchmarks/prices.md
 
-Three pairs of models: two seeds of the box (6 layers of 128), and models of random weights with the box's tokenizer, 6
-layers of 384 and 12 of 768, which are made in the folder where they are missing. Every study is asked for a small piece
-of work, so that the widest stay below a few minutes; what is larger is extrapolated by the price alone. Processor
-seconds are those of all threads and children, libraries' loading included, so that other work on the machine matters
-little; memory is the highest resident size (VmHWM). What is measured is kept, and not measured again.
+There are three pairs of models: two included seeds (6 layers of 128), and models of random weights
+with the included tokenizer, of 6 layers of 384 and of 12 layers of 768, which are created if they
+are missing. Every study is small, so that the widest models take a few minutes; prices of larger
+studies are extrapolated. Processor seconds include all threads, children and imports, so that other
+load matters little; memory is the peak resident size (VmHWM). Measurements are kept and not
+repeated.
 """
 
 from __future__ import annotations
@@ -173,7 +175,10 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(*json.loads(arguments.measure))))
         return
-    print("| models | study | said s | measured s | ratio | said GB | measured GB | ratio |")
+    print(
+        "| models | study | predicted s | measured s | ratio | predicted GB | measured GB | ratio "
+        "|"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for shape, (_, width, _) in SHAPES.items():
         for case in cases(models_of(shape, arguments.models), width > 384):

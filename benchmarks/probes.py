@@ -1,4 +1,5 @@
-"""Training all probes of a model together against the published way, in time and, on a treebank, in root accuracy.
+"""Training all probes of a model together, compared with the published code: time and root
+accuracy.
 
 `python benchmarks/probes.py` prints the table that lies beside this file; `--treebank DIR` (a folder with
 en_ewt-ud-{train,dev,test}.conllu.gz) adds the depth probe's root accuracy over six seeds. The published way, as in its

@@ -1,9 +1,9 @@
-"""RSA, debiased CKA and the bootstrap against the obvious ways of computing them.
+"""RSA, debiased CKA and the bootstrap, compared with their direct implementations.
 
     OMP_NUM_THREADS=1 python -m benchmarks.rsa > benchmarks/rsa.txt
 
-Processor times are the best of three, memory is numpy's own peak beside the inputs. The last table is
-committed as `rsa.txt`.
+Processor times are the best of three, memory is numpy's peak in addition to the inputs. The latest
+table is committed as `rsa.txt`.
 """
 
 from __future__ import annotations

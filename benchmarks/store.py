@@ -1,7 +1,8 @@
-"""What the store costs: small entries in bulk, one large entry, and waiting. `python -m benchmarks.store`
+"""Time of the store: many small entries, one large entry, and waiting threads. `python -m
+benchmarks.store`
 
-Each figure is the best of three in one run, on the clock and in processor time, beside the same work through diskcache
-as it comes ("plain": it writes Python objects, unchecked, and is therefore no choice, only a yardstick).
+Each number is the best of three in one run, in wall-clock and processor time, compared with plain
+diskcache, which writes Python objects without checks and serves only as a baseline.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from core.runs.store import Store, key_of
 
 ENTRIES = 1_200
-SHAPE = (7, 15, 128)  # layer word d_model: one sentence through a model of the box
+SHAPE = (7, 15, 128)  # layer, word, d_model: one sentence through an included model
 ROUNDS = 3
 WAITERS = 30
 

@@ -1,7 +1,9 @@
-"""Ranks, distances, level of p-values and memory of the weights room: `OMP_NUM_THREADS=1 python -m benchmarks.weights`
+"""Ranks, distances, p-values and memory of weight clustering: `OMP_NUM_THREADS=1 python -m
+benchmarks.weights`
 
-Times are processor times of one run, each pair measured in turns, because ratios of those survive a busy machine.
-Memory is the peak of a process of its own that runs the whole study on BERT-base-shaped checkpoints.
+Times are processor times of one run, each pair measured in turn, because their ratios depend least
+on other load. Memory is the peak of a separate process that runs the whole study on
+BERT-base-shaped checkpoints.
 """
 
 from __future__ import annotations
@@ -214,7 +216,7 @@ def measure_memory(counts: list[int]) -> None:
 
 
 def measure_box(base: str) -> None:
-    """The command of the README on the box, its store empty."""
+    """Run the README's command on the included models, with an empty store."""
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "core", "weights", "--base", base, "--models", "zoo:*-*", "--rank", "8"]
         for state in ("cold", "warm"):
@@ -226,11 +228,14 @@ def measure_box(base: str) -> None:
             spent = resource.getrusage(resource.RUSAGE_CHILDREN)
             processor = spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime
             if answer.returncode:
-                print(f"\nThe box: not measured ({answer.stderr.strip().splitlines()[-1]})")
+                print(f"\nIncluded models: not measured ({answer.stderr.strip().splitlines()[-1]})")
                 return
             wall = time.monotonic() - began
             if state == "cold":
-                print(f"\nThe box: python -m core weights --base {base} --models 'zoo:*-*' --rank 8")
+                print(
+                    f"\nIncluded models: python -m core weights --base {base} --models 'zoo:*-*' "
+                    "--rank 8"
+                )
                 print(f"  {answer.stdout.splitlines()[0]}")
             print(f"  {state}: {processor:.1f} s of processor, {wall:.1f} s")
 

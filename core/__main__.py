@@ -8,12 +8,12 @@ from core.runs.process.cores import share_cores
 
 
 def _stop(number: int, frame: object) -> None:
-    """End as an interrupt does: what is half written is removed, what was computed is kept."""
+    """End as an interrupt does: remove half-written files, keep what was computed."""
     raise Terminated
 
 
 def run() -> int:
-    """Each task its share of the cores, then the command; returns the exit status."""
+    """Divide the cores among tasks and run the command; return the exit status."""
     signal.signal(signal.SIGTERM, _stop)
     share_cores()
     return main()

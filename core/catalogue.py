@@ -1,7 +1,8 @@
-"""All studies. Whatever goes over the studies goes over this: commands, pages, prices, precomputed results, tests.
+"""The catalogue of all studies: commands, pages, prices, precomputed results and tests iterate over
+it.
 
-A study's folder says in a line what it is for; the study itself is imported when it is asked for, so that a list of
-the commands takes no time.
+A study's folder states its purpose in one line; the study itself is imported at its first use, so
+that listing the commands takes no time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Catalogue(MutableMapping[str, "Study"]):
     """Studies by name; each is imported at its first use."""
 
     def __init__(self, folders: Mapping[str, ModuleType]) -> None:
-        """`folders`: the study's folder by its name."""
+        """Take each study's folder by its name."""
         self._folders = dict(folders)
         self._studies: dict[str, Study] = {}
 
@@ -48,7 +49,7 @@ class Catalogue(MutableMapping[str, "Study"]):
         return len({*self._folders, *self._studies})
 
     def purposes(self) -> dict[str, str]:
-        """What each study is for, without importing any."""
+        """Return the purpose of each study without importing any."""
         return {
             name: self._studies[name].purpose if name in self._studies else str(self._folders[name].PURPOSE)
             for name in self

@@ -1,26 +1,26 @@
-"""Errors that a user may read: one clear sentence that says what happened and what to do next."""
+"""Errors for users: the message says what is wrong, where, and what to do next."""
 
 from __future__ import annotations
 
 
 class PalimpsestError(Exception):
-    """Base of every error whose message is written for the user. Anything else is a bug."""
+    """Base class of errors whose message is written for users; any other exception is a bug."""
 
 
 class ModelError(PalimpsestError):
-    """A model reference cannot be read, found, trusted or loaded."""
+    """A model reference is invalid, or its model cannot be found, trusted or loaded."""
 
 
 class CorpusError(PalimpsestError):
-    """A corpus cannot be found, read or used; names file, line and reason where there are any."""
+    """A corpus cannot be found, read or used; the message names file, line and reason."""
 
 
 class ShapeError(PalimpsestError, ValueError):
-    """Arrays whose shapes or sizes do not fit the computation asked for."""
+    """Arrays have shapes or sizes that the computation cannot use."""
 
 
 class SpecError(PalimpsestError, ValueError):
-    """A study was asked for with values that make no sense; lists what would."""
+    """A study's settings are invalid; the message lists valid values."""
 
 
 class StoreError(PalimpsestError):
@@ -28,7 +28,7 @@ class StoreError(PalimpsestError):
 
 
 class TaskError(PalimpsestError):
-    """One task of a study failed; the message names the task and the reason."""
+    """A task of a study failed; the message names the task and the reason."""
 
 
 class CancelledError(PalimpsestError):
@@ -36,12 +36,12 @@ class CancelledError(PalimpsestError):
 
 
 class GaveWayError(CancelledError):
-    """A run that nobody waits for stopped at a task's border for one that somebody waits for; it can go on later."""
+    """A run that nobody watches stopped for one that somebody watches; it can be resumed."""
 
 
 class NotStoredError(PalimpsestError):
-    """Not everything that was looked for is in the store: it has to be computed."""
+    """Some of the requested results are not in the store and have to be computed."""
 
 
 class RecipeError(PalimpsestError):
-    """The recipe that makes the box cannot go on; a rerun resumes where it stopped."""
+    """The recipe of the included models cannot continue; a rerun resumes where it stopped."""

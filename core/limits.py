@@ -1,8 +1,8 @@
-"""What one instance allows: generous at a laptop, capped where the app is shared with strangers.
+"""The limits of an instance: generous on a personal computer, tight on a shared one.
 
-`PALIMPSEST_MODE=shared` is meant for small hosts (about 1 GB): a BERT-base and its fine-tune are compared on up to 500
-words (RSA; 1,000 take 1.1 GB), a BERT-large is not opened.
-The environment is read on each call, so that a test or a deployment can switch without a reload.
+`PALIMPSEST_MODE=shared` is meant for small hosts (about 1 GB): it compares a BERT-base with a
+fine-tune on up to 500 words (RSA; 1,000 words take 1.1 GB), and does not load a BERT-large. The
+environment is read on each call, so that a test or a deployment can switch without a reload.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ MODE = "PALIMPSEST_MODE"
 
 @dataclass(frozen=True)
 class Limits:
-    """Caps on what a user may ask for.
+    """Limits on what a user may request.
 
     Attributes:
-        shared: Whether strangers use this instance: no `path:` models, no pickled weights, no stack traces.
+        shared: Whether others use this instance: no `path:` models, no pickled weights, no
+            tracebacks.
         max_parameters: Parameters of one model.
         max_sentences: Sentences of one study.
         max_upload_bytes: Bytes of one uploaded file.
         max_queue: Studies that may wait or run at once.
         max_words: Words of one study, over all its sentences.
-        max_download_bytes: Downloaded models that are kept on disk; UNLIMITED where it is the user's own.
-        max_seconds: That a study may be expected to take on two cores; the price says how many.
-        max_memory_bytes: That the process may be expected to need at a study's peak; the price says how many.
+        max_download_bytes: Downloaded models kept on disk; UNLIMITED on a personal computer.
+        max_seconds: Expected duration of a study on two cores, by its price.
+        max_memory_bytes: Expected peak memory of the process, by the study's price.
     """
 
     shared: bool
@@ -66,24 +67,24 @@ SHARED = Limits(
 
 
 def current_limits() -> Limits:
-    """The caps in force: `LOCAL` where PALIMPSEST_MODE is unset or "local", `SHARED` where it is anything else."""
+    """Return `LOCAL` if PALIMPSEST_MODE is unset or "local", otherwise `SHARED`."""
     return LOCAL if os.environ.get(MODE, "").strip().lower() in ("", "local") else SHARED
 
 
 def share_beyond_loopback(address: str | None) -> None:
-    """Choose shared mode for an instance that others can reach, unless PALIMPSEST_MODE says what it is.
+    """Choose shared mode for an instance that others can reach, unless PALIMPSEST_MODE is set.
 
-    The choice is left in the environment, where worker processes find it too.
+    The choice is written to the environment, where worker processes read it, too.
 
     Args:
-        address: What the server listens on, as it was configured; None stands for every interface.
+        address: The server's configured address; None means every interface.
     """
     if not os.environ.get(MODE, "").strip() and not _is_loopback(address):
         os.environ[MODE] = "shared"
 
 
 def _is_loopback(address: str | None) -> bool:
-    """Whether only this computer reaches the address; a name that is not localhost may stand for anything."""
+    """Whether only this computer can reach the address; other host names count as reachable."""
     host = (address or "").strip().lower().strip("[]")
     if host == "localhost":
         return True

@@ -1,6 +1,8 @@
-"""Noise and nulls: resampling of sentences, intervals, permutation p-values, ranks.
+"""Uncertainty and null distributions: resampling of sentences, intervals, permutation p-values,
+ranks.
 
-Words of one sentence are not independent, so whatever is resampled is sentences, with all their words.
+Words of one sentence are not independent; whole sentences are therefore resampled, with all their
+words.
 
 References:
     Efron & Tibshirani 1993, An Introduction to the Bootstrap (percentile interval; delete-a-group jackknife, ch. 11).
@@ -24,7 +26,7 @@ FloatArray = NDArray[np.float64]
 
 
 def sentence_labels(sentence: ArrayLike) -> tuple[IntArray, int]:
-    """Sentence numbers made consecutive.
+    """Renumber sentences consecutively.
 
     Args:
         sentence: Sentence of each item, any integers, shape (item,).
@@ -48,12 +50,12 @@ def sentence_labels(sentence: ArrayLike) -> tuple[IntArray, int]:
 
 
 def sum_by_group(values: ArrayLike, group: ArrayLike, groups: int, axis: int = -1) -> FloatArray:
-    """Sums of the items of each group; 0 where a group has none.
+    """Sum the items of each group; 0 for a group without items.
 
     Args:
         values: Items along `axis`.
         group: Number of each item's group, 0 to `groups` - 1, shape (item,).
-        groups: How many there are.
+        groups: Number of groups.
         axis: Of the items, and of the groups in what is returned.
 
     Example:
@@ -70,9 +72,10 @@ def sum_by_group(values: ArrayLike, group: ArrayLike, groups: int, axis: int = -
 
 
 def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> IntArray:
-    """How often each sentence is drawn in each bootstrap draw, shape (draw, sentence); each row sums to `sentences`.
+    """Draw how often each sentence occurs in each bootstrap draw, shape (draw, sentence); rows sum
+    to `sentences`.
 
-    The same as drawing `sentences` sentences with replacement, kept as counts, so that a statistic that is a
+    This equals drawing `sentences` sentences with replacement. With counts, a statistic that is a
     polynomial of the counts needs no resampled data.
 
     Raises:
@@ -88,12 +91,12 @@ def sentence_counts(sentences: int, draws: int, rng: np.random.Generator) -> Int
 
 
 def jackknife_sentences(sentence: ArrayLike, groups: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """Item indices with one group of sentences left out at a time (delete-a-group jackknife).
+    """Yield item indices with one group of sentences left out at a time (delete-a-group jackknife).
 
-    Sentences are dealt at random into `groups` groups of equal size, give or take one (at most one group a sentence).
+    Sentences are assigned at random to `groups` groups whose sizes differ by at most one.
 
     Yields:
-        Indices of the items that stay, for each group left out.
+        Indices of the remaining items, for each group left out.
 
     Raises:
         ShapeError: If fewer than two groups can be formed.
@@ -112,7 +115,7 @@ def jackknife_sentences(sentence: ArrayLike, groups: int, rng: np.random.Generat
 
 
 def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Percentile interval of bootstrap or null draws.
+    """Compute the percentile interval of bootstrap or null draws.
 
     Args:
         draws: Statistic of each draw along `axis`; draws that are NaN are left out.
@@ -141,10 +144,11 @@ def interval(draws: ArrayLike, level: float = 0.95, axis: int = 0) -> tuple[Floa
 
 
 def jackknife_interval(point: float, replicates: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Normal interval round a point, its width from the delete-a-group jackknife.
+    """Compute a normal interval around an estimate, with the delete-a-group jackknife's standard
+    error.
 
     Args:
-        point: The statistic of all items.
+        point: The statistic computed from all items.
         replicates: The statistic with each group left out, shape (group,).
         level: Coverage under normality.
 
@@ -171,14 +175,14 @@ def jackknife_interval(point: float, replicates: ArrayLike, level: float = 0.95)
 
 
 def permutation_p(observed: float, null: ArrayLike) -> float:
-    """One-sided permutation p-value: how often the null does as well, counting the observation itself.
+    """Compute a one-sided permutation p-value, counting the observation as one draw.
 
     Args:
         observed: The statistic; larger is stronger.
         null: The same statistic under permutation, shape (draw,).
 
     Returns:
-        (1 + draws that reach it) / (1 + draws), never zero.
+        (1 + number of draws >= observed) / (1 + number of draws), never zero.
 
     Raises:
         ShapeError: If there are no draws.
@@ -194,7 +198,8 @@ def permutation_p(observed: float, null: ArrayLike) -> float:
 
 
 def average_ranks(values: ArrayLike) -> FloatArray:
-    """Ranks 1 ... n, ties sharing their mean rank; shape (n,). Without scipy, whose import costs half a second.
+    """Rank values from 1 to n, ties by their mean rank; shape (n,). Without scipy, whose import
+    takes half a second.
 
     Example:
         >>> average_ranks([10, 30, 10]).tolist()
@@ -211,7 +216,7 @@ def average_ranks(values: ArrayLike) -> FloatArray:
 
 
 def jackknife_variance(replicates: ArrayLike) -> FloatArray:
-    """Variance of a statistic from its delete-one replicates, (replicate, ...): their shape without the first axis.
+    """Compute the jackknife variance of delete-one replicates, (replicate, ...) -> (...).
 
     Example:
         >>> round(float(jackknife_variance([1.5, 2.0, 2.5])), 3)
@@ -223,14 +228,15 @@ def jackknife_variance(replicates: ArrayLike) -> FloatArray:
 
 
 def projection_weights(products: ArrayLike) -> FloatArray:
-    """How much of a space each canonical variable accounts for: PWCCA's weights, sum_j |<h_i, x_j>|, adding up to 1.
+    """Compute PWCCA's weights: the share of a space that each canonical variable accounts for,
+    sum_j |<h_i, x_j>|.
 
     Args:
         products: Inner products of canonical variables with the space's neurons, (..., variable, neuron), both centred
-            over the items; a common factor does not matter.
+            over the items; a common factor cancels.
 
     Returns:
-        (..., variable); nothing but zeros where every product is 0.
+        (..., variable), adding up to 1; all 0 if every product is 0.
 
     Reference:
         Morcos, Raghu & Bengio 2018, equations 3 and 4. Deviations: none. The code published with it (google/svcca)
@@ -248,11 +254,12 @@ def projection_weights(products: ArrayLike) -> FloatArray:
 def t_interval(
     point: ArrayLike, variances: Sequence[ArrayLike], degrees: Sequence[float], level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Interval round a point whose error has several independent sources, such as few models and many sentences.
+    """Compute an interval for an estimate with several independent sources of error, such as models
+    and sentences.
 
     Args:
-        point: The statistic.
-        variances: Of each source, the point's shape.
+        point: The estimate.
+        variances: Variance from each source, in the estimate's shape.
         degrees: Degrees of freedom of each variance: one less than what was resampled.
         level: Coverage under normality.
 
@@ -272,10 +279,9 @@ def t_interval(
         raise ShapeError("Each variance needs its degrees of freedom, one or more.")
     from scipy.special import stdtrit
 
-    total = np.sum([np.asarray(one, dtype=np.float64) for one in variances], axis=0)
-    parts = np.sum(
-        [np.asarray(one, dtype=np.float64) ** 2 / n for one, n in zip(variances, degrees, strict=True)], axis=0
-    )
+    total = np.sum([np.asarray(variance, dtype=np.float64) for variance in variances], axis=0)
+    pairs = zip(variances, degrees, strict=True)
+    parts = np.sum([np.asarray(each, dtype=np.float64) ** 2 / n for each, n in pairs], axis=0)
     freedom = np.where(parts > 0, total**2 / np.where(parts > 0, parts, 1.0), min(degrees))
     width = stdtrit(freedom, (1.0 + level) / 2.0) * np.sqrt(total)
     middle = np.asarray(point, dtype=np.float64)
@@ -283,14 +289,16 @@ def t_interval(
 
 
 def relative_change(moved: ArrayLike, base: ArrayLike, of_nothing: float = 0.0) -> FloatArray:
-    """Size of a weight change over that of the weights it was made to, Frobenius norms.
+    """Compute the relative size of a weight change: its Frobenius norm over that of the base's
+    weights.
 
     Args:
         moved, base: Squared norms of the change and of the base's weights, numbers or arrays of one shape.
-        of_nothing: What stands where the base is zero and something moved; where nothing moved it is 0.
+        of_nothing: Result where the base is zero and the change is not; it is 0 where both are
+            zero.
 
     Returns:
-        As many numbers, shares of the base's norm.
+        Shares of the base's norm, in the same shape.
 
     Example:
         >>> relative_change([9.0, 0.0], [900.0, 4.0]).tolist()

@@ -12,9 +12,10 @@ from ui.home.pair_card import show_pair_card
 
 shell.open_page(
     "What fine-tuning and random seeds do to a Transformer",
-    "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over pretraining, and "
-    "the random seed decides what pretraining wrote. Palimpsest shows the effect of both: four published experiments "
-    "made interactive, each with the statistics that separate an effect from noise.",
+    "A palimpsest is a page that was written on, scraped and written over. Fine-tuning writes over "
+    "pretraining, and the random seed decides what pretraining wrote. Palimpsest shows the effect "
+    "of both: four published experiments made interactive, each with the statistics that separate "
+    "an effect from noise.",
     brief=False,
 )
 
@@ -34,14 +35,15 @@ show_pair_card()
 st.header("Included models", anchor=False)
 with st.container(width=shell.PROSE):
     st.markdown(
-        "Small BERTs of about two million parameters, trained for this app, so that everything runs offline and "
-        "without a graphics card. You can use any other model instead: `hub:organisation/name` from the Hugging Face "
-        "Hub, or a folder on your computer."
+        "Small BERTs of about two million parameters, trained for this app, so that everything "
+        "runs offline and without a graphics card. You can use any other model instead: "
+        "`hub:organisation/name` from the Hugging Face Hub, or a folder on your computer."
     )
 if entries := zoo_models():
     st.table(included_table(entries), border="horizontal", hide_index=True)
 else:
     st.info(
-        "No models are included in this installation. Train them with `make zoo`, or use models from the Hub.",
+        "No models are included in this installation. Train them with `make zoo`, or use models "
+        "from the Hub.",
         icon=":material/inventory_2:",
     )

@@ -1,1 +1,1 @@
-"""The models in the box: manifest, weights, parser, corpus, and the recipe that made them."""
+"""The included models: manifest, weights, parser, corpus, and the recipe that made them."""

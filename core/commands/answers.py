@@ -1,9 +1,10 @@
-"""Making and checking the answers in the box: what each page shows at first, its cheap views, and the examples.
+"""Making and checking the precomputed results: what each page shows first, its cheap views, and the
+examples.
 
 `make answers` runs every study below, unless the store has it, and then once more from an empty store over a layer
-that notes what was asked of it: just that is written, whatever it is (outputs of tasks, words, parses, vectors).
-Checking walks the same way over the file itself: what is asked for and not there is missing, what nobody asks for is
-stale. Nothing is computed in a check.
+that records which keys are read; exactly these are written (outputs of tasks, words, parses,
+vectors). A check runs the studies over the file itself: keys that are read and not there are
+missing, keys that are never read are stale. A check computes nothing.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ PATIENCE = 600.0  # seconds; the machine may be busy
 
 
 class Recorder(Answers):
-    """Answers that note what was asked of them."""
+    """Precomputed results that record which keys are read."""
 
     def __init__(self, read: Callable[[Iterable[str]], dict[str, bytes]]) -> None:
-        """`read`: gives the values of the keys that are there, as bytes."""
+        """Take a function that returns the values of existing keys as bytes."""
         super().__init__(Path())
         self._read = read
         self.values: dict[str, bytes] = {}
@@ -52,7 +53,7 @@ class Recorder(Answers):
         return bool(self._read([key]))
 
     def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """As `Answers.get_many`."""
+        """Read as `Answers.get_many` does, and record the keys."""
         wanted = list(keys)
         values = self._read(wanted)
         self.values |= values
@@ -62,7 +63,7 @@ class Recorder(Answers):
 
 @dataclass(frozen=True)
 class Request:
-    """Something that a page shows: its name, and how its result is had, with options of a run."""
+    """A result that a page shows: its name, and the function that runs it with a run's options."""
 
     name: str
     run: Callable[..., Result]
@@ -70,9 +71,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Walk:
-    """What came of asking for everything: keys asked for and missing, names of requests that could not be answered.
+    """The outcome of all requests.
 
-    `values` are the bytes by key of what was found, `results` the results by request.
+    Attributes:
+        values: Bytes of the existing keys.
+        missing: Keys that were read and do not exist.
+        unanswered: Names of the requests that failed for lack of them.
+        results: Results by request.
     """
 
     values: dict[str, bytes]
@@ -82,7 +87,7 @@ class Walk:
 
 
 def requests() -> list[Request]:
-    """Every result that comes with the box, each once."""
+    """List every precomputed result, each once."""
     sentence = SentenceSpec(ProbeSpec().models[0], (), text=SENTENCE_SHOWN)
     views: list[tuple[str, Any]] = [
         ("rsa", RsaSpec()),
@@ -102,7 +107,7 @@ def requests() -> list[Request]:
 
 
 def _experiments() -> list[tuple[str, Spec]]:
-    """The experiments as their pages offer them: on the page's text, and of the page's models where they take them."""
+    """List the experiments as their pages offer them: on the page's text and models."""
     rsa, probe, align = RsaSpec(), ProbeSpec(), STUDIES["align"].Spec()
     asked: dict[str, dict[str, Any]] = {
         "training": {"sentences": rsa.sentences, "words": rsa.words, "measure": rsa.measure},
@@ -120,7 +125,7 @@ def _experiments() -> list[tuple[str, Spec]]:
 
 
 def name_of(command: str, spec: Any) -> str:
-    """What a request is called: the command and what is not the default."""
+    """Name a request by its command and non-default options."""
     changed = spec.changed() if isinstance(spec, Spec) else {"model": spec.model}
     return " ".join([command, *(f"{name}={value}" for name, value in changed.items())])
 
@@ -138,7 +143,7 @@ def _run(command: str, spec: Any, **options: Any) -> Any:
 
 
 def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
-    """Ask for everything from an empty store over `read`, computing no task that is not there."""
+    """Make every request from an empty store over `read`, without computing any task."""
     recorder, results, unanswered = Recorder(read), dict[str, Any](), []
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
         store = Store(Path(folder), answers=recorder)
@@ -152,10 +157,11 @@ def walk(read: Callable[[Iterable[str]], dict[str, bytes]]) -> Walk:
 
 
 def make(say: Callable[[str], None]) -> Path:
-    """Compute what the store does not have, write the answers and the cards of the examples; returns the file.
+    """Compute what the store lacks, write the precomputed results and the cards of the examples;
+    return the file.
 
     Raises:
-        NotStoredError: If something is asked for that the store could not keep.
+        NotStoredError: If the store could not keep a result.
     """
     store = default_store().without_answers()
     asked = requests()
@@ -163,10 +169,13 @@ def make(say: Callable[[str], None]) -> Path:
         say(f"{number} of {len(asked)}: {request.name}")
         with using(store):
             request.run(store=store)
-    say("reading them back")
+    say("reading all results back")
     walked = walk(lambda keys: {key: encode(value) for key, value in store.get_many(keys).items()})
     if walked.missing or walked.unanswered:
-        raise NotStoredError(f"The store did not keep all of it ({', '.join(walked.unanswered)}): make room for more.")
+        raise NotStoredError(
+            f"The store could not keep all results ({', '.join(walked.unanswered)}). Increase its "
+            "size limit and try again."
+        )
     answers = default_answers()
     path = (answers or Answers(Path("zoo/answers/answers.zip"))).path
     write_answers(path, walked.values)
@@ -175,24 +184,39 @@ def make(say: Callable[[str], None]) -> Path:
     return path
 
 
+def make_cards() -> Path:
+    """Write the cards of the examples from the precomputed results; return the file.
+
+    Raises:
+        NotStoredError: If a precomputed result is missing.
+    """
+    answers = default_answers()
+    walked = walk(answers.get_many) if answers is not None else None
+    if answers is None or walked is None or walked.missing or walked.unanswered:
+        raise NotStoredError("Some precomputed results are missing. Make them with `make answers`.")
+    path = answers.path.with_name(CARDS)
+    path.write_text(cards_text(walked.results, answers), encoding="utf8")
+    return path
+
+
 def cards_text(results: dict[str, Any], answers: Answers) -> str:
-    """The findings of the examples as JSON, beside a hash of the keys of the answers that they were read from."""
+    """Write the examples' findings as JSON, with a hash of the keys that they depend on."""
     findings = {example.name: example.find(results_of(example, results)).plain() for example in EXAMPLES}
     return json.dumps({"answers": mark(answers), "cards": findings}, indent=1, ensure_ascii=False) + "\n"
 
 
 def results_of(example: Example, results: dict[str, Any]) -> list[Any]:
-    """The results that an example reads."""
+    """Return the results that an example reads."""
     return [results[name_of(command, spec)] for command, spec in example.studies]
 
 
 def mark(answers: Answers) -> str:
-    """sha256 over the keys."""
+    """Hash all keys with sha256."""
     return hashlib.sha256("\n".join(answers.keys()).encode()).hexdigest()
 
 
 def read_cards() -> dict[str, dict[str, Any]]:
-    """The findings by the name of the example; none where they are missing, damaged or of other answers."""
+    """Read the findings by example; none if the file is missing, damaged or outdated."""
     answers = default_answers()
     if answers is None:
         return {}

@@ -1,4 +1,4 @@
-"""`python -m core diff BASE MODEL --out DIR`: everything that fits one pair, and one page that says what it shows."""
+"""`python -m core diff BASE MODEL --out DIR`: one report of every study that fits a pair."""
 
 from __future__ import annotations
 
@@ -18,18 +18,30 @@ PAGE = "report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's own arguments."""
-    parser.add_argument("base", metavar="BASE", help="the model that the other started from, such as zoo:seed-0")
-    parser.add_argument("model", metavar="MODEL", help="the other model, or a LoRA adapter")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the page and the numbers")
-    parser.add_argument("--check", action="store_true", help="only look at the pair and say what a run would cost")
-    parser.add_argument("--yes", action="store_true", help="start what is long or large without asking")
-    parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
+    """Add the command's arguments."""
+    parser.add_argument("base", metavar="BASE", help="the base model, such as zoo:seed-0")
+    parser.add_argument("model", metavar="MODEL", help="its fine-tune, or a LoRA adapter")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR",
+        help="folder for the report and the numbers",
+    )
+    parser.add_argument(
+        "--check", action="store_true",
+        help="only check the pair and say what a run would cost",
+    )
+    parser.add_argument(
+        "--yes", action="store_true",
+        help="start long or large studies without asking",
+    )
+    parser.add_argument(
+        "--fresh", action="store_true",
+        help="ignore precomputed results and recompute them on this machine",
+    )
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Look at the pair, run what fits it, write the page; 0 if any part could be run.
+    """Check the pair, run what fits it, write the report; return 0 if any study ran.
 
     Raises:
         PalimpsestError: If a model cannot be read, or the folder cannot be written.
@@ -56,18 +68,18 @@ def main(arguments: argparse.Namespace) -> int:
         if part.result is None:
             print(f"note: {part.name} was not run: {part.reason}", file=sys.stderr)
     took = text_of(time.monotonic() - began, "seconds")
-    print(f"Written: {files[0]} and {len(files) - 1} files beside it; {took}.")
+    print(f"Written: {files[0]} and {len(files) - 1} further files; {took}.")
     return 0 if any(part.result is not None for part in parts) else 1
 
 
 def write_pair(check: Any, parts: list[Part], out: Path, command: str) -> list[Path]:
-    """Write the page, its figures, and each study's numbers in a folder of its own.
+    """Write the report, its figures, and each study's numbers in a folder.
 
     Returns:
-        The files written, the page first.
+        The written files, the report first.
 
     Raises:
-        ExportError: If the folder cannot be made or written.
+        ExportError: If the folder cannot be created or written.
     """
     from core.commands.pair_page import draw, make_figures, make_page
     from core.results.export import NUMBERS, RECORD, result_json, result_numbers, table_csv, write_folder

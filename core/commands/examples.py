@@ -1,7 +1,8 @@
-"""Examples to start from: eight studies of the box, what each one finds, and a small figure of it.
+"""Examples to start from: eight studies of the included models, each with its finding and a small
+figure.
 
-An example is a study that a page opens by a link; its finding is read from the numbers, never written here. Where the
-numbers tell a cause, what else could have caused them stands in the same sentence.
+An example is a study that a page opens by a link. Its finding is made from the numbers; where they
+suggest a cause, the same sentence gives the rival explanation.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 INK = "#5B5446"
-WHOLE = 0.9999  # a similarity above is that of equal vectors, rounded to 16 bits
+EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
 
 
 @dataclass(frozen=True)
 class Series:
-    """One line, or one bar, of a small figure: its name, its colour, and points as pairs of x and y."""
+    """A line or a bar of a small figure: name, colour, and points as pairs of x and y."""
 
     name: str
     colour: str
@@ -42,13 +43,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Finding:
-    """What an example shows.
+    """The finding of an example.
 
     Attributes:
-        sentence: Made from the numbers.
+        sentence: The finding, made from the numbers.
         kind: "lines", "bars" or "arcs".
-        series: What is drawn, in order.
-        axis: What the values are.
+        series: Lines or bars of the figure, in order.
+        axis: Name of the values.
     """
 
     sentence: str
@@ -57,7 +58,7 @@ class Finding:
     axis: str
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the finding as JSON values."""
         return asdict(self)
 
 
@@ -66,12 +67,12 @@ class Example:
     """A study to start from.
 
     Attributes:
-        name: Its own.
-        title: Two or three words: what a card has room for.
+        name: Key of the example.
+        title: Two or three words, as many as a card has room for.
         page: The page's file.
-        studies: Command and spec of each study that it reads; the first is what its link opens.
-        find: From their results, in order, to what is found.
-        view: What else the link says: the page's view.
+        studies: Command and spec of each study that it reads; its link opens the first.
+        find: Results, in the order of the studies -> the finding.
+        view: Further parameters of the link, such as the page's view.
     """
 
     name: str
@@ -82,7 +83,7 @@ class Example:
     view: Mapping[str, str]
 
     def query(self) -> dict[str, list[str]]:
-        """The link's parameters: the options of the first study that are not the defaults, and the view."""
+        """Return the link's parameters: the first study's non-default options, and the view."""
         _, spec = self.studies[0]
         changed, kinds = spec.changed(), {option.name: option for option in _options(spec)}
         return {name: kinds[name].write(value) for name, value in changed.items()} | {
@@ -101,8 +102,9 @@ def _rewrites(results: Sequence[Result]) -> Finding:
     top = table[table["layer"] == table["layer"].max()].sort_values("similarity")
     least, most = top.iloc[0], top.iloc[-1]
     return Finding(
-        f"At layer {least['layer']} {short_name(least['model'])} is least like the base: {_of(least)}, its weights "
-        f"moved by {text_of(least['relative_change'])}; {short_name(most['model'])} {_of(most)}, moved by "
+        f"{short_name(least['model'])} differs most from the base: similarity {_similarity(least)} "
+        f"at layer {least['layer']} after a weight change of {text_of(least['relative_change'])}. "
+        f"{short_name(most['model'])} differs least: {_similarity(most)} after "
         f"{text_of(most['relative_change'])}.",
         "lines",
         _lines(table, "model", "similarity"),
@@ -119,8 +121,9 @@ def _rogue(results: Sequence[Result]) -> Finding:
     model = short_name(shift["model"])
     rows = both[both["model"] == shift["model"]]
     return Finding(
-        f"Leave out {named}, and at layer {shift['layer']} {model} goes from {text_of(shift['similarity'])} to "
-        f"{text_of(shift['similarity_without'])}: how far fine-tuning reached was partly that one number.",
+        f"Without {named}, the similarity of {model} to the base at layer {shift['layer']} is "
+        f"{text_of(shift['similarity_without'])} instead of {text_of(shift['similarity'])}: part "
+        f"of the measured difference is due to {named}.",
         "lines",
         (
             Series("all dimensions", GREY, _points(rows, "similarity")),
@@ -141,13 +144,14 @@ def _unseen(results: Sequence[Result]) -> Finding:
             for number, name in enumerate(("lookup", "ridge"))
         ]
     return Finding(
-        f"On words that were fitted on, a table of mean vectors that reads no source leaves "
-        f"{text_of(error['seen', 'lookup'])} of the variance and ridge {text_of(error['seen', 'ridge'])}; "
-        "on words never "
-        f"fitted on, {text_of(error['unseen', 'lookup'])} and {text_of(error['unseen', 'ridge'])}.",
+        "On words seen in training, a per-word average leaves "
+        f"{text_of(error['seen', 'lookup'], 'per cent')} of the variance unexplained and ridge "
+        f"{text_of(error['seen', 'ridge'], 'per cent')}. On unseen words they leave "
+        f"{text_of(error['unseen', 'lookup'], 'per cent')} and "
+        f"{text_of(error['unseen', 'ridge'], 'per cent')}.",
         "bars",
         tuple(series),
-        "held-out error (share of the variance)",
+        "held-out error (fraction of variance unexplained)",
     )
 
 
@@ -162,13 +166,12 @@ def _weights(results: Sequence[Result]) -> Finding:
     ]
     chance = float(rows.loc[chosen, "chance"])
     return Finding(
-        f"The {used} nearest models share the task in {text_of(rows.loc[chosen, 'share'], 'per cent')} by "
-        "the directions of the "
-        f"change, in {text_of(rows.loc['norms', 'share'], 'per cent')} by its size alone; chance is "
-        f"{text_of(chance, 'per cent')}.",
+        f"By the direction of the update, {text_of(rows.loc[chosen, 'share'], 'per cent')} of each "
+        f"model's {used} nearest neighbours share its task (chance {text_of(chance, 'per cent')}). "
+        f"By its size alone, {text_of(rows.loc['norms', 'share'], 'per cent')} do.",
         "bars",
         (*bars, Series("chance", INK, ((0.0, chance),))),
-        "share of neighbours with the same task",
+        "share of nearest neighbours with the same task",
     )
 
 
@@ -178,16 +181,16 @@ def _seeds(results: Sequence[Result]) -> Finding:
     maps = rows.drop([name for name in rows.index if METHODS[name].kind == "control"]).sort_values()
     best, linear = str(maps.index[0]), float(rows["ridge"])
     return Finding(
-        f"On words that no map was fitted on, {METHODS[best].label} carries "
-        f"{text_of(1 - maps.iloc[0], 'per cent')} of one seed's "
-        f"variance from the other's, ridge {text_of(1 - linear, 'per cent')}, and the invertible network "
-        f"{text_of(1 - float(rows['inn']), 'per cent')}: no bijection is shown.",
+        f"On unseen words, {METHODS[best].label} predicts {text_of(1 - maps.iloc[0], 'per cent')} "
+        "of the variance of one seed's vectors from the other's, ridge "
+        f"{text_of(1 - linear, 'per cent')} and the invertible network "
+        f"{text_of(1 - float(rows['inn']), 'per cent')}. This does not show a bijection.",
         "bars",
         tuple(
             Series(METHODS[str(name)].label, METHODS[str(name)].colour, ((0.0, float(value)),))
             for name, value in maps.items()
         ),
-        "held-out error (share of the variance)",
+        "held-out error (fraction of variance unexplained)",
     )
 
 
@@ -203,12 +206,15 @@ def _tree(results: Sequence[Result]) -> Finding:
     at_layer = result.table[(result.table["model"] == model) & (result.table["layer"] == layer)]
     uuas = float(at_layer[(at_layer["metric"] == "uuas") & (at_layer["probe"] == "distance")]["value"].iloc[0])
     chain = result.table[(result.table["model"] == "linear chain") & (result.table["metric"] == "uuas")]
-    beside = f"; joining neighbours finds {text_of(chain['value'].iloc[0] / 100, 'per cent')}" if len(chain) else ""
+    neighbours = ""
+    if len(chain):
+        neighbours = f"; linking adjacent words gives {text_of(chain['value'].iloc[0], 'points')} %"
     arcs = [(edge, 1.0, ORANGE) for edge in (*view.agreed, *view.invented)]
     arcs += [(edge, -1.0, INK) for edge in (*view.agreed, *view.missed)]
     return Finding(
-        f"{len(view.agreed)} of {len(view.agreed) + len(view.missed)} edges of “{' '.join(view.words[:5])} …” can be "
-        f"read off layer {layer}; on test sentences {text_of(uuas / 100, 'per cent')}{beside}.",
+        f"A probe predicts {len(view.agreed)} of {len(view.agreed) + len(view.missed)} parse edges "
+        f"of “{' '.join(view.words[:5])} …” from layer {layer}, and {text_of(uuas, 'points')} % on "
+        f"test sentences{neighbours}.",
         "arcs",
         tuple(
             Series("predicted" if up > 0 else "parse", colour, ((float(edge[0]), up), (float(edge[1]), up)))
@@ -222,12 +228,14 @@ def _frozen(results: Sequence[Result]) -> Finding:
     table = results[0].tables["similarity"]
     parts = []
     for model, rows in table.groupby("model", sort=False):
-        equal = rows[rows["similarity"] > WHOLE]["layer"]
+        equal = rows[rows["similarity"] > EQUAL]["layer"]
         after = rows[rows["layer"] == equal.max() + 1]
-        then = f", then {text_of(after['similarity'].iloc[0])}" if len(after) else ""
-        parts.append(f"{short_name(str(model))} equals the base up to layer {equal.max()}{then}" if len(equal) else "")
+        above = [f" ({text_of(value)} one layer higher)" for value in after["similarity"]]
+        if len(equal):
+            upto = f"{short_name(str(model))} equals the base up to layer {equal.max()}"
+            parts.append("".join([upto, *above]))
     return Finding(
-        f"{'; '.join(filter(None, parts))}: what was frozen in training is found to the layer.",
+        f"{'; '.join(parts)}. These layers were frozen in training.",
         "lines",
         _lines(table, "model", "similarity"),
         "similarity to the base by layer",
@@ -237,15 +245,17 @@ def _frozen(results: Sequence[Result]) -> Finding:
 def _doses(results: Sequence[Result]) -> Finding:
     table = results[0].tables["doses"]
     by = {vector: rows.set_index("model")["lies_with"] for vector, rows in table.groupby("vector")}
-    task = {vector: int((lies == "task").sum()) for vector, lies in by.items()}
+    task = {vector: int((nearest == "task").sum()) for vector, nearest in by.items()}
     chosen, models = str(results[0].spec["vector"]), list(dict.fromkeys(table["model"]))
-    told = " and ".join(short_name(str(model)) for model in models)
+    listed = " and ".join(short_name(str(model)) for model in models)
     return Finding(
-        f"By directions {task[chosen]} of {len(models)} models trained faster or slower ({told}) lie with their own "
-        f"task; by size alone {task['norms']} do, and {int((by['norms'] == 'dose').sum())} with whatever moved as far.",
+        f"By the direction of the update, {task[chosen]} of {len(models)} models trained with "
+        f"another learning rate ({listed}) are nearest to their own task. By its size alone "
+        f"{task['norms']} are, and {int((by['norms'] == 'dose').sum())} are nearest to models with "
+        "an update of similar size.",
         "bars",
         tuple(Series(name, ORANGE if name == chosen else GREY, ((0.0, float(count)),)) for name, count in task.items()),
-        f"models of {len(models)} that lie with their task",
+        f"models, of {len(models)}, nearest to their own task",
     )
 
 
@@ -257,27 +267,28 @@ RSA, PROBE, WEIGHTS, ALIGN = (
     *("pages/weight_clustering.py", "pages/seed_alignment.py"),
 )
 EXAMPLES = (
-    Example("rewritten", "Rewritten layers", RSA, (("rsa", RsaSpec()),), _rewrites, {}),
+    Example("rewritten", "Where fine-tunes differ", RSA, (("rsa", RsaSpec()),), _rewrites, {}),
     Example(
         "rogue", "A rogue dimension", RSA,
         (("rsa", RsaSpec(drop_rogue=1)), ("rsa", RsaSpec())), _rogue, {},
     ),
     Example(
-        "frozen", "Frozen layers found", RSA, (("rsa", RsaSpec(compare=FROZEN)),), _frozen, {},
+        "frozen", "Frozen layers", RSA, (("rsa", RsaSpec(compare=FROZEN)),), _frozen, {},
     ),
     Example(
-        "tree", "A sentence of yours", PROBE, (("probe", ProbeSpec()),), _tree, {"view": "Sentence"},
+        "tree", "One sentence", PROBE, (("probe", ProbeSpec()),), _tree, {"view": "Sentence"},
     ),
     Example(
-        "weights", "Weights name the task", WEIGHTS, (("weights", WeightsSpec()),), _weights, {"view": "Neighbours"},
+        "weights", "Weights reveal the task", WEIGHTS,
+        (("weights", WeightsSpec()),), _weights, {"view": "Neighbours"},
     ),
     Example(
-        "doses", "Faster and slower", WEIGHTS,
+        "doses", "Another learning rate", WEIGHTS,
         (("weights", WeightsSpec(models=(EVERY, *ODD))),), _doses, {},
     ),
     Example("seeds", "Two seeds, one space?", ALIGN, (("align", AlignSpec()),), _seeds, {}),
     Example(
-        "unseen", "Words never seen", ALIGN,
+        "unseen", "Unseen words", ALIGN,
         (("align", AlignSpec(methods=QUICK, split="sentence")),), _unseen, {},
     ),
 )  # fmt: skip
@@ -295,5 +306,5 @@ def _points(rows: pd.DataFrame, value: str) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), round(float(y), 4)) for x, y in zip(rows["layer"], rows[value], strict=True))
 
 
-def _of(row: pd.Series) -> str:
-    return f"RSA {estimate_of(row, 'similarity').text}"
+def _similarity(row: pd.Series) -> str:
+    return estimate_of(row, "similarity").text

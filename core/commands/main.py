@@ -1,6 +1,6 @@
-"""The command line: `python -m core rsa|probe|...|zoo|store`, the same studies as the pages, headless.
+"""The command line: `python -m core rsa|probe|...|zoo|store`, with the same studies as the pages.
 
-A command's module is imported when the command is used, so `--help` answers at once.
+A command's module is imported when the command is used, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -19,40 +19,43 @@ from core.errors import PalimpsestError
 COMMANDS = {
     "diff": (
         "core.commands.diff",
-        "one base and one model: every study that fits them, one page that says what it shows",
+        "compare a model with its base: every study that fits the pair, and one report",
     ),
-    "zoo": ("core.commands.zoo", "the models in the box: list them, verify them"),
-    "store": ("core.commands.store", "the store of computed results: where it is, what it holds, clear it"),
+    "zoo": ("core.commands.zoo", "list or verify the included models"),
+    "store": ("core.commands.store", "show or clear the store of computed results"),
 }
 
 
+STOPPED = "palimpsest: stopped. What was computed is kept; the same command resumes from there."
+
+
 class Terminated(KeyboardInterrupt):
-    """The process was asked to end (SIGTERM)."""
+    """The process received SIGTERM."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status. Errors for the user go to stderr in one sentence."""
+    """Run one command and return the exit status; errors for users go to stderr."""
     argv = list(sys.argv[1:] if argv is None else argv)
     parser, run = _read_command(argv)
     arguments = parser.parse_args(argv)
-    assert run is not None  # argparse leaves with a message when no known command comes first
+    assert run is not None  # argparse exits with a message if the first word is no command
     try:
         return run(arguments)
     except PalimpsestError as error:
         print(f"palimpsest: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
-        print("palimpsest: stopped; what was computed is kept, the same command goes on from there.", file=sys.stderr)
+        print(STOPPED, file=sys.stderr)
         return 143 if isinstance(stop, Terminated) else 130
 
 
 def all_commands() -> dict[str, str]:
-    """Every command with its line of help, studies first."""
+    """Return every command with its line of help, studies first."""
     return STUDIES.purposes() | {name: line for name, (_, line) in COMMANDS.items()}
 
 
 def _read_command(argv: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int] | None]:
-    """The parser of this command line, and what runs it; `align check` becomes one word of `argv`."""
+    """Make the parser and find what runs it; `align check` becomes one word of `argv`."""
     asked = study.study_names(argv)
     if asked is not None:
         argv[: len(asked.split())] = [asked]

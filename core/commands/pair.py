@@ -1,6 +1,6 @@
-"""One pair, a base and what was made of it: looked at before anything starts, then every study that fits it.
+"""A pair, a base model and its fine-tune: checked first, then compared by every study that fits it.
 
-Each study is the room's own, at a moderate size. One that cannot be run leaves its reason; the others go on.
+Each study runs at a moderate size. One that cannot be run gives its reason; the others go on.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ if TYPE_CHECKING:
 
 SIMILARITY, WEIGHTS, INTRUDERS, PROBES, SWAP = "similarity", "weights", "intruders", "probes", "swap"
 PARTS = {SIMILARITY: "rsa", WEIGHTS: "weights", INTRUDERS: "weights intruders", PROBES: "probe", SWAP: "swap"}
-OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # say nothing of two models that have no base in common
+ADAPTER_ALONE = "an adapter cannot be run alone. Merge it into its base for this study."
+NO_COMMON_BASE = "the two models have no common base: their difference is no fine-tuning update."
+OF_A_CHANGE = (WEIGHTS, INTRUDERS, SWAP)  # meaningless for two models without a common base
 
 
 @dataclass(frozen=True)
 class Check:
-    """What is seen of a pair before anything starts.
+    """The check of a pair before its studies start.
 
     Attributes:
         base, model: References.
-        related: Whether one may have been made of the other.
+        related: Whether the model may have been fine-tuned from the base.
         relation: What `measure_relation` returned.
-        between_seeds: Distance of two models of the box that share no base, of this shape; None where it has none.
-        cost: What a report is expected to cost.
+        between_seeds: Distance of two included models of this shape without a common base; None if
+            there are none.
+        cost: Expected price of a report.
     """
 
     base: str
@@ -54,42 +57,46 @@ class Check:
 
     @property
     def sentence(self) -> str:
-        """What the pair is, with the numbers that say so."""
+        """Say how the two models are related, with the numbers."""
         base, model = short_name(self.base), short_name(self.model)
         if self.relation["adapter"] and self.related:
-            return f"{model} is a LoRA adapter, which changes {base} by the product of its factors."
+            return f"{model} is a LoRA adapter: it adds the product of its two factors to {base}."
         if self.relation["reason"]:
-            return f"{model} does not fit {base}: {self.relation['reason']}; what needs one shape is left out."
-        beside = (
-            f", two seeds of the box {text_of(self.between_seeds, 'per cent')}"
+            return (
+                f"{model} does not fit {base}: {self.relation['reason']}. Studies that need equal "
+                "shapes are left out."
+            )
+        seeds = (
+            f", and two included seeds by {text_of(self.between_seeds, 'per cent')}"
             if self.between_seeds is not None
             else ""
         )
         words = self.relation["vocabularies"]
-        more = "" if words[0] == words[1] else f"; they have vocabularies of {words[0]:,} and {words[1]:,}"
+        more = ""
+        if words[0] != words[1]:
+            more = f"; their vocabularies have {words[0]:,} and {words[1]:,} entries"
         numbers = (
             f"their weights differ by {text_of(self.relation['distance'], 'per cent')} of the base's norm, "
-            "where unrelated weights "
-            f"differ by {text_of(self.relation['unrelated'], 'per cent')}{beside}"
+            f"unrelated weights by {text_of(self.relation['unrelated'], 'per cent')}{seeds}"
         )
         if self.relation["distance"] == 0:
-            return f"{model} and {base} have the same weights, so there is no difference to report."
+            return f"{model} and {base} have the same weights: there is no difference to report."
         if self.related:
-            return f"{model} may well have been made of {base}: {numbers}{more}."
+            return f"{model} was probably fine-tuned from {base}: {numbers}{more}."
         return (
-            f"{model} was not made of {base}: {numbers}{more}, so this compares two models that share no base and says "
-            "nothing of fine-tuning."
+            f"{model} was not fine-tuned from {base}: {numbers}{more}. This comparison therefore "
+            "says nothing about fine-tuning."
         )
 
     @property
     def price(self) -> str:
-        """What it is expected to cost."""
+        """Return the expected price in a sentence."""
         return self.cost.sentence
 
 
 @dataclass(frozen=True)
 class Part:
-    """One study of the pair: its result, or the sentence that says why there is none."""
+    """A study of the pair: its result, or the reason why there is none."""
 
     name: str
     command: str
@@ -98,7 +105,8 @@ class Part:
 
 
 def check_pair(base: str, model: str, **options: Any) -> Check:
-    """Look at a pair: same architecture and vocabulary, plausibly the same base, what it will cost.
+    """Check a pair: architecture, vocabulary, whether one was fine-tuned from the other, and the
+    price.
 
     Args:
         base, model: References.
@@ -117,20 +125,21 @@ def check_pair(base: str, model: str, **options: Any) -> Check:
         )
         for role, (first, second) in pairs.items()
     ]  # fmt: skip
-    missing = {ref: download_of(ref) for ref in (base, model)}  # asked first: looking at a pair may fetch from it
+    # before the check, which may download parts
+    missing = {ref: download_of(ref) for ref in (base, model)}
     outputs = run(tasks, **options)
     measured = outputs.need("pair")
-    beside = outputs.values.get("others")
-    comparable = beside is not None and not beside["reason"]
+    unrelated_pair = outputs.values.get("others")
+    comparable = unrelated_pair is not None and not unrelated_pair["reason"]
     related = not measured["reason"] and is_related(measured)
-    distance = beside["distance"] if beside is not None and comparable else None
+    distance = unrelated_pair["distance"] if unrelated_pair is not None and comparable else None
     check = Check(base, model, related, measured, distance, Price(0.0, 0.0))
     cost = combined(_prices(check))
     return replace(check, cost=replace(cost, download=sum(missing.values()) / 1e9))
 
 
 def _prices(check: Check) -> Iterator[Price]:
-    """What each study costs that fits the pair; one that has no price says itself why it cannot be run."""
+    """Price each study that fits the pair; one without a price gives its reason when it is run."""
     for name, spec in specs_of(check).items():
         if not _unfit(check, name):
             with suppress(PalimpsestError):
@@ -138,7 +147,7 @@ def _prices(check: Check) -> Iterator[Price]:
 
 
 def is_stored(check: Check, store: Store) -> bool:
-    """Whether every number of the pair's report is there already; nothing is computed to find out."""
+    """Whether all results of the pair's report are stored; nothing is computed to find out."""
     try:
         run_pair(check, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
     except NotStoredError:
@@ -147,7 +156,7 @@ def is_stored(check: Check, store: Store) -> bool:
 
 
 def specs_of(check: Check) -> dict[str, Spec]:
-    """The study of each part, at a moderate size."""
+    """Make the spec of each part, at a moderate size."""
     base, model = check.base, check.model
     asked: dict[str, dict[str, Any]] = {
         SIMILARITY: {"base": base, "compare": (model,)},
@@ -163,12 +172,12 @@ def specs_of(check: Check) -> dict[str, Spec]:
 
 
 def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **options: Any) -> list[Part]:
-    """Every study that fits the pair; one that cannot be run says why.
+    """Run every study that fits the pair; one that cannot be run gives its reason.
 
     Args:
         check: Of the pair.
-        said: Told what is being done, a line for each part.
-        options: For the studies' `run_study`.
+        said: Receives the name of each part when it starts.
+        options: For `Study.run`.
     """
     parts = []
     for name, spec in specs_of(check).items():
@@ -182,7 +191,7 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
         try:
             result = study.run(spec, **options)
         except (CancelledError, NotStoredError):
-            raise  # the whole run was stopped, or only asked for what is stored
+            raise  # the whole run was cancelled, or limited to stored results
         except PalimpsestError as error:
             parts.append(Part(name, command, reason=str(error)))
             continue
@@ -196,14 +205,14 @@ def run_pair(check: Check, said: Callable[[str], None] = lambda line: None, **op
 
 def _unfit(check: Check, name: str) -> str:
     if check.relation["adapter"] and name not in (WEIGHTS, INTRUDERS):
-        return "an adapter has no model of its own to run; merge it into its base for this part."
+        return ADAPTER_ALONE
     if name in OF_A_CHANGE and not check.related:
-        return check.relation["reason"] or "the two share no base, so their difference is no change of one."
+        return check.relation["reason"] or NO_COMMON_BASE
     return ""
 
 
 def _unrelated(base: str) -> str:
-    """A model of the box that was pretrained from other random weights than the base; "" where there is none."""
+    """Find an included model pretrained from other random weights; "" if there is none."""
     entries = {str(entry["ref"]): entry for entry in zoo_models()}
     if base not in entries:
         return ""

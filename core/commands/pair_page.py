@@ -1,6 +1,8 @@
-"""The page of one pair: five sentences made from the numbers, a figure for each study, caveats, the commands.
+"""The report of a pair: up to five sentences made from the numbers, a figure per study, caveats and
+commands.
 
-The page is `pair.html`, one file that loads nothing: figures are embedded as SVG images, texts are escaped.
+The template is `pair.html`. The report is one file that loads nothing: figures are embedded as SVG
+images.
 """
 
 from __future__ import annotations
@@ -26,28 +28,42 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).with_name("pair.html")
 TITLES = {
-    SIMILARITY: "Which layers look different",
-    WEIGHTS: "Which matrices moved, and how many directions they took",
-    INTRUDERS: "Directions that the base does not have",
-    PROBES: "Whether syntax is still in the vectors",
-    SWAP: "Whether the task needs the layer",
+    SIMILARITY: "Which layers differ",
+    WEIGHTS: "Which matrices changed, and the rank of their updates",
+    INTRUDERS: "Intruder dimensions",
+    PROBES: "Syntax in the vectors",
+    SWAP: "Layer swap: which layers the task needs",
 }
-NO_SCORE = "No score: "  # one model has no neighbours, and nobody asked for them here
+NO_SCORE = "No score: "  # one model has no neighbours
 CAVEATS = {
-    SIMILARITY: "Similarity says how different two spaces are, not that the difference matters; it falls with the size "
-    "of the weight change, so a longer training looks like a stronger effect.",
-    WEIGHTS: "Size and rank of a change depend on learning rate and steps as much as on the task; weights stored in 16 "
-    "bits add rounding of full rank.",
-    INTRUDERS: "A direction can be new because two of the base's were nearly tied; only what exceeds a Gaussian change "
-    "of the same size is more than that.",
-    PROBES: "A probe's score says what can be read off linearly, not what the model uses; trees of plain text are a "
-    "parser's. Probes here are smaller than the probe page's: one a layer, on fewer sentences.",
-    SWAP: "A layer that can be exchanged without loss is one that this task's head does not need, on these sentences.",
+    SIMILARITY: (
+        "Similarity says how much two spaces differ, not whether the difference matters. It "
+        "decreases with the size of the weight change, so that longer training looks like a "
+        "stronger effect."
+    ),
+    WEIGHTS: (
+        "Size and rank of an update depend on learning rate and number of steps as much as on the "
+        "task. Weights stored in 16 bits add rounding errors of full rank."
+    ),
+    INTRUDERS: (
+        "A direction can also be new because two of the base's singular values were nearly equal. "
+        "Only counts above those of a random update of equal norm are evidence of intruder "
+        "dimensions."
+    ),
+    PROBES: (
+        "A probe's score says what can be decoded linearly, not what the model uses. For plain "
+        "text the trees are a parser's output. These probes are smaller than those of the probe "
+        "page: one per layer, on fewer sentences."
+    ),
+    SWAP: (
+        "If reverting a layer costs nothing, this task's head does not need the fine-tuned layer "
+        "on these sentences."
+    ),
 }
 
 
 def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
-    """What the pair is, then one sentence for each study that ran, made from its numbers."""
+    """Make the sentence of the check, then one for each study that ran."""
     results = {part.name: part.result for part in parts if part.result is not None}
     said: dict[str, Callable[[Result], str]] = {
         SIMILARITY: _similarity,
@@ -57,14 +73,14 @@ def make_sentences(check: Check, parts: Sequence[Part]) -> list[str]:
         SWAP: lambda result: _first(result.headline),
     }
     sentences = {name: said[name](results[name]) for name in said if name in results}
-    if len(sentences) == len(said):  # five in all: how far the weights moved, and whether to somewhere new
+    if len(sentences) == len(said):  # at most five sentences: join the two about the weights
         both = sentences.pop(INTRUDERS)
         sentences[WEIGHTS] = f"{sentences[WEIGHTS].removesuffix('.')}; {both[0].lower()}{both[1:]}"
     return [check.sentence, *sentences.values()]
 
 
 def make_figures(parts: Sequence[Part]) -> dict[str, Chart]:
-    """The figures of the page, by file name."""
+    """Draw the figures of the report, by file name."""
     from core.weights.clusters.charts.pairs import change_chart
 
     charts: dict[str, Chart] = {}
@@ -88,14 +104,14 @@ def make_page(
     figures: Mapping[str, bytes],
     command: str,
 ) -> bytes:
-    """The page.
+    """Make the report.
 
     Args:
         check: Of the pair.
-        parts: What was run, and what was not.
-        charts: By name, see `make_figures`; they say what they show.
+        parts: The studies, run or not.
+        charts: By name, see `make_figures`; they give the alternative texts.
         figures: Their SVG, see `draw`.
-        command: The command that makes this page again.
+        command: The command that reproduces the report.
     """
     cited = dict.fromkeys(paper for part in parts if part.result is not None for paper in part.result.citations)
     prints = {key: value for part in parts if part.result for key, value in _fingerprints(part.result).items()}
@@ -114,7 +130,7 @@ def make_page(
 
 
 def _section(part: Part, charts: Mapping[str, Chart], figures: Mapping[str, bytes]) -> dict[str, Any]:
-    """What the template needs of one study."""
+    """Collect what the template needs of a study."""
     section: dict[str, Any] = {"title": TITLES[part.name], "result": part.result, "reason": part.reason}
     if part.result is None:
         return section
@@ -128,7 +144,7 @@ def _section(part: Part, charts: Mapping[str, Chart], figures: Mapping[str, byte
 
 
 def draw(figures: Mapping[str, Chart]) -> dict[str, bytes]:
-    """SVG of each figure."""
+    """Write each figure as SVG."""
     return {name: chart_svg(chart) for name, chart in figures.items()}
 
 
@@ -141,8 +157,8 @@ def _similarity(result: Result) -> str:
     rows = result.table.sort_values("layer")
     low, high = rows.loc[rows["similarity"].idxmin()], rows.loc[rows["similarity"].idxmax()]
     return (
-        f"Their representations differ most in layer {int(low['layer'])} (similarity "
-        f"{estimate_of(low, 'similarity').text}) and least in layer {int(high['layer'])} "
+        f"Their representations differ most at layer {int(low['layer'])} (similarity "
+        f"{estimate_of(low, 'similarity').text}) and least at layer {int(high['layer'])} "
         f"({estimate_of(high, 'similarity').value_text})."
     )
 
@@ -152,24 +168,27 @@ def _weights(result: Result) -> str:
     rows = ranks[(ranks["of"] == "delta") & (ranks["threshold"] == result.spec["threshold"])]
     moved = rows[rows["relative_norm"] > 0]
     most, whole = rows.loc[rows["relative_norm"].idxmax()], float(result.table["relative_delta"].iloc[0])
-    still = f" {len(rows) - len(moved)} of {len(rows)} matrices did not move;" if len(moved) < len(rows) else ""
+    unchanged = ""
+    if len(moved) < len(rows):
+        unchanged = f"; {len(rows) - len(moved)} of {len(rows)} matrices are unchanged"
     return (
-        f"The weights moved by {text_of(whole, 'per cent')} of their norm, most in {most['family']} of layer "
-        f"{int(most['layer'])} ({text_of(most['relative_norm'], 'per cent')});{still} the median change needs "
-        f"{text_of(moved['rank'].median(), 'whole')} directions for "
-        f"{text_of(result.spec['threshold'], 'setting')} of its energy, where "
-        f"noise of that shape needs {text_of(moved['null_rank'].median(), 'whole')}."
+        f"The weights changed by {text_of(whole, 'per cent')} of their norm, most in "
+        f"{most['family']} of layer {int(most['layer'])} "
+        f"({text_of(most['relative_norm'], 'per cent')}){unchanged}. The median update has rank "
+        f"{text_of(moved['rank'].median(), 'whole')} at "
+        f"{text_of(result.spec['threshold'], 'setting')} of its energy, a random matrix of its "
+        f"shape {text_of(moved['null_rank'].median(), 'whole')}."
     )
 
 
 def _intruders(result: Result) -> str:
     row = result.table[result.table["family"] == "all"].iloc[0]
-    more = "more than" if row["p_value"] < 0.01 else "no more than"
+    more = "significantly more" if row["p_value"] < 0.01 else "not significantly more"
     return (
-        f"Of {int(row['looked'])} leading directions {int(row['intruders'])} "
-        f"{'resembles' if row['intruders'] == 1 else 'resemble'} none of the base's, {more} a "
-        f"Gaussian change of that size explains ({text_of(row['null_mean'], 'amount')} on average, "
-        f"{text_of(row['p_value'], 'p')})."
+        f"Of {int(row['looked'])} leading directions, {int(row['intruders'])} "
+        f"{'is an intruder dimension' if row['intruders'] == 1 else 'are intruder dimensions'}, "
+        f"{more} than after a random update of equal norm ({text_of(row['null_mean'], 'amount')} "
+        f"on average, {text_of(row['p_value'], 'p')})."
     )
 
 
@@ -178,27 +197,30 @@ def _probes(result: Result) -> str:
     scores = result.tables.get("scores", result.table)
     rows = scores[(scores["metric"] == "uuas") & (scores["probe"] == "distance")]
     parts = [
-        f"{estimate_of(best, 'value').text} in layer {int(best['layer'])} of {short_name(ref)}"
+        f"{estimate_of(best, 'value').text} at layer {int(best['layer'])} of {short_name(ref)}"
         for ref in (first, second)
         if (best := _best(rows[rows["model"] == ref])) is not None
     ]
     randoms = [ref for ref in dict.fromkeys(rows["model"]) if str(ref).startswith("random:")]
     control = _best(rows[rows["model"] == randoms[0]]) if randoms else None
     chain = rows.loc[rows["model"] == CHAIN, "value"]
-    rivals = [f"{estimate_of(control, 'value').value_text} in an untrained model"] if control is not None else []
-    rivals += [f"joining neighbours finds {text_of(chain.iloc[0], 'points')} %"] if len(chain) else []
-    beside = f"; {', '.join(rivals)}" if rivals else ""
-    return f"Of the trees' edges a distance probe finds {', '.join(parts)}{beside}."
+    rivals = []
+    if control is not None:
+        rivals.append(f"an untrained model gives {estimate_of(control, 'value').value_text}")
+    if len(chain):
+        rivals.append(f"linking adjacent words gives {text_of(chain.iloc[0], 'points')} %")
+    scores = " and ".join(parts)
+    return f"Of the parse edges, a distance probe predicts {'; '.join([scores, *rivals])}."
 
 
 def _best(rows: pd.DataFrame) -> pd.Series | None:
-    """The layer that was best on the development sentences."""
+    """Find the best layer on the development sentences."""
     if rows.empty:
         return None
     return rows.loc[rows["dev"].idxmax()] if rows["dev"].notna().any() else rows.loc[rows["value"].idxmax()]
 
 
 def _first(text: str) -> str:
-    """The first sentence."""
+    """Return the first sentence."""
     end = text.find(". ")
     return text if end < 0 else text[: end + 1]

@@ -1,4 +1,4 @@
-"""One pair as a study: what a page asks for and gets, the same as `python -m core diff` writes."""
+"""The comparison of a pair as a study: the home page's version of `python -m core diff`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from core.runs.runner import Progress
 
 @dataclass(frozen=True)
 class PairSpec(options.Spec):
-    """One pair: a base, and what may have been made of it."""
+    """A pair: a base model and its fine-tune."""
 
-    base: str = options.model("Base model", "zoo:seed-0", help="The model that the other started from.")
-    model: str = options.model("Model", "zoo:parse-0", help="The other model, or a LoRA adapter.")
+    base: str = options.model("Base model", "zoo:seed-0", help="The model before fine-tuning.")
+    model: str = options.model(
+        "Model", "zoo:parse-0",
+        help="The model after fine-tuning, or a LoRA adapter.",
+    )
 
 
 @dataclass(frozen=True)
 class PairResult(Result):
-    """The outcome for one pair.
+    """The result for a pair.
 
     Attributes:
         page: The report, one HTML file.
@@ -34,7 +37,7 @@ class PairResult(Result):
 
 
 def look_at(spec: PairSpec, **more: Any) -> Result:
-    """What the pair is and what a report of it would cost, before anything else runs.
+    """Check the pair and price its report.
 
     Args:
         spec: The pair.
@@ -48,16 +51,16 @@ def look_at(spec: PairSpec, **more: Any) -> Result:
 
 
 def run_study(spec: PairSpec, *, progress: Callable[[Progress], None] | None = None, **more: Any) -> PairResult:
-    """Every study that fits the pair, and the page of them.
+    """Run every study that fits the pair, and make the report.
 
     Args:
         spec: The pair.
-        progress: Told how far all of them are together.
+        progress: Receives the progress of all studies together.
         more: For the studies' `run_study`: store, cancel.
 
     Raises:
         ModelError: If a model cannot be read.
-        SpecError: If a shared instance does not allow what it costs.
+        SpecError: If the price exceeds the limits of a shared instance.
     """
     check = check_pair(spec.base, spec.model, **more)
     check.cost.refuse_where_shared()

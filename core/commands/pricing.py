@@ -1,4 +1,4 @@
-"""What a study costs, asked before it starts by the command line and by the pages; and what would make it cost less."""
+"""The price of a study, checked before it starts, and advice to lower it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from core.options import Option, Spec, options_of
 from core.runs.price import Price
 
 Pricing = Callable[[Any], Price]
-SMALLER = 0.5  # of a number that might be lowered
+SMALLER = 0.5  # factor for numbers that advice tries to lower
 
 
 def check_price(pricing: Pricing, spec: Any) -> Price:
-    """The price of a study that this instance allows.
+    """Return the price of a study if this instance allows it.
 
     Args:
-        pricing: The study's own `price`.
-        spec: What is asked for.
+        pricing: The study's `price`.
+        spec: The study's settings.
 
     Raises:
-        SpecError: If a shared instance does not allow what it costs; says which option to lower.
-        PalimpsestError: If the spec names something that is not there.
+        SpecError: If the price exceeds the limits of a shared instance; the message says which
+            option to lower.
+        PalimpsestError: If the spec names a model or text that does not exist.
     """
     price = pricing(spec)
     if price.excess:
@@ -33,27 +34,29 @@ def check_price(pricing: Pricing, spec: Any) -> Price:
 
 
 def advice(pricing: Pricing, spec: Any, what: str) -> str:
-    """The option that lowers the price most where less of it is asked for, as a command.
+    """Name the option that lowers the price most, as an instruction.
 
     Args:
-        pricing: The study's own `price`.
-        spec: What is asked for.
-        what: Of the price, such as "memory".
+        pricing: The study's `price`.
+        spec: The study's settings.
+        what: The part of the price to lower, such as "memory".
     """
     costs: dict[str, float] = {}
     for option, smaller in _smaller(spec) if isinstance(spec, Spec) else ():
-        with suppress(PalimpsestError):  # the smaller study may be none, such as a split that is too small
+        # the smaller study may be invalid, such as a split that is too small
+        with suppress(PalimpsestError):
             costs[option.name] = getattr(pricing(smaller), what)
     named = {option.name: option for option in options_of(type(spec))} if costs else {}
     best = min(costs, key=lambda name: costs[name], default="")
     if not best or costs[best] >= getattr(pricing(spec), what):
         return "choose fewer or smaller models"
-    verb = "lower" if named[best].kind == "whole" else "turn off" if named[best].kind == "flag" else "choose less under"
+    verbs = {"whole": "lower", "flag": "turn off"}
+    verb = verbs.get(named[best].kind, "choose fewer for")
     return f"{verb} “{named[best].label}” ({best})"
 
 
 def _smaller(spec: Any) -> Iterator[tuple[Option, Spec]]:
-    """The study with less of one option at a time."""
+    """Make smaller studies, each with one option reduced."""
     for option in options_of(type(spec)):
         value: Any = getattr(spec, option.name)
         less: Any = value

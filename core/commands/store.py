@@ -1,4 +1,4 @@
-"""`python -m core store info|clear`: where results are kept, how much there is, and how to be rid of it."""
+"""`python -m core store info|clear`: show or clear the store of computed results."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from core.runs.store import default_store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's own arguments."""
-    parser.add_argument("action", choices=("info", "clear"), help="show the store, or empty it")
+    """Add the command's arguments."""
+    parser.add_argument(
+        "action", choices=("info", "clear"),
+        help="info: folder and size of the store; clear: delete everything in it",
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command; return the exit status."""
     store = default_store()
     if arguments.action == "clear":
         store.clear()

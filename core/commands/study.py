@@ -1,7 +1,8 @@
 """The command of a study, made from its options: `python -m core rsa`, `probe`, `weights`, `align`, `align check` ...
 
-The same spec as the page's, the same numbers. Flags are the options' names; what they take, their bounds and their
-defaults stand in `--help`, and a value that makes no sense is refused with the sentence that the page shows.
+It takes the same spec as the page and gives the same numbers. Flags are the options' names;
+`--help` says their values, bounds and defaults, and an invalid value is refused with the same
+message as on the page.
 """
 
 from __future__ import annotations
@@ -26,28 +27,34 @@ if TYPE_CHECKING:
     from core.study import Study
 
 WIDTH = 30
-PATIENCE = 10.0  # seconds to find out whether everything is stored
+PATIENCE = 10.0  # seconds at most to find out whether everything is stored
 
 
 def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
-    """A flag for each option of the study, and where to run and to write."""
+    """Add a flag for each option of the study, and those of the run and its output."""
     for option in options_of(STUDIES[command].Spec):
         add_flag(parser, option)
     parser.add_argument("--scheduler", default=None, metavar="ADDRESS", help="a Dask scheduler, tcp://host:port")
-    parser.add_argument("--fresh", action="store_true", help="compute what the answers in the box would tell")
-    parser.add_argument("--yes", action="store_true", help="start what is long or large without asking")
+    parser.add_argument(
+        "--fresh", action="store_true",
+        help="ignore precomputed results and recompute them on this machine",
+    )
+    parser.add_argument(
+        "--yes", action="store_true",
+        help="start long or large studies without asking",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results and figures")
 
 
 def agree(price: Price, yes: bool) -> None:
-    """Say what a large study costs, and go on where that was agreed to, by --yes or at the terminal.
+    """Print what a large study costs, and go on only with --yes or a confirmation at the terminal.
 
     Args:
-        price: Of the study; one that does not ask is not said.
-        yes: Whether it was agreed to.
+        price: Of the study; a small one needs no confirmation.
+        yes: Whether --yes was given.
 
     Raises:
-        SpecError: If nobody agreed.
+        SpecError: If the user did not confirm.
     """
     if not price.asks:
         return
@@ -55,14 +62,17 @@ def agree(price: Price, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SpecError("Nothing was started: add --yes to start it, or ask for less.")
-    print("Start it? [y/N] ", end="", file=sys.stderr, flush=True)
+        raise SpecError(
+            "Nothing was started, because this study needs a confirmation: add --yes, or make the "
+            "study smaller."
+        )
+    print("Start the study? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise SpecError("Nothing was started.")
 
 
 def is_stored(study: Study, spec: Spec, store: Store) -> bool:
-    """Whether a study's numbers are all there already; nothing is computed to find out, and nothing is downloaded."""
+    """Whether a study's results are all stored; nothing is computed or downloaded to find out."""
     from core.runs.tasks import Signal
 
     if any("hub:" in ref for ref in refs_of(spec)):
@@ -70,18 +80,18 @@ def is_stored(study: Study, spec: Spec, store: Store) -> bool:
     try:
         study.run(spec, store=store, cancel=Signal(look_only=True, patience=PATIENCE))
     except PalimpsestError:
-        return False  # what is wrong with it is said by the study itself
+        return False  # running the study gives the error message
     return True
 
 
 def refs_of(spec: Any) -> tuple[str, ...]:
-    """The models that a spec names."""
+    """Return the models that a spec names."""
     named = [getattr(spec, option.name) for option in options_of(type(spec)) if option.kind in ("model", "models")]
     return tuple(ref for value in named for ref in ((value,) if isinstance(value, str) else value))
 
 
 def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
-    """The option's flag: its text is read by the option itself, so argparse converts and refuses nothing."""
+    """Add the option's flag; the option parses and checks its text, argparse does not."""
     name = f"--{option.name.replace('_', '-')}"
     default = " ".join(option.write(option.default)) or "none"
     if option.kind == "flag":
@@ -101,10 +111,10 @@ def add_flag(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
-    """The study that the flags ask for; what no flag names has its default.
+    """Make the spec from the flags; options without a flag have their defaults.
 
     Raises:
-        SpecError: If a value makes no sense.
+        SpecError: If a value is invalid.
     """
     study = STUDIES[command]
     values: dict[str, Any] = {}
@@ -117,7 +127,9 @@ def spec_of(command: str, arguments: argparse.Namespace) -> Spec:
 
 
 def main(command: str, arguments: argparse.Namespace) -> int:
-    """Run the study, write it, print its headline; 1 if a task failed. What is stored costs nothing: nobody is asked.
+    """Run the study, print its headline and write the result; return 1 if a task failed.
+
+    A stored study starts without a confirmation.
 
     Raises:
         PalimpsestError: As the study does; `core.commands.main` prints it.
@@ -137,19 +149,20 @@ def main(command: str, arguments: argparse.Namespace) -> int:
         result = study.run(spec, store=store, executor=executor, progress=seen)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    print(result.headline, flush=True)  # before anything is written: a full disk takes no result away
+    print(result.headline, flush=True)  # before writing: a full disk does not lose the headline
     for sentence in (*result.notices, *result.failures.values()):
         print(f"note: {sentence}", file=sys.stderr)
     files = write_result(result, study.figures(result), arguments.out, study.files(result))
-    came = f" ({seen.shipped} came with the box)" if seen.shipped else ""
+    precomputed = f" ({seen.shipped} precomputed)" if seen.shipped else ""
     seconds = time.monotonic() - began
-    print(f"{seen.stored} of {seen.total} tasks were stored{came}; {text_of(seconds, 'seconds')}.", file=sys.stderr)
+    took = text_of(seconds, "seconds")
+    print(f"{seen.stored} of {seen.total} tasks were stored{precomputed}; {took}.", file=sys.stderr)
     print(f"Written: {', '.join(str(path) for path in files)}")
     return 1 if result.failures else 0
 
 
 def command_line(command: str, spec: Spec) -> str:
-    """The command that runs this study again: the options that are not the defaults."""
+    """Write the command that reproduces this study, with its non-default options."""
     parts = ["python", "-m", "core", *command.split()]
     for option in options_of(type(spec)):
         if option.name not in spec.changed():
@@ -157,7 +170,8 @@ def command_line(command: str, spec: Spec) -> str:
         value, flag = spec.changed()[option.name], f"--{option.name.replace('_', '-')}"
         if option.kind == "flag":
             parts.append(flag if value else f"--no-{flag[2:]}")
-        elif not option.many and str(value).startswith("-"):  # a text, which would be read as a flag
+        # argparse would read the text as a flag
+        elif not option.many and str(value).startswith("-"):
             parts.append(f"{flag}={value}")
         else:
             parts += [flag, *option.write(value)]
@@ -165,7 +179,7 @@ def command_line(command: str, spec: Spec) -> str:
 
 
 class _Seen:
-    """The last progress of a run, and a line that rewrites itself where there is a terminal."""
+    """The last progress of a run, and a progress bar on a terminal."""
 
     stored = total = shipped = 0
 
@@ -192,5 +206,5 @@ def _metavar(option: Option) -> str:
 
 
 def study_names(argv: Sequence[str]) -> str | None:
-    """The study that a command line begins with: `align check` before `align`."""
+    """Find the study that a command line begins with: `align check` before `align`."""
     return next((name for name in (" ".join(argv[:2]), " ".join(argv[:1])) if name in STUDIES), None)

@@ -1,4 +1,4 @@
-"""`python -m core zoo list|verify|demo|answers`: what is in the box, whether it is whole, what comes with it."""
+"""`python -m core zoo list|verify|demo|answers|cards`: the included models and results."""
 
 from __future__ import annotations
 
@@ -16,21 +16,31 @@ RIGHT = {"steps", "score", "baseline", "parameters"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `zoo`."""
+    """Add the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
-    listing = actions.add_parser("list", help="the models in the box as a table")
-    listing.add_argument("--json", action="store_true", help="the manifest's entries as JSON")
-    actions.add_parser("verify", help="check every file's hash and open every model")
-    actions.add_parser("answers", help="compute what the pages show at first, unless the store has it")
-    actions.add_parser("demo", help="parse the demo text anew, for the box; after a change of text, parser or spaCy")
+    listing = actions.add_parser("list", help="list the included models as a table")
+    listing.add_argument("--json", action="store_true", help="write the manifest's entries as JSON")
+    actions.add_parser("verify", help="check the hash of every file and load every model")
+    actions.add_parser("cards", help="write the home page's findings from the precomputed results")
+    actions.add_parser("answers", help="make the precomputed results that the pages show first")
+    actions.add_parser(
+        "demo",
+        help="parse the included demo text again, after a change of text, parser or spaCy",
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """List, verify, parse or compute; 1 if a model is damaged."""
+    """List, verify, parse or compute; return 1 if a model is damaged."""
     if arguments.action == "answers":
         from core.commands.answers import make
 
         path = make(lambda line: print(line, file=sys.stderr, flush=True))
+        print(f"{path} written, {path.stat().st_size:,} bytes.")
+        return 0
+    if arguments.action == "cards":
+        from core.commands.answers import make_cards
+
+        path = make_cards()
         print(f"{path} written, {path.stat().st_size:,} bytes.")
         return 0
     if arguments.action == "demo":
@@ -40,7 +50,10 @@ def main(arguments: argparse.Namespace) -> int:
     folder = zoo_folder()
     entries = read_manifest(folder)
     if not entries:
-        raise ModelError(f"There are no models in {folder}: no manifest.json. Make them with `make zoo`.")
+        raise ModelError(
+            f"There are no included models in {folder}: manifest.json is missing. Train them with "
+            "`make zoo`."
+        )
     if arguments.action == "list":
         print(json.dumps(entries, indent=2) if arguments.json else table(entries))
         return 0
@@ -48,12 +61,12 @@ def main(arguments: argparse.Namespace) -> int:
     for problem in problems:
         print(f"{problem.ref}: {problem.sentence}")
     broken = len({problem.ref for problem in problems})
-    print(f"{len(entries) - broken} of {len(entries)} models are whole.")
+    print(f"{len(entries) - broken} of {len(entries)} models are intact.")
     return 1 if problems else 0
 
 
 def table(entries: list[dict[str, Any]]) -> str:
-    """The manifest as lines of aligned columns, a header first."""
+    """Write the manifest's entries as aligned columns with a header."""
     rows = [COLUMNS, *(tuple(_cell(entry, column) for column in COLUMNS) for entry in entries)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(COLUMNS))]
     return "\n".join(

@@ -1,11 +1,12 @@
-"""Options of studies, each declared once: the check, the flag, the control, the link and the help come from one line.
+"""Options of studies, each declared once: check, flag, control, link and help come from one line.
 
     @dataclass(frozen=True)
     class RsaSpec(Spec):
-        draws: int = whole("Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences behind a band.")
+        draws: int = whole("Bootstrap draws", 500, low=20, high=10_000, help="Resamples of sentences
+        for the 95 % intervals.")
 
-A value arrives as Python gives it (`RsaSpec(draws=500)`), as a form holds it, or as text from a flag or a link
-(`Option.read`). Whichever way it comes, the same sentence refuses what makes no sense.
+A value comes from Python (`RsaSpec(draws=500)`), from a form, or as text from a flag or a link
+(`Option.read`). The same check with the same message refuses an invalid value from any of them.
 """
 
 from core.options import checks as _checks  # noqa: F401 - enters the checks of all kinds

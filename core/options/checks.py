@@ -1,4 +1,4 @@
-"""What a value of each kind has to be: the value in its final form, or one sentence."""
+"""Checks of the kinds of options: return the value in its final form or raise an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.options.option import (
 
 
 def _check_whole(option: Option, value: Any) -> int:
-    if isinstance(value, float) and value.is_integer():  # number inputs of a form
+    if isinstance(value, float) and value.is_integer():  # as number inputs of a form give it
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not option.low <= value <= option.high:
         raise option.refuse(value)
@@ -27,7 +27,7 @@ def _check_whole(option: Option, value: Any) -> int:
 
 
 def _check_number(option: Option, value: Any) -> float:
-    # What is no number is not between two numbers either: NaN is refused.
+    # This refuses NaN, too.
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not option.low <= value <= option.high:
         raise option.refuse(value)
     return float(value)
@@ -64,21 +64,25 @@ def _check_model(option: Option, value: Any) -> str:
 
 
 def _check_pattern(option: Option, value: Any) -> str:
-    """A reference, or a pattern of such, whose kind must be allowed here."""
+    """Check a reference or a pattern of references, whose kind must be allowed here."""
     if not isinstance(value, str) or not PATTERN.search(value):
         return _check_model(option, value)
     kind, _, name = value.strip().partition(":")
     if kind not in ("zoo", "path") or not name:
-        raise SpecError(f"{option.name}: {value!r} is a pattern, which works for zoo: and path: only.")
+        raise SpecError(
+            f"{option.name}: {value!r} is a pattern; patterns work for zoo: and path: only. Name "
+            "the models one by one."
+        )
     _check_model(option, f"{kind}:x")
     return f"{kind}:{name}"
 
 
 def _presets(option: Option, value: Any) -> tuple[Any, ...]:
-    """The public models that a pattern such as hub:google/multiberts-seed_* names; anything else as it is.
+    """Expand a pattern of public models such as hub:google/multiberts-seed_*; return anything else
+    unchanged.
 
     Raises:
-        SpecError: If it names none of those that are known here.
+        SpecError: If no listed public model matches the pattern.
     """
     if not isinstance(value, str) or not value.strip().startswith("hub:") or not PATTERN.search(value):
         return (value,)
@@ -89,8 +93,8 @@ def _presets(option: Option, value: Any) -> tuple[Any, ...]:
     presets = tuple(preset.ref for preset in PRESETS if fnmatchcase(preset.ref, value.strip()))
     if not presets:
         raise SpecError(
-            f"{option.name}: {value!r} names none of the public models that are known here; name models one by one, "
-            "or hub:google/multiberts-seed_* for all MultiBERTs."
+            f"{option.name}: {value!r} matches none of the public models listed here. Name the "
+            "models one by one, or use hub:google/multiberts-seed_* for all MultiBERTs."
         )
     return presets
 
@@ -100,7 +104,7 @@ def _check_models(option: Option, value: Any) -> tuple[str, ...]:
     named = [ref for part in _several(option, value) for ref in _presets(option, part)]
     refs = tuple(dict.fromkeys(check(option, part) for part in named))
     if len(refs) < option.low:
-        raise SpecError(f"Choose at least {option.low} for {option.label.lower()} ({option.name}).")
+        raise SpecError(f"Choose at least {option.low} under {option.label} ({option.name}).")
     if len(refs) > option.high:
         raise option.refuse(f"{len(refs)}")
     return refs
@@ -138,7 +142,7 @@ def _check_words(option: Option, value: Any) -> tuple[str, ...]:
 
 
 def _check_names(option: Option, value: Any) -> tuple[str, ...]:
-    """Pairs of a reference and a name; a name that two models share would make one line of two."""
+    """Check pairs of a reference and a name; two models may not share one."""
     pairs = [_named(option, part) for part in _several(option, value)]
     if len(pairs) > option.high:
         raise option.refuse(f"{len(pairs)} names")

@@ -1,4 +1,4 @@
-"""The kinds of options: a field of a spec is one call of these."""
+"""The kinds of options: each field of a spec is declared by one of these functions."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ LARGEST_SEED = 2**31 - 1
 
 
 def whole(label: str, default: int, *, low: int, high: int, help: str, shown: bool = True, said: str = "") -> Any:
-    """A whole number from `low` to `high`."""
+    """Declare a whole number from `low` to `high`."""
     return _field("whole", label, default, help, low=low, high=high, shown=shown, said=said)
 
 
 def number(label: str, default: float, *, low: float, high: float, help: str, shown: bool = True) -> Any:
-    """A number from `low` to `high`."""
+    """Declare a number from `low` to `high`."""
     return _field("number", label, default, help, low=low, high=high, shown=shown)
 
 
 def seed(help: str) -> Any:
-    """The seed of everything that a study draws."""
+    """Declare the seed of all random numbers of a study."""
     return whole("Seed", 0, low=0, high=LARGEST_SEED, help=help)
 
 
 def flag(label: str, default: bool, *, help: str, shown: bool = True) -> Any:
-    """On or off."""
+    """Declare a switch."""
     return _field("flag", label, default, help, shown=shown)
 
 
@@ -41,7 +41,7 @@ def choice(
     titled: bool = False,
     said: str = "",
 ) -> Any:
-    """One of `choices`, name -> what it means (its title, where `titled`)."""
+    """Declare a choice of one of `choices`: name -> meaning, or title if `titled`."""
     return _field("choice", label, default, help, choices=choices, shown=shown, titled=titled, said=said)
 
 
@@ -55,12 +55,12 @@ def choices(
     titled: bool = False,
     said: str = "",
 ) -> Any:
-    """Any of `known`, `least` or more, in its order."""
+    """Declare a choice of `least` or more of `known`, kept in its order."""
     return _field("choices", label, tuple(default), help, choices=known, low=least, titled=titled, said=said)
 
 
 def model(label: str, default: str, *, help: str, said: str = "; {}") -> Any:
-    """A model's reference."""
+    """Declare a model's reference."""
     return _field("model", label, default, help, said=said)
 
 
@@ -74,62 +74,67 @@ def models(
     patterns: bool = False,
     said: str = "; {}",
 ) -> Any:
-    """References, each once, `least` to `most`; with `patterns`, also such as zoo:parse-* and path:/runs/*."""
+    """Declare `least` to `most` references; with `patterns`, also such as zoo:parse-*."""
     return _field("models", label, tuple(default), help, low=least, high=most, patterns=patterns, said=said)
 
 
 def corpus(default: str = "demo", *, label: str = "Text", help: str = "", shown: bool = True) -> Any:
-    """A CorpusRef; may be empty where the default is."""
+    """Declare a CorpusRef, which may be empty if the default is."""
     return _field("corpus", label, default, help or CORPUS_HELP, shown=shown, said="; {}")
 
 
 def genres(
     label: str = "Genres of the demo",
     *,
-    help: str = "Keep these genres only.",
+    help: str = "Restricts the demo text to these genres.",
     default: Iterable[str] = (),
     shown: bool = True,
 ) -> Any:
-    """Genres of the demo to keep; all where empty."""
+    """Declare genres of the demo text; empty for all."""
     return _field(
         "genres", label, tuple(default), help, choices=_genres, placeholder="All ten", shown=shown, said=" ({})"
     )
 
 
 def sentences(default: int, *, low: int = 20) -> Any:
-    """How many sentences of the text are read."""
-    help = "Sentences read, from the front of the text."
+    """Declare the number of sentences read."""
+    help = "Sets how many sentences of the text are read; more of them narrow the intervals."
     return whole("Sentences", default, low=low, high=100_000, help=help, said=", {} sentences")
 
 
-def layers(label: str = "Layers", *, help: str = "0 is the embedding output.", shown: bool = False) -> Any:
-    """Layers by number; all where empty."""
+def layers(
+    label: str = "Layers",
+    *,
+    help: str = "Restricts the study to these layers; layer 0 is the output of the embeddings.",
+    shown: bool = False,
+) -> Any:
+    """Declare layers by number; empty for all."""
     return _field("layers", label, (), help, shown=shown)
 
 
 def words(label: str, default: Iterable[str] = (), *, help: str) -> Any:
-    """Free words."""
+    """Declare a list of words."""
     return _field("words", label, tuple(default), help)
 
 
 def names(label: str, *, help: str, most: int) -> Any:
-    """Names for models, such as zoo:parse-0=Parser: up to `most` of them."""
+    """Declare names for up to `most` models, such as zoo:parse-0=Parser."""
     return _field("names", label, (), help, high=most)
 
 
 def line(label: str, default: str = "", *, help: str, shown: bool = True) -> Any:
-    """A free line of text, such as a file's path."""
+    """Declare a line of text, such as a file's path."""
     return _field("line", label, default, help, shown=shown)
 
 
 def passage(label: str, default: str, *, help: str) -> Any:
-    """A few sentences to type."""
+    """Declare a text of a few sentences."""
     return _field("passage", label, default, help)
 
 
 CORPUS_HELP = (
-    "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. Or a path that ends "
-    "in .txt or .conllu, or hub:NAME for a data set of the Hugging Face hub."
+    "demo: ten genres written for this app. demo-gold: fewer sentences, with hand-checked trees. "
+    "You can also name a .txt or .conllu file, or a data set of the Hugging Face Hub as hub:NAME."
 )
 
 

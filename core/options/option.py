@@ -1,4 +1,4 @@
-"""An option and a spec: what they hold, and how text becomes a value."""
+"""Options and specs: their attributes, and the conversion of text to values."""
 
 from __future__ import annotations
 
@@ -30,35 +30,36 @@ Choices = Mapping[str, str] | Callable[[], Mapping[str, str]]
 
 MOST_LAYERS = 1_000
 LONGEST_NUMBER = 20  # digits
-LONGEST_LINE = 4_000  # characters of a free text
+LONGEST_LINE = 4_000  # characters of a typed text
 LONGEST_NAME = 40  # characters that a model is called in a figure
-LONGEST_VALUE = 120  # characters of a refused value that a sentence repeats
+LONGEST_VALUE = 120  # characters of a refused value in an error message
 ALL_LAYERS = "all"
-SWITCHES = {"true": True, "1": True, "false": False, "0": False}  # how a flag is written
+SWITCHES = {"true": True, "1": True, "false": False, "0": False}  # values of a flag in a link
 OPTION = "option"  # key of a field's metadata
 
 CHECKS: dict[str, Callable[[Option, Any], Any]] = {}
-"""Kind -> what makes of a value its final form, or refuses it; filled by `core.options.checks`."""
+"""Kind -> function that checks a value; filled by `core.options.checks`."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a study. Made by the functions below, never by hand.
+    """An option of a study, declared by a function of `core.options.kinds`.
 
     Attributes:
-        kind: What its values are.
-        label: What stands above its control.
-        help: One sentence for people who do not know it.
-        default: In its final form.
-        choices: Name -> what it means, for a choice; a function where that is known at run time only.
-        low, high: Bounds of a number, or of how many there are.
-        name: The field's name: flag, link and form use the same.
-        placeholder: What an empty control says.
-        shown: Whether it has a control on the page; a flag it always has.
-        titled: Whether `choices` gives a title for people rather than a meaning.
-        patterns: Whether a model may be a pattern with * and ?, for models of the box and folders.
-        said: How a study in one line says the value, joint included, such as ", {} sentences"; where it is empty the
-            line has the option only when it is not at its default. See `core.options.summary`.
+        kind: The kind of its values.
+        label: Label of its control.
+        help: What happens when one changes it, in a sentence.
+        default: Default value, in its final form.
+        choices: Name -> meaning, for a choice; a function if they are known at run time only.
+        low, high: Bounds of a number, or of the number of values.
+        name: Name of the field, the flag, the link's parameter and the control.
+        placeholder: Text of an empty control.
+        shown: Whether it has a control on the page; it always has a flag.
+        titled: Whether `choices` gives titles rather than meanings.
+        patterns: Whether models may be patterns with * and ?, for included models and folders.
+        said: Format of the value in a study's summary, with its separator, such as ", {}
+            sentences"; if empty, the summary has the option only when it is not at its default. See
+            `core.options.summary`.
     """
 
     kind: Kind
@@ -77,27 +78,28 @@ class Option:
 
     @property
     def many(self) -> bool:
-        """Whether it takes several values."""
+        """Whether the option takes several values."""
         return self.kind in ("choices", "models", "genres", "layers", "words", "names")
 
     @property
     def known(self) -> Mapping[str, str]:
-        """The choices, name -> meaning."""
+        """Return the choices: name -> meaning."""
         return self.choices() if callable(self.choices) else self.choices
 
     def check(self, value: Any) -> Any:
-        """The value in its final form.
+        """Return the value in its final form.
 
         Raises:
-            SpecError: With the option's name, what it takes, and what it was given.
+            SpecError: If it is invalid; the message has the option's name, its valid values and the
+                given one.
         """
         return CHECKS[self.kind](self, value)
 
     def read(self, texts: Sequence[str]) -> Any:
-        """The value that a flag or a link gives as text.
+        """Convert the text of a flag or a link to a value.
 
         Raises:
-            SpecError: As `check`.
+            SpecError: As `check` does.
         """
         if self.many:
             given: Any = [part for text in texts for part in _split(self, text)]
@@ -112,7 +114,7 @@ class Option:
         return self.check(SWITCHES.get(text.lower(), text) if self.kind == "flag" else text)
 
     def write(self, value: Any) -> list[str]:
-        """The value as text for a flag or a link: `read` gives it back."""
+        """Write the value as text for a flag or a link; `read` converts it back."""
         if self.kind == "layers":
             return [str(layer) for layer in value] or [ALL_LAYERS]
         if self.many:
@@ -120,13 +122,13 @@ class Option:
         return [str(value).lower() if self.kind == "flag" else str(value)]
 
     def refuse(self, value: object) -> SpecError:
-        """The error for this value: one sentence, the same from flag, form and link."""
+        """Make the error for an invalid value, the same for flag, form and link."""
         text = value if isinstance(value, str) else repr(value)
         shown = f"{text[:LONGEST_VALUE]}…" if len(text) > LONGEST_VALUE else text
         return SpecError(f"{self.name} takes {self.takes()}, not {shown or 'nothing'}.")
 
     def takes(self) -> str:
-        """What values it takes, in words: part of help and of refusals."""
+        """Describe the valid values, for help and error messages."""
         if self.kind == "whole":
             return f"a whole number from {self.low:,} to {self.high:,}"
         if self.kind == "number":
@@ -148,9 +150,10 @@ class Option:
 
 
 class Spec:
-    """Base of every study's frozen dataclass: its options are checked and brought to their final form.
+    """Base class of the frozen dataclass of a study's options, which are checked on creation.
 
-    Rules between fields are an explicit `check`. `display_only` names options that change what is shown and no number.
+    `check` holds rules between fields. `display_only` names options that change only what is shown,
+    and no number.
     """
 
     display_only: ClassVar[tuple[str, ...]] = ()
@@ -161,21 +164,21 @@ class Spec:
         self.check()
 
     def check(self) -> None:
-        """Refuse what options allow one by one and not together.
+        """Refuse values that are valid one by one but not together.
 
         Raises:
-            SpecError: In one sentence.
+            SpecError: If there are any.
         """
 
     def plain(self) -> dict[str, Any]:
-        """The spec as JSON values, by option."""
+        """Return the spec as JSON values, by option."""
         values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def settings(self) -> str:
-        """The seed and every option that is not at its default, as the end of a methods paragraph.
+        """Write the seed and all non-default options as the end of a methods paragraph.
 
-        Whatever a study's own paragraph says, nothing that changes the numbers goes unsaid.
+        It ensures that the methods state every setting that changes the numbers.
         """
         changed = self.changed()
         named = [
@@ -188,7 +191,7 @@ class Spec:
         return " ".join([*said, *([f"Settings other than the defaults: {'; '.join(named)}."] if named else [])])
 
     def changed(self) -> dict[str, Any]:
-        """The options whose values are not the defaults."""
+        """Return the options whose values are not the defaults."""
         values = {option.name: getattr(self, option.name) for option in options_of(type(self))}
         return {
             option.name: values[option.name]
@@ -198,7 +201,7 @@ class Spec:
 
 
 def options_of(spec: type[Spec]) -> tuple[Option, ...]:
-    """The options that a spec declares, in its order."""
+    """Return the options that a spec declares, in its order."""
     return _options_of(cast(Any, spec))
 
 
@@ -209,19 +212,19 @@ def _options_of(spec: Any) -> tuple[Option, ...]:
 
 
 def _split(option: Option, text: str) -> list[str]:
-    """`all` for layers is none named; everything else is one value."""
+    """Read `all` for layers as an empty list; any other text is one value."""
     return [] if option.kind == "layers" and text == ALL_LAYERS else [text]
 
 
 def number_of(text: str) -> int | str:
-    """The whole number that a text writes; the text itself where it is none."""
+    """Convert a text to a whole number; return the text itself if it is none."""
     bare = text.strip()
     digits = bare.removeprefix("-")
     return int(bare) if digits.isascii() and digits.isdecimal() and len(digits) < LONGEST_NUMBER else text
 
 
 def _decimal(text: str) -> float | str:
-    """The number that a text writes; the text itself where it is none."""
+    """Convert a text to a number; return the text itself if it is none."""
     try:
         return float(text) if len(text) < LONGEST_NUMBER else text
     except ValueError:

@@ -1,4 +1,4 @@
-"""A study in one line, made from its options: what matters always, the rest where it is not at its default.
+"""A study's summary in one line: its main options, and the others that are not at their defaults.
 
 seed-0 against parse-0, sentiment-0, nli-0; RSA; demo, 200 sentences; one occurrence per word
 """
@@ -9,19 +9,20 @@ from typing import Any
 
 from core.options.option import Option, Spec, options_of
 
-NAMED = 4  # of several values; the others are counted
+NAMED = 4  # values that are named; the others are counted
 JOINTS = "; ,"
 
 
 def summary(spec: Spec, read: int | None = None) -> str:
-    """The study in one line.
+    """Summarise the study in one line.
 
-    An option that says how it is said (`Option.said`) is always there, an empty value apart; any other that has a
-    control, only where it is not at its default, after its label.
+    Options with a format (`Option.said`) are always included unless empty; others that have a
+    control only if they are not at their default, after their label.
 
     Args:
-        spec: The study.
-        read: How many sentences its text turned out to have, where that is known: fewer than were asked for are said.
+        spec: The study's settings.
+        read: Number of sentences that its text has, if known; it replaces a larger number
+            requested.
     """
     parts = []
     for option in options_of(type(spec)):
@@ -34,7 +35,7 @@ def summary(spec: Spec, read: int | None = None) -> str:
 
 
 def say(option: Option, value: Any) -> str:
-    """One value with its joint, such as ", 200 sentences"; "" where there is nothing to say."""
+    """Write a value with its separator, such as ", 200 sentences"; "" if it is empty."""
     words = _words(option, value)
     if option.said:
         return option.said.format(words) if words else ""
@@ -45,7 +46,7 @@ def say(option: Option, value: Any) -> str:
 
 
 def _words(option: Option, value: Any) -> str:
-    """A value as a reader says it."""
+    """Write a value for a reader."""
     from core.results.names import short_name, short_names
 
     if option.kind in ("whole", "number"):
@@ -65,12 +66,12 @@ def _words(option: Option, value: Any) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """The names, or the first of them and how many there are beside."""
+    """List the names, or the first of them and the number of the others."""
     if len(names) <= NAMED + 1:
         return ", ".join(names)
     return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
 
 
 def _lower(text: str) -> str:
-    """A label inside a line: a small letter first, abbreviations as they are."""
+    """Write a label inside a line: lower case, except for abbreviations."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]

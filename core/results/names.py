@@ -1,24 +1,43 @@
-"""One short name for a model, the same in every headline, chart and table; a figure may give it another."""
+"""One short name for a model in headlines, charts and tables; figures may rename it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import PurePath
+from types import MappingProxyType
 
-from core.results.drawing.context import hand
+_NAMES: ContextVar[Mapping[str, str]] = ContextVar("names", default=MappingProxyType({}))
+
+
+@contextmanager
+def renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Call models by these names while a figure is drawn inside: reference -> name.
+
+    Example:
+        >>> with renamed({"zoo:parse-0": "Parser"}):
+        ...     short_name("zoo:parse-0")
+        'Parser'
+    """
+    before = _NAMES.set(names)
+    try:
+        yield
+    finally:
+        _NAMES.reset(before)
 
 
 def short_name(ref: str) -> str:
-    """Name a model as a reader says it: `parse-0` for zoo:parse-0, `name` for a hub model or a folder.
+    """Name a model for readers: `parse-0` for zoo:parse-0, `name` for a Hub model or a folder.
 
-    While a figure is drawn that renames the model (`Hand.names`), its name there.
+    Inside `renamed`, the model's name there.
 
     Example:
         >>> short_name("hub:organisation/model"), short_name("random:zoo:seed-0")
         ('model', 'random seed-0')
     """
-    if ref in hand().names:
-        return hand().names[ref]
+    if ref in _NAMES.get():
+        return _NAMES.get()[ref]
     random, _, rest = ref.rpartition("random:")
     kind, _, name = rest.partition(":")
     short = PurePath(name).name if kind in ("hub", "path") else name
@@ -26,7 +45,7 @@ def short_name(ref: str) -> str:
 
 
 def short_names(refs: Iterable[str]) -> dict[str, str]:
-    """Name each model by its reference; models that would share a name keep their full references."""
+    """Name each model by its reference; models that share a name keep their references."""
     names = {ref: short_name(ref) for ref in refs}
     taken = list(names.values())
     return {ref: name if taken.count(name) == 1 else ref for ref, name in names.items()}

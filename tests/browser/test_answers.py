@@ -30,7 +30,7 @@ def test_every_page_shows_its_figure_at_once_without_torch(chromium: BrowserCont
         for name in ("RSA", "Probe trees", "Weight clustering", "Seed alignment"):
             before = _seconds(server.pid)
             page.get_by_test_id("stSidebarNav").get_by_text(name, exact=True).click()
-            expect(page.get_by_text("Came with the box")).to_be_visible()
+            expect(page.get_by_text("Precomputed")).to_be_visible()
             expect(_first_chart(page)).to_be_visible()
             assert _seconds(server.pid) - before < SECONDS, name
             page.get_by_test_id("stSidebarNav").get_by_text("Home", exact=True).click()

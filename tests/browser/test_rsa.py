@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SMALL = "sentences=40&words=100&draws=50&compare=zoo:parse-0"
 REDRAW_SECONDS = 0.5
-THERE = re.compile("Computed|Came with the box")
+THERE = re.compile("Computed|Precomputed")
 
 
 def chart_text(page: Page) -> str:

@@ -24,7 +24,7 @@ def test_a_study_goes_on_while_its_reader_is_on_another_page(page: Page, app_url
     expect(page.get_by_role("heading", name="Which layers")).to_be_visible()
     link = page.url
     page.get_by_test_id("stSidebarNav").get_by_text("Home", exact=True).click()
-    expect(page.get_by_role("heading", name="In the box")).to_be_visible()
+    expect(page.get_by_role("heading", name="Included models")).to_be_visible()
     page.goto(link)
     expect(page.get_by_text("Computed", exact=False).first).to_be_visible(timeout=300_000)  # one study may run first
 

@@ -150,7 +150,7 @@ NONSENSE: list[tuple[str, Any, str]] = [
     ("share", "x", "share takes a number from 0.5 to 0.99, not x."),
     ("share", float("nan"), "share takes a number"),
     ("share", True, "share takes a number"),
-    ("several", ("hub:someone/*",), "names none of the public models"),
+    ("several", ("hub:someone/*",), "'hub:someone/*' matches none"),
     ("several", ("zoo:",), "is not a model reference"),
     ("compare", ("zoo:parse-*",), "is not a model reference"),
     ("bands", "perhaps", "bands takes true or false, not perhaps."),

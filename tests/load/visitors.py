@@ -43,7 +43,10 @@ PAUSE = (0.5, 3.0)  # seconds between a visitor's acts
 EVIL = "hub:org/evil"
 PAGES = ("", "rsa", "probe_trees", "weight_clustering", "seed_alignment", "teaching")
 VIEWS = {
-    "rsa": ("Layer against layer", "By layer", "Token map", "Known truth", "Layer swap", "Through training"),
+    "rsa": (
+        *("Layer against layer", "By layer", "Token map"),
+        *("Benchmark with known answers", "Layer swap", "Through training"),
+    ),
     "weight_clustering": ("Rank by depth", "Neighbours"),
     "seed_alignment": ("Layer into layer", "The space"),
 }

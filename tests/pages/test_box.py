@@ -7,6 +7,7 @@ import pytest
 from core.commands.examples import EXAMPLES
 from core.runs.answers import default_answers
 from tests.pages.conftest import open_page, sentences
+from ui.study.run_panel import PRECOMPUTED
 
 PAGES = ("pages/rsa.py", "pages/probe_trees.py", "pages/weight_clustering.py", "pages/seed_alignment.py")
 
@@ -22,7 +23,7 @@ def answered(box_answers: None) -> None:
 def test_a_page_shows_its_figure_from_the_box(path: str) -> None:
     app = open_page(path)
     assert not app.exception
-    assert "Came with the box" in sentences(app)
+    assert PRECOMPUTED in sentences(app)
     assert app.get("vega_lite_chart")
 
 
@@ -30,13 +31,13 @@ def test_a_page_shows_its_figure_from_the_box(path: str) -> None:
 def test_an_example_opens_from_the_box(example) -> None:
     app = open_page(example.page, **example.query())
     assert not app.exception
-    assert "Came with the box" in sentences(app)
+    assert PRECOMPUTED in sentences(app)
     assert "The link asks for" not in sentences(app)
 
 
 @pytest.mark.parametrize("view", ["Layer against layer", "Two texts", "Token map", "Through training"])
 def test_a_cheap_view_opens_from_the_box(view: str) -> None:
-    assert "Came with the box" in sentences(open_page("pages/rsa.py", view=view))
+    assert PRECOMPUTED in sentences(open_page("pages/rsa.py", view=view))
 
 
 EXPERIMENTS = {
@@ -45,16 +46,16 @@ EXPERIMENTS = {
     "Attention": "seed_alignment",
     "Tags and labels": "probe_trees",
     "Intruders": "weight_clustering",
-    "Layers exchanged": "rsa",
-    "Known truth": "rsa",
+    "Layer swap": "rsa",
+    "Benchmark with known answers": "rsa",
 }
 
 
 @pytest.mark.parametrize("view", EXPERIMENTS)
-def test_an_experiment_that_came_with_the_box_needs_no_start(view: str) -> None:
+def test_a_precomputed_experiment_needs_no_start(view: str) -> None:
     app = open_page(f"pages/{EXPERIMENTS[view]}.py", view=view)
     assert not app.exception
-    assert "Came with the box" in sentences(app)
+    assert PRECOMPUTED in sentences(app)
     assert app.get("vega_lite_chart")
 
 

@@ -11,6 +11,7 @@ from tests.core.tiny_models import save_tiny
 from tests.pages.conftest import open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
 from ui.study import controls
+from ui.study.experiments import START
 from ui.views.probe_experiments import EDGES
 
 
@@ -35,7 +36,7 @@ def test_it_starts_when_its_button_is_pressed_and_shows_every_measure(
     monkeypatch.setenv("PALIMPSEST_STORE", str(tmp_path / "store"))
     app = open_page(PAGE, **link)
     assert not app.exception
-    assert "It starts when you press its button." in sentences(app)
+    assert START in sentences(app)
     assert figures(app) == 0
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())

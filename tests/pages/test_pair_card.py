@@ -1,4 +1,4 @@
-"""The card of Home: a look at two models, then one report of whatever fits them."""
+"""The home page's card: a check of two models, then the report of what fits them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.commands.pair import check_pair, run_pair
+from core.commands.pair_page import make_sentences
 from tests.core.small_zoo import write_zoo
 from tests.pages.conftest import sentences, settle
 
@@ -33,18 +35,22 @@ def click(app: AppTest, label: str) -> None:
     settle(app)
 
 
-def test_a_pair_is_looked_at_and_then_reported(small_box: None) -> None:
+def test_a_pair_is_checked_and_then_reported(small_box: None) -> None:
     app = AppTest.from_string(CARD, default_timeout=120)
     app.session_state["pair/model"] = "zoo:nli-0"
     app.run()
-    click(app, "Look at the pair")
-    assert "nli-0 may well have been made of seed-0" in words(app)
-    assert "Expected: about" in words(app)
+    click(app, "Check the pair")
+    check = check_pair("zoo:seed-0", "zoo:nli-0")
+    assert check.related
+    assert check.sentence in words(app)
+    assert check.price in words(app)
     click(app, "Make the report")
     assert not app.exception
-    assert "The weights moved by" in words(app)
-    assert "similarity was not run" in words(app)
-    assert [element.proto.label for element in app.get("download_button")] == ["Report"]
+    parts = run_pair(check)
+    assert " ".join(make_sentences(check, parts)) in words(app)
+    assert parts[0].result is None
+    assert f"{parts[0].name} was not run: {parts[0].reason}" in words(app)
+    assert len(app.get("download_button")) == 1
 
 
 def test_a_model_that_cannot_be_had_is_a_sentence(small_box: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +58,7 @@ def test_a_model_that_cannot_be_had_is_a_sentence(small_box: None, monkeypatch: 
     app = AppTest.from_string(CARD, default_timeout=120)
     app.session_state["pair/model"] = "hub:roberta-base"
     app.run()
-    click(app, "Look at the pair")
+    click(app, "Check the pair")
     assert not app.exception
     assert "roberta-base" in words(app)
     assert not any(button.label == "Make the report" for button in app.button)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.pages.conftest import headline, open_page, sentences, settle
 from tests.pages.test_probe_trees import PAGE, figures
+from ui.study.experiments import START
 from ui.views.probe_experiments import TRAINING
 
 SMALL = {
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("box")
 def test_a_run_is_probed_when_its_button_is_pressed() -> None:
     app = open_page(PAGE, **SMALL)
     assert not app.exception
-    assert "It starts when you press its button." in sentences(app)
+    assert START in sentences(app)
     assert figures(app) == 0
     next(button for button in app.button if button.label.startswith("Run, about")).click()
     settle(app.run())

@@ -15,6 +15,7 @@ from core.alignment.seeds import study
 from core.limits import MODE, SHARED
 from tests.core.alignment.conftest import LABELLED, WORDS, hurry, save_classifier
 from tests.pages.conftest import Everything, headline, open_page, sentences
+from ui.study.experiments import START
 from ui.views.alignment import SPACE, STUDY_VIEWS, TRAINING
 from ui.views.alignment_experiments import ATTENTION, CHECK, EXPERIMENTS, PROTOCOL, STITCHING
 
@@ -114,7 +115,7 @@ def test_an_experiment_starts_on_its_button_and_without_the_main_study(
     app = open_page(PAGE, **LINK, **own, view=view)
     assert not app.exception
     assert charts(app) == 0
-    assert "It starts when you press its button" in sentences(app)
+    assert START in sentences(app)
     app = press(app, "Run, about")
     for _ in range(100):
         if charts(app):

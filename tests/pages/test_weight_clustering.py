@@ -18,6 +18,7 @@ from core.weights.vectors.projections import ModelMap
 from tests.core.small_zoo import CONFIG, base_tensors, tuned_tensors, write_zoo
 from tests.core.tree_server import TreeServer, as_files
 from tests.pages.conftest import ROOT, headline, open_page, sentences, settle
+from ui.study.experiments import START
 
 PAGE = "pages/weight_clustering.py"
 LINK = {"rank": "3", "permutations": "100"}
@@ -112,7 +113,7 @@ def test_no_model_at_all_is_a_sentence() -> None:
     app.multiselect(key="weights/models").set_value([])
     next(button for button in app.button if button.label == "Run").click()
     settle(app.run())
-    assert "Choose at least 1 for fine\\-tunes" in sentences(app)
+    assert "Choose at least 1 under Fine\\-tunes" in sentences(app)
 
 
 def test_one_model_has_no_neighbours_and_no_distances() -> None:
@@ -125,7 +126,7 @@ def test_one_model_has_no_neighbours_and_no_distances() -> None:
 def test_a_pattern_of_hub_models_is_a_sentence() -> None:
     app = open_page(PAGE, **LINK, models=[EVERY, "hub:someone/*"])
     assert not app.exception
-    assert "names none of the public models that are known here" in sentences(app)
+    assert "matches none of the public models" in sentences(app)
     assert "Neighbours share a task" in sentences(app)
 
 
@@ -252,7 +253,7 @@ def test_intruders_start_with_their_button() -> None:
     link = {**LINK, "view": "Intruders", "intruder_models": "zoo:nli-0", "leading": "4", "draws": "20"}
     app = open_page(PAGE, **link)
     settle(app)
-    assert any("starts when you press its button" in info.value for info in app.info)
+    assert any(START in info.value for info in app.info)
     before = figures(app)
     next(button for button in app.button if button.label.startswith("Run, about")).click().run()
     settle(app)

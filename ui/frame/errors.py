@@ -1,4 +1,4 @@
-"""How errors are shown: a sentence if the user can fix them, a traceback for bugs unless the instance is shared."""
+"""How errors are shown: as a sentence if users can fix them, as a traceback for bugs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ APOLOGY = (
 
 
 def show_error(error: BaseException) -> None:
-    """Show an error at this place of the page: expected ones as a sentence, bugs with a traceback unless shared.
+    """Show an error at this place of the page: expected ones as a sentence, bugs with a traceback
+    unless shared.
 
     Raises:
         BaseException: The error itself, if it is a bug and the app is not in shared mode.

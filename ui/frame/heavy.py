@@ -1,4 +1,4 @@
-"""Slow imports: done in the background at start, and frozen for the garbage collector afterwards."""
+"""Slow imports: done in the background, then frozen for the garbage collector."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def _import_all() -> None:
 def freeze_heavy_imports() -> bool:
     """Freeze the objects of the heavy imports for the garbage collector, once for each import.
 
-    Streamlit collects garbage after every script run: a third of a second under the interpreter's lock once torch and
-    transformers are loaded, which delays everybody in a class of thirty. The collector skips frozen objects.
+    Streamlit collects garbage after every script run: a third of a second under the interpreter's
+    lock once torch and transformers are loaded, which delays everybody in a class of thirty. The
+    collector skips frozen objects.
 
     Returns:
         Whether there was something new to freeze.

@@ -1,14 +1,14 @@
-// What is pointed at stands out in every chart of the page: marks of the same `who` stay, the others fade.
+// Highlights what is under the pointer in every chart of the page: marks of the same `who` stay, the others fade.
 //
-// Charts stand in columns of their own, so no selection of Vega's reaches from one to the next; and a selection would
-// go into their files too. Every mark drawn as SVG holds its row of data (`__data__`, by which Vega itself finds what
-// was clicked), so marks are faded where they stand: no chart is drawn again, no word goes to the server.
+// Each chart is a separate Vega view, so a selection of Vega would not reach the others, and it would also be in the
+// downloaded files. Every mark drawn as SVG has its row of data (`__data__`), so the marks themselves are faded: no
+// chart is drawn again, and nothing is sent to the server.
 (() => {
   if (window.palimpsestHover) return;
   window.palimpsestHover = true;
   const CHART = "[data-testid='stVegaLiteChart']";
   const FADED = 0.18, LIFTED = 0.85;
-  const NEAR = [0, 4, 8]; // pixels round the pointer: a line is two pixels thin
+  const NEAR = [0, 4, 8]; // pixels around the pointer: a line is two pixels wide
   const LINES = new Set(["line", "symbol", "rule"]);
   let shown = "", touched = [], asked = null;
 
@@ -23,7 +23,7 @@
   };
   const legend = (node) => String(item(node).mark.role).startsWith("legend");
 
-  function named(chart, x, y) { // a name beside a line may be deaf to the pointer
+  function named(chart, x, y) { // the name at a line's end may ignore the pointer
     for (const text of chart.querySelectorAll("svg text")) {
       const box = text.getBoundingClientRect();
       if (x >= box.left && x <= box.right && y >= box.top && y <= box.bottom && whose(text)) return whose(text);
@@ -56,7 +56,7 @@
     for (const chart of document.querySelectorAll(CHART)) {
       const all = [...chart.querySelectorAll("svg :is(path, text, line)")].filter(whose);
       const marks = all.filter((node) => !legend(node));
-      if (!marks.some(same)) continue; // another sort of chart
+      if (!marks.some(same)) continue; // another kind of chart
       const known = new Set(marks.flatMap((node) => whose(node).split("\n")));
       for (const node of all.filter((one) => !legend(one) || known.has(whose(one)))) {
         const own = Number(node.getAttribute("opacity") ?? 1);

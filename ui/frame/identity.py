@@ -1,4 +1,4 @@
-"""What distinguishes two studies of one spec: the content of an upload, and the content behind models' names."""
+"""What distinguishes studies of one spec: the content of uploads and of models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def upload_of(address: Address) -> Upload | None:
 
 
 def upload_control(address: Address) -> None:
-    """Draw the upload control; a new file becomes the chosen text, and the button shows its name."""
+    """Draw the upload control; a new file becomes the text, and the button shows its name."""
     key, seen = address.key("upload"), address.key("upload seen")
     file = st.session_state.get(key)
     if file is not None and st.session_state.get(seen) != file.file_id:
@@ -52,12 +52,14 @@ def upload_control(address: Address) -> None:
             "A .txt file with running text, or a .conllu file with words and dependency trees",
             type=["txt", "conllu", "gz"],
             key=key,
-            help="The file is kept for this session only; its words and the results stay in the store.",
+            help="The file is kept for this session only; its words and the results stay in the "
+            "store.",
         )
 
 
 def contents(*refs: str) -> tuple[str, ...]:
-    """Identify the models that references stand for now: a fingerprint, or how often a Hub model has changed.
+    """Identify the models that references stand for now: a fingerprint, or how often a Hub model
+    has changed.
 
     The page never waits for the Hub: the study asks which commit a Hub model is at.
     """

@@ -1,9 +1,11 @@
-"""The page's address and its widgets hold the same values: a link reopens a study, the back button returns to one.
+"""The page's address and its widgets hold the same values: a link reopens a study, the back button
+returns to one.
 
-Widget keys belong to a page (`rsa/base`); the address uses the options' names (`?base=`). Streamlit can bind widgets to
-the address itself, but it uses the key as the name, so that pages whose options share a name would share a value. The
-page therefore reads and writes the address itself, once per run, before its widgets are drawn. An address is untrusted:
-every value passes its option's check; what is refused is ignored, with the option's own error message.
+Widget keys belong to a page (`rsa/base`); the address uses the options' names (`?base=`). Streamlit
+can bind widgets to the address itself, but it uses the key as the name, so that pages whose options
+share a name would share a value. The page therefore reads and writes the address itself, once per
+run, before its widgets are drawn. An address is untrusted: every value passes its option's check;
+what is refused is ignored, with the option's own error message.
 """
 
 from __future__ import annotations
@@ -32,8 +34,14 @@ Refused = dict[str, str]
 class Manner(Spec):
     """How a page is shown, whatever its study: in every page's address."""
 
-    lesson: bool = flag("Lesson", False, help="Opens the page's lesson: predict, look, compare, explain.")
-    present: bool = flag("Presentation", False, help="Shows large letters and no form; the arrow keys change view.")
+    lesson: bool = flag(
+        "Lesson", False,
+        help="Opens the page's lesson: predict, look, compare, explain.",
+    )
+    present: bool = flag(
+        "Presentation", False,
+        help="Shows large letters and no form; the arrow keys change view.",
+    )
     names: tuple[str, ...] = names("Names", most=MOST_NAMES, help="What figures call models.")
 
 
@@ -50,7 +58,7 @@ class Address:
         return f"{self.page}/{name}"
 
     def __getitem__(self, name: str) -> Any:
-        """Return the option's present value: checked if it came from the address, as typed if from a widget."""
+        """Return the option's value: checked if from the address, as typed if from a widget."""
         return st.session_state[self.key(name)]
 
     def open(self) -> None:
@@ -73,7 +81,7 @@ class Address:
             st.warning(sentence, icon=":material/link_off:")
 
     def update(self) -> None:
-        """Write the widgets' values into the address; for a fragment, whose runs do not call `open`."""
+        """Write the widgets' values into the address; for a fragment, which skips `open`."""
         kept = st.session_state[self._own("values")]
         self._write({name: st.session_state.get(self.key(name), kept[name]) for name in self.options})
 
@@ -101,7 +109,7 @@ class Address:
         st.session_state[self._own("proposed")][name] = value
 
     def proposed(self, name: str) -> Any:
-        """Return the page's own choice for the option; None if it made none or the user has chosen since."""
+        """Return the page's own choice; None if there is none or the user has chosen."""
         return st.session_state[self._own("proposed")].get(name)
 
     def chosen(self, name: str) -> None:
@@ -109,7 +117,8 @@ class Address:
         st.session_state[self._own("proposed")].pop(name, None)
 
     def among(self, name: str, offered: Collection[Any], otherwise: Any) -> Any:
-        """Return the option's value if it is offered; otherwise fall back, with a warning if the link asked for it.
+        """Return the option's value if it is offered; otherwise fall back, with a warning if the
+        link asked for it.
 
         Call it before the option's widget is drawn, which then offers `offered` and `otherwise`.
         """
@@ -125,7 +134,8 @@ class Address:
         value = self[name]
         if value != self.options[name].default:
             st.warning(
-                f"The link asks for {quote(str(value))}, which this study does not have. It is ignored.",
+                f"The link asks for {quote(str(value))}, which this study does not have. It is "
+                "ignored.",
                 icon=":material/link_off:",
             )
 
@@ -134,7 +144,7 @@ class Address:
         st.session_state.pop(self._own("refused"), None)
 
     def query(self, values: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Write the values as an address: valid ones only, and only where they differ from the default."""
+        """Write the values as an address: only valid ones that differ from the default."""
         return {
             name: option.write(values[name])
             for name, option in self.options.items()
@@ -166,13 +176,14 @@ class Address:
         wanted = self.query({name: value for name, value in values.items() if proposed.get(name) != value})
         given = {name: st.query_params.get_all(name) for name in st.query_params}
         if always or wanted != given:
-            # Even if nothing seems to differ: what another page's last run sent may not have arrived yet.
+            # Even if nothing seems to differ: what another page's last run sent may not have
+            # arrived yet.
             st.query_params.from_dict(wanted)
         st.session_state[self._own("address")] = wanted
 
 
 def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
-    """Read the option's value; the second part says which of the link's values were refused, and why."""
+    """Read the option's value; the second part says what was refused, and why."""
     try:
         return option.read(texts), ""
     except PalimpsestError as error:
@@ -190,7 +201,7 @@ def _read_option(option: Option, texts: list[str]) -> tuple[Any, str]:
 
 
 def _allowed(option: Option, value: Any) -> bool:
-    """Whether the option accepts the value: refused ones stay out of links, whatever their length."""
+    """Whether the option accepts the value: refused values stay out of links."""
     try:
         option.check(value)
     except PalimpsestError:

@@ -1,23 +1,22 @@
-"""What models are called in figures: short names, or what a reader calls them, kept in the page's address.
+"""What models are called in figures: short names, or what a reader calls them, kept in the page's
+address.
 
-Names change charts, legends and tables on the page and every figure that is downloaded; tables in files keep the
-references.
+Names change charts, legends and tables on the page and every figure that is downloaded; tables in
+files keep the references.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
 from core.errors import PalimpsestError
 from core.options import options_of
 from core.options.option import LONGEST_NAME
-from core.results.drawing.context import drawing, hand
-from core.results.names import short_names
+from core.results.names import renamed, short_names
 from ui.frame.links import PAGE, Manner
 from ui.frame.text import plain
 
@@ -29,22 +28,22 @@ if TYPE_CHECKING:
 NAMES = "names"  # in the address
 KINDS = ("zoo:", "hub:", "path:")
 PROBLEM = "problem of names"
-HELP = "Give models other names in this page's charts, tables and figure files. The link keeps them."
+HELP = "Renames models in this page's charts, tables and figure files. The link keeps the names."
 Drawn = TypeVar("Drawn")
 
 
 def names_here() -> dict[str, str]:
-    """Return what the page at hand calls models, by reference; nothing where nobody has renamed any."""
+    """Return the page's names of models by reference; empty if none was renamed."""
     return _pairs(st.session_state.get(_key(), ()))
 
 
-def in_names(draw: Callable[[], Drawn], names: Mapping[str, str]) -> Callable[[], Drawn]:
-    """Wrap what draws a figure so that it calls models by these names, on whichever thread it runs."""
+def in_names(draw: Callable[..., Drawn], names: Mapping[str, str]) -> Callable[..., Drawn]:
+    """Wrap what draws a figure so that it uses these names, on whichever thread it runs."""
 
     @wraps(draw)
-    def named() -> Drawn:
-        with drawing(replace(hand(), names=names)):
-            return draw()
+    def named(*given: Any, **options: Any) -> Drawn:
+        with renamed(names):
+            return draw(*given, **options)
 
     return named
 
@@ -54,14 +53,16 @@ def named_cells(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
     if not names:
         return table
     texts = [column for column in table.columns if table[column].dtype == object]
-    return table.assign(
-        **{column: [names.get(cell, cell) if isinstance(cell, str) else cell for cell in table[column]]
-           for column in texts}
-    )  # fmt: skip
+
+
+    def name_of(cell: object) -> object:
+        return names.get(cell, cell) if isinstance(cell, str) else cell
+
+    return table.assign(**{column: table[column].map(name_of) for column in texts})
 
 
 def models_in(result: Result) -> tuple[str, ...]:
-    """List the models that the result's tables name, each once, in their order; untrained copies are left out."""
+    """List the models in the result's tables, each once; without untrained copies."""
     cells = (
         cell
         for table in result.tables.values()
@@ -69,7 +70,8 @@ def models_in(result: Result) -> tuple[str, ...]:
         if table[column].dtype == object
         for cell in table[column].unique()
     )
-    return tuple(dict.fromkeys(cell for cell in cells if isinstance(cell, str) and cell.startswith(KINDS)))
+    refs = (cell for cell in cells if isinstance(cell, str) and cell.startswith(KINDS))
+    return tuple(dict.fromkeys(refs))
 
 
 def names_control(models: Sequence[str]) -> None:
@@ -86,7 +88,8 @@ def names_control(models: Sequence[str]) -> None:
         st.form(f"{page}/names form", border=False),
     ):
         for ref, name in short_names(models).items():
-            # The key holds the name in force, so that a link or the back button fills the field anew.
+            # The key holds the name in force, so that a link or the back button fills the field
+            # anew.
             st.text_input(
                 plain(name),
                 names.get(ref, ""),

@@ -1,7 +1,8 @@
-"""Presentation mode, `?present=1`: the figure and its headline, readable from the last row of a lecture hall.
+"""Presentation mode, `?present=1`: the figure and its headline, readable from the last row of a
+lecture hall.
 
-It hides sidebar, form, tables and downloads. The headline has 28 pixels, text in charts 18. The arrow keys change
-view (left, right) and layer (down, up); Escape leaves the mode.
+It hides sidebar, form, tables and downloads. The headline has 28 pixels, text in charts 18. The
+arrow keys change view (left, right) and layer (down, up); Escape leaves the mode.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ HIDDEN = (
     *("stSidebar", "stSidebarCollapsedControl", "stExpandSidebarButton", "stHeader", "stForm", "stDataFrame"),
     *("stDownloadButton", "stExpander", "stCaptionContainer", "stPopover", "stButtonGroup", "stTooltipIcon"),
 )
-VIEWS_ROW, KEYS_ROW = "views", "hall-keys"  # widget keys: the row of views, the buttons of the arrow keys
+# widget keys: the row of views, the buttons of the arrow keys
+VIEWS_ROW, KEYS_ROW = "views", "hall-keys"
 _STYLE = (
     "<style>"
     + ", ".join([*(f'[data-testid="{name}"]' for name in HIDDEN), f".st-key-{VIEWS_ROW}"])

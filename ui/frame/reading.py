@@ -12,12 +12,14 @@ VISITED, HERE, FIRST = "views visited", "view visited now", "view visited first"
 
 
 def show_reading(page: str, view: str, line: str) -> None:
-    """Show the line below the views, behind its label; nothing without one, and nothing in presentation.
+    """Show the line below the views, behind its label; nothing without one, and nothing in
+    presentation.
 
     Args:
         page: The page's name in widget keys.
         view: The view's name; a visit lasts until another view is shown.
-        line: What the axes are, what their ends mean, what is grey; **bold**, *emphasis* and `code`.
+        line: What the axes are, what their ends mean, what is grey; **bold**, *emphasis* and
+            `code`.
     """
     if not line or presenting():
         return
@@ -26,5 +28,5 @@ def show_reading(page: str, view: str, line: str) -> None:
     if state.get(HERE) != (page, view):
         state[HERE], state[FIRST] = (page, view), (page, view) not in visited
         visited.add((page, view))
-    unfolded = " open" if state[FIRST] else ""
-    st.html(f'<details class="reading"{unfolded}><summary>{LABEL}</summary>{marked(line)}</details>')
+    unfolded, summary = " open" if state[FIRST] else "", f"<summary>{LABEL}</summary>"
+    st.html(f'<details class="reading"{unfolded}>{summary}{marked(line)}</details>')

@@ -1,7 +1,7 @@
 """The sidebar's links: a button that copies the link of the page, and the recent studies.
 
-Links hold settings, never an uploaded file. On a shared instance a session sees its own studies only; on a personal
-computer it also sees those of earlier tabs.
+Links hold settings, never an uploaded file. On a shared instance a session sees its own studies
+only; on a personal computer it also sees those of earlier tabs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from ui.frame.text import plain
 
 KEPT = 6
 PLACE, OWN, HERE = "recent_place", "recent_studies", "page_at_hand"
-LONGEST = 200  # characters of a study's description; the list truncates it further, its help does not
+# characters of a study's description; the list truncates it further, its help does not
+LONGEST = 200
 SHOWN = (  # parts of an address that say how a study is shown
-    *("view", "layer", "lesson", "present", "names", "metric", "selectivity", "source", "sentence", "tree_of"),
-    *("pair", "map", "colour"),
+    *("view", "layer", "lesson", "present", "names", "metric", "selectivity", "source"),
+    *("sentence", "tree_of", "pair", "map", "colour"),
 )
 COPY = """
 export default function({ parentElement }) {
@@ -75,7 +76,7 @@ def show_links(page: str) -> None:
 
 
 def note_study(spec: Any) -> None:
-    """Add a study whose result is on the page to the recent ones, with the page's present address."""
+    """Add a study to the recent ones, with the page's present address."""
     page = st.session_state.get(HERE, "")
     if not isinstance(spec, Spec) or not page:
         return

@@ -1,8 +1,10 @@
-"""A cache of what is made once per result and read by every session: themed charts, files to download.
+"""A cache of what is made once per result and read by every session: themed charts, files to
+download.
 
-Thirty users who ask for the same study get the same result object. Drawing and serialising a chart takes a tenth of a
-second and an image a quarter, under one interpreter's lock; made once, it costs the others nothing. Entries are
-dropped with the result that they were made from, or when newer ones need their place.
+Thirty users who ask for the same study get the same result object. Drawing and serialising a chart
+takes a tenth of a second and an image a quarter, under one interpreter's lock; made once, it costs
+the others nothing. Entries are dropped with the result that they were made from, or when newer ones
+need their place.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 
 Value = TypeVar("Value")
-KEPT = 256  # things that stay; a chart or a file is some 10 to 500 kB
+KEPT = 256  # entries that are kept; a chart or a file takes 10 to 500 kB
 
 
 @dataclass(eq=False)
 class _Slot:
-    """The place of one thing; its lock is held while the thing is being made."""
+    """The place of one value; its lock is held while the value is being made."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     made: bool = False
@@ -31,21 +33,21 @@ class _Slot:
 
 
 class MadeOnce:
-    """Values by owner and name, the least recently read of them going first. Thread-safe."""
+    """Values by owner and name; the least recently read are dropped first. Thread-safe."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._slots: OrderedDict[tuple[int, Hashable], _Slot] = OrderedDict()
         self._owners: dict[int, weakref.ref[object]] = {}
-        self._lock = threading.RLock()  # a collected owner may be forgotten while this very thread holds it
+        self._lock = threading.RLock()  # an owner may be collected while this thread holds the lock
 
     def get(self, owner: object, name: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of this name for this very object; whoever asks while it is being made waits for it.
+        """Return the value of this name for this object; make it at the first call, and wait meanwhile.
 
         Args:
-            owner: What the value is made from; two equal objects are two owners.
-            name: What else it depends on, such as the view and the theme.
-            make: Called once; what it raises is raised here, and the next to ask tries again.
+            owner: The object that the value is made from; two equal objects are two owners.
+            name: Everything else that it depends on, such as the view and the theme.
+            make: Makes the value; after an exception, which is raised here, the next call tries again.
         """
         key = (id(owner), name)
         with self._lock:
@@ -64,7 +66,7 @@ class MadeOnce:
         return len(self._slots)
 
     def _meet(self, owner: object) -> None:
-        """Know an owner by its number, and nobody who had the number before."""
+        """Enter an owner by its id, and drop the values of an earlier object with that id."""
         noted = self._owners.get(id(owner))
         if noted is None or noted() is not owner:
             self._drop(id(owner))
@@ -72,17 +74,17 @@ class MadeOnce:
 
     def _forget(self, number: int, dead: weakref.ref[object]) -> None:
         with self._lock:
-            if self._owners.get(number) is dead:  # the number may be another's by now
+            if self._owners.get(number) is dead:  # the id may belong to another object by now
                 self._drop(number)
 
     def _drop(self, number: int) -> None:
         self._owners.pop(number, None)
-        for key in list(self._slots):  # a copy: the collector may end another owner at any point
+        for key in list(self._slots):  # a copy: the collector may remove another owner at any time
             if key[0] == number:
                 self._slots.pop(key, None)
 
 
 @st.cache_resource(show_spinner=False)
 def made_once() -> MadeOnce:
-    """The process's charts and files."""
+    """Return the process's cache of charts and files."""
     return MadeOnce()

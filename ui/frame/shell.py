@@ -41,7 +41,10 @@ PAGES = (
     PageEntry("pages/home.py", "Home", ":material/home:"),
     PageEntry("pages/rsa.py", "RSA", ":material/stacked_line_chart:", "Which layers does fine-tuning change?"),
     PageEntry("pages/probe_trees.py", "Probe trees", ":material/account_tree:", "Is syntax still in there?"),
-    PageEntry("pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:", "What was it fine-tuned on?"),
+    PageEntry(
+        "pages/weight_clustering.py", "Weight clustering", ":material/bubble_chart:",
+        "What was it fine-tuned on?",
+    ),
     PageEntry("pages/seed_alignment.py", "Seed alignment", ":material/join:", "Do two seeds learn the same space?"),
     PageEntry("pages/teaching.py", "Teaching", ":material/school:"),
 )
@@ -50,7 +53,8 @@ PAGES = (
 def navigation() -> Page:
     """Return the requested page.
 
-    The tab's icon is set first: streamlit would otherwise fetch a page's Material icon from another server.
+    The tab's icon is set first: streamlit would otherwise fetch a page's Material icon from another
+    server.
     """
     st.session_state[ROUTED] = True
     st.set_page_config(page_title="Palimpsest", page_icon=str(IMAGES / "mark-light.svg"), layout="wide")
@@ -64,7 +68,7 @@ def entry_of(page: Page) -> str:
 
 
 def _with_hyphens(entry: PageEntry) -> Page:
-    """Make the page's second address, `/probe-trees` for `/probe_trees`, which redirects with its parameters."""
+    """Make the page's second address, which redirects: `/probe-trees` for `/probe_trees`."""
 
     def lead() -> None:
         st.switch_page(entry.path, query_params={name: st.query_params.get_all(name) for name in st.query_params})
@@ -128,7 +132,7 @@ def show_logo() -> None:
 
 
 def show_sidebar() -> None:
-    """Show the device, the store and the mode in the sidebar, and install the highlighting of charts."""
+    """Show device, store and mode in the sidebar; install the highlighting of charts."""
     from core.runs.store import default_store
 
     info = default_store().info()
@@ -140,7 +144,10 @@ def show_sidebar() -> None:
         if current_limits().shared:
             st.caption(":material/group: Shared mode", help=_shared_help())
         else:
-            st.caption(":material/laptop_mac: Local mode", help="You can use models from a folder and long texts.")
+            st.caption(
+                ":material/laptop_mac: Local mode",
+                help="You can use models from a folder and long texts.",
+            )
 
 
 @st.cache_data(show_spinner=False)
@@ -188,6 +195,6 @@ def _shared_help() -> str:
     limits = current_limits()
     return (
         "Studies wait in one queue, and their results are shared. The limits are models of "
-        f"{limits.max_parameters / 1e6:.0f} million parameters, {limits.max_sentences:,} sentences and uploads of "
-        f"{in_bytes(limits.max_upload_bytes)}."
+        f"{limits.max_parameters / 1e6:.0f} million parameters, {limits.max_sentences:,} sentences "
+        f"and uploads of {in_bytes(limits.max_upload_bytes)}."
     )

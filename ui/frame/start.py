@@ -1,4 +1,4 @@
-"""`python -m ui.frame.start app.py`: `streamlit run app.py` that imports what figures need in the background."""
+"""`python -m ui.frame.start app.py`: runs the app and imports ahead in the background."""
 
 from __future__ import annotations
 

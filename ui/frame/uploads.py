@@ -1,7 +1,9 @@
 """Limits on uploads: files no larger than the mode allows, and twice that size per session.
 
-A widget's limit applies in the browser only: a client that posts to the upload endpoint is limited by
-`server.maxUploadSize`, and not in number. Beyond its share, a session's new file replaces its oldest.
+A widget's limit applies in the browser only: a client that posts to the upload endpoint is limited
+by
+`server.maxUploadSize`, and not in number. Beyond its share, a session's new file replaces its
+oldest.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ class BoundedUploads(MemoryUploadedFileManager):
 
 
 def limit_uploads() -> None:
-    """Set the server's upload limit to the mode's; call it in every run, before the widgets are drawn."""
+    """Set the server's upload limit; call it in every run, before the widgets are drawn."""
     config.set_option(OPTION, current_limits().max_upload_bytes // MEGABYTE)
     if runtime.exists():  # not in a test without a server
         uploads = runtime.get_instance().uploaded_file_mgr

@@ -1,1 +1,1 @@
-"""What only the home page shows."""
+"""The home page: examples, the comparison of a pair, the table of included models."""

@@ -1,7 +1,8 @@
-"""The cards of the home page: an example each, its small figure and its finding, from what came with the box.
+"""The home page's cards: examples, each with a small figure and its finding, from precomputed
+results.
 
-Nothing is computed for them and nothing heavy imported: what they show was read from the answers when these were made.
-A card whose finding is not there is a link all the same.
+Nothing is computed for them and nothing heavy is imported: figure and sentence were stored when the
+precomputed results were made. A card without a stored finding is only a link.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ui.study.figures import draw_spec, paired_colours, themed
 
 ACROSS = 4
 HEIGHT = 110  # pixels of a small figure
-STEPS = 12  # straight pieces of an arc
+STEPS = 12  # line segments of an arc
 LEGEND = {
     **{"orient": "bottom", "title": None, "columns": 1, "offset": 0, "rowPadding": 0},
     **{"symbolType": "stroke", "symbolSize": 120, "symbolStrokeWidth": 2, "labelFontSize": 11, "labelLimit": 180},
@@ -33,7 +34,7 @@ NAMES = {"labelLimit": 110, "labelFontSize": 10, "labelOverlap": False, "domain"
 
 
 def show_examples() -> None:
-    """All of them, four beside each other on a wide screen."""
+    """Draw all cards, four per row on a wide screen."""
     cards = read_cards()
     icons = {entry.path: entry.icon for entry in shell.PAGES}
     for start in range(0, len(EXAMPLES), ACROSS):
@@ -65,7 +66,7 @@ def _show_finding(example: Example, card: Mapping[str, Any]) -> None:
 
 
 def small_figure(card: Mapping[str, Any]) -> dict[str, Any]:
-    """A finding as a Vega-Lite specification.
+    """Draw a finding as a Vega-Lite specification.
 
     Args:
         card: As `core.commands.examples.Finding.plain` gives it.
@@ -132,7 +133,7 @@ def _named() -> dict[str, Any]:
 
 
 def _dashes(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Lines of one colour are told apart by their strokes."""
+    """Give lines of one colour different dashes."""
     strokes = ([1, 0], [4, 2], [1, 2], [6, 2, 1, 2])
     seen: list[str] = []
     chosen = []

@@ -1,4 +1,4 @@
-"""The table of included models: what each was trained for, what it started from, and how well it does its task."""
+"""The table of included models: tasks, base models and scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASKS = {
 }
 METRICS = {"held_out_loss": "loss", "UAS": "UAS", "accuracy": "accuracy"}
 LOSSES = frozenset({"held_out_loss"})
-COLUMNS = ("models", "trained for", "fine-tuned from", "score")
+COLUMNS = ("models", "trained for", "started from", "score")
 
 
 def included_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -37,8 +37,8 @@ def included_table(entries: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for entry in entries:
-        key = (str(entry.get("task") or ""), str(entry.get("base") or "random weights"), _recipe(entry))
-        groups.setdefault(key, []).append(entry)
+        task, base = str(entry.get("task") or ""), str(entry.get("base") or "random weights")
+        groups.setdefault((task, base, _recipe(entry)), []).append(entry)
     rows = [
         (
             _names([str(entry["ref"]) for entry in group]),
@@ -67,7 +67,7 @@ def _names(refs: list[str]) -> str:
 
 
 def _scores(group: list[dict[str, Any]]) -> str:
-    """Write the range of scores, such as "accuracy .67 to .68 (baseline .57)"; losses are in nats per token."""
+    """Write the range of scores, such as "accuracy .67 to .68 (baseline .57)"."""
     scores = [entry["score"] for entry in group if isinstance(entry.get("score"), int | float)]
     if not scores:
         return ""

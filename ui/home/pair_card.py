@@ -1,4 +1,4 @@
-"""The card of Home for what most people come with: one base, one fine-tune, one report."""
+"""The home page's card that compares one model with its base and makes a report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOOKED, ASKED = "pair/looked", "pair/asked"
 
 
 def show_pair_card() -> None:
-    """Two models, a look at them, and behind a second button everything that fits them on one page."""
+    """Draw the choice of two models, a check of the pair, and the button that makes its report."""
     offered = [*(str(entry["ref"]) for entry in zoo_models()), *(preset.ref for preset in hub.PRESETS)]
     with st.form("pair", border=True):
         places = st.columns([4, 4, 3], vertical_alignment="bottom")
@@ -34,7 +34,7 @@ def show_pair_card() -> None:
             )
             for place, option in zip(places, options_of(PairSpec), strict=False)
         ]
-        pressed = places[2].form_submit_button("Look at the pair", icon=":material/compare_arrows:")
+        pressed = places[2].form_submit_button("Check the pair", icon=":material/compare_arrows:")
     if pressed:
         try:
             st.session_state[LOOKED] = PairSpec(*(str(ref or "") for ref in chosen))
@@ -42,7 +42,7 @@ def show_pair_card() -> None:
             st.session_state.pop(LOOKED, None)
             st.error(plain(str(error)), icon=":material/error:")
     spec: PairSpec | None = st.session_state.get(LOOKED)
-    with st.container():  # what follows on the page keeps its place, whatever stands here
+    with st.container():  # keeps the position of what follows on the page
         if spec is not None:
             _show(spec, pressed)
 
@@ -65,6 +65,7 @@ def _show(spec: PairSpec, pressed: bool) -> None:
         st.button(
             "Make the report",
             type="primary",
+            help="Runs every study that fits the pair and puts the results on one page.",
             icon=":material/description:",
             on_click=st.session_state.__setitem__,
             args=(ASKED, spec),
@@ -84,4 +85,11 @@ def _show(spec: PairSpec, pressed: bool) -> None:
         st.caption(plain(notice))
     name = f"palimpsest-{spec.base}-{spec.model}.html".replace(":", "-").replace("/", "-")
     page = cast("PairResult", result).page
-    st.download_button("Report", page, name, "text/html", icon=":material/download:", on_click="ignore")
+    st.download_button(
+        "Download the report",
+        page,
+        name,
+        "text/html",
+        icon=":material/download:",
+        on_click="ignore",
+    )

@@ -1,7 +1,7 @@
-"""A lesson on its page: the guess comes first, then the figure with the guess in it, then what came of it.
+"""A lesson on its page: first the guess, then the figure with the guess in it, then the comparison.
 
-    lessons.predict(form.address)               # before the study: stops the page until there is a guess
-    show_charts(..., mark=lessons.mark(page))   # the guess, drawn into the figure
+    lessons.predict(form.address)               # ends the page until there is a guess
+    show_charts(..., mark=lessons.mark(page))   # draws the guess into the figure
     lessons.conclude(form.address, result)      # after the figure
 
 Outside a lesson (`?lesson=true`) each of them does nothing.
@@ -15,6 +15,7 @@ import streamlit as st
 
 from ui.frame.links import Address
 from ui.lessons.alignment import ALIGNMENT
+from ui.lessons.evidence import EVIDENCE
 from ui.lessons.guess import Mark
 from ui.lessons.handout import handout
 from ui.lessons.lesson import Lesson
@@ -26,17 +27,20 @@ if TYPE_CHECKING:
     from core.results.export import Result
 
 LESSON = "lesson"
-LESSONS: dict[str, Lesson] = {lesson.page: lesson for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)}
+LESSONS: dict[str, Lesson] = {
+    lesson.page: lesson.with_evidence(EVIDENCE[lesson.page])
+    for lesson in (RSA, PROBES, WEIGHTS, ALIGNMENT)
+}
 
 
 def link_of(lesson: Lesson) -> dict[str, str | list[str]]:
-    """The address of a lesson: its page's options."""
+    """Return the options in a lesson's address."""
     options = {name: value if isinstance(value, str) else list(value) for name, value in lesson.options.items()}
     return {LESSON: "true", **options}
 
 
 def predict(address: Address) -> None:
-    """The lesson's first half: what to know and what to predict. The page stops here until there is a guess."""
+    """Draw the background and the prediction; end the page here until there is a guess."""
     lesson = _open(address)
     if lesson is None:
         return
@@ -44,7 +48,10 @@ def predict(address: Address) -> None:
         st.subheader(f"Lesson: {lesson.title}", anchor=False)
         if _guessed(lesson) is not None:
             left, right = st.columns([5, 1], vertical_alignment="center")
-            left.markdown(f"You expect **{lesson.guess.words(cast(float, _guessed(lesson)))}**. Now look.")
+            left.markdown(
+                f"Your guess is **{lesson.guess.words(cast(float, _guessed(lesson)))}**. Compare "
+                "it with the figure below."
+            )
             if right.button("Guess again", key=address.key("guess again")):
                 st.session_state.pop(_key(lesson), None)
                 st.rerun()
@@ -61,29 +68,32 @@ def predict(address: Address) -> None:
 
 
 def waiting(address: Address) -> bool:
-    """Whether a lesson is open on this page and waits for a guess."""
+    """Whether a lesson is open on this page and has no guess yet."""
     lesson = _open(address)
     return lesson is not None and _guessed(lesson) is None
 
 
 def mark(page: str) -> Mark | None:
-    """The guess as a mark in the page's figure; None outside a lesson."""
+    """Return the guess as a mark for the page's figure; None outside a lesson."""
     lesson = LESSONS.get(page)
     value = _guessed(lesson) if lesson and st.query_params.get(LESSON) == "true" else None
     return None if lesson is None or value is None else Mark(lesson.guess.axis, value)
 
 
 def conclude(address: Address, result: Result) -> None:
-    """The lesson's second half: what came of the guess, why, what to try next, and five questions."""
+    """Draw the comparison, the explanation, further studies and five questions."""
     lesson = _open(address)
     if lesson is None or _guessed(lesson) is None:
         return
     with st.container(border=True, key=address.key("lesson end")):
         verdict = lesson.guess.judge(cast(float, _guessed(lesson)), result)
-        st.markdown(f"**2. Compare.** {verdict or 'This study does not have the number that you guessed.'}")
-        with st.expander("**3. Explain.** Say why before you unfold this."):
+        st.markdown(
+            "**2. Compare.** "
+            f"{verdict or 'This study does not have the number that you predicted.'}"
+        )
+        with st.expander("**3. Explain.** Find a reason yourself before you open this."):
             st.markdown(lesson.explain)
-        st.markdown("**4. Try.** Each opens a study; come back with the browser's arrow.")
+        st.markdown("**4. Try.** Each link opens a study; the browser's back button returns here.")
         for attempt in lesson.tries:
             st.page_link(
                 lesson.path, label=f"**{attempt.label}.** {attempt.look_for}", query_params=cast(Any, attempt.options)
@@ -91,12 +101,12 @@ def conclude(address: Address, result: Result) -> None:
         st.markdown("**5. Five questions**")
         for number, question in enumerate(lesson.questions, start=1):
             with st.expander(f"{number}. {question.text}"):
-                st.markdown(question.answer)
+                st.markdown(question.answered(result))
         handout_button(lesson)
 
 
 def handout_button(lesson: Lesson) -> None:
-    """The lesson on paper."""
+    """Draw the button that downloads the handout."""
     st.download_button(
         "Handout to print",
         handout(lesson),
@@ -105,7 +115,8 @@ def handout_button(lesson: Lesson) -> None:
         key=f"handout_{lesson.page}",
         on_click="ignore",
         icon=":material/print:",
-        help="Two pages of HTML: room for a guess and for reasons; the answers on a page of their own.",
+        help="Downloads two pages to print, with room for guess and reasons; the answers are on a "
+        "separate page.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A reader's guess, drawn into a chart that is there already: a rule across it and two words."""
+"""The reader's guess as a mark in a chart: a rule across the plot, with its label."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ YOURS = "your guess"
 
 @dataclass(frozen=True)
 class Mark:
-    """A number on one of a chart's axes."""
+    """A labelled value on one of a chart's axes."""
 
     axis: Literal["x", "y"]
     value: float
@@ -19,12 +19,12 @@ class Mark:
 
 
 def marked(spec: Mapping[str, Any], mark: Mark, colour: str) -> dict[str, Any]:
-    """The chart with the mark drawn over it; a chart of panels has it in each that has layers or a mark of its own.
+    """Draw the mark into a chart, or into every panel of a chart with several.
 
     Args:
-        spec: Vega-Lite, as `Chart.to_dict` gives it. It is not changed.
-        mark: What is drawn.
-        colour: Of the rule and its words, as CSS writes it.
+        spec: Vega-Lite, as `Chart.to_dict` gives it; it is not changed.
+        mark: The mark.
+        colour: Colour of the rule and its label, in CSS.
     """
     for panels in ("hconcat", "vconcat", "concat"):
         if panels in spec:

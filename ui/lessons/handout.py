@@ -1,4 +1,4 @@
-"""A lesson on paper: one HTML file that prints on two pages, the answers last, on a page of their own."""
+"""The handout of a lesson: one HTML file that prints on two pages, answers last."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ TEMPLATE = Path(__file__).with_name("handout.html")
 
 
 def handout(lesson: Lesson) -> bytes:
-    """The lesson as HTML: nothing in it runs or loads."""
+    """Write the lesson as HTML without scripts or external files."""
     return fill(TEMPLATE, lesson=lesson, marked=marked)

@@ -1,14 +1,17 @@
-"""A lesson: predict before you look, look, compare, explain; the same shape on every page.
+"""A lesson: predict, look, compare, explain; it has the same structure on every page.
 
-The texts stand in one module a page beside this one. A lesson never states a number of the study: what is compared is
-read from the result that the page shows, so that a lesson stays true for other models and texts.
+Each page's texts are in a module beside this one. They state no number of the study: the numbers
+that a lesson compares and cites are read from the result on the page, so that it stays correct for
+other models and texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from ui.lessons.evidence import nothing
 
 if TYPE_CHECKING:
     from core.results.export import Result
@@ -16,17 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Guess:
-    """What a reader predicts, as a number on an axis of the figure.
+    """What the reader predicts: a number on one of the figure's axes.
 
     Attributes:
-        question: What is predicted.
+        question: The question.
         low, high, step: Bounds and step of the slider.
-        start: Where it stands at first; no hint.
-        axis: The figure's axis on which the number lies.
-        truth: Reads the number off a result; None where the study has it not.
-        near: Difference up to which a guess counts as close.
+        start: The slider's first value; it gives no hint.
+        axis: The figure's axis of the number.
+        truth: Result -> the number; None if the study does not have it.
+        near: Largest difference at which a guess counts as close.
         words: Writes the number with its unit.
-        shown: How the slider writes it.
+        shown: The slider's number format.
     """
 
     question: str
@@ -41,20 +44,21 @@ class Guess:
     shown: str = "%.2f"
 
     def judge(self, guess: float, result: Result) -> str:
-        """What came of the guess, in a sentence or two; "" where the study cannot say."""
+        """Compare the guess with the result; "" if the study does not have the number."""
         truth = self.truth(result)
         if truth is None:
             return ""
         if abs(guess - truth) <= self.near:
-            verdict = "close"
+            verdict = "close to the result"
         else:
             verdict = "too low" if guess < truth else "too high"
-        return f"You said {self.words(guess)}; it is {self.words(truth)}: {verdict}."
+        shown = self.words(truth)
+        return f"Your guess, {self.words(guess)}, is {verdict}: the figure shows {shown}."
 
 
 @dataclass(frozen=True)
 class Try:
-    """One more study to run: what to look for, and the page's options that differ from the lesson's own."""
+    """A further study: name, what to look for, options that differ from the lesson's."""
 
     label: str
     look_for: str
@@ -63,27 +67,38 @@ class Try:
 
 @dataclass(frozen=True)
 class Question:
-    """A question to answer before its answer is unfolded."""
+    """A question, its answer, and what the figure says about it.
+
+    Attributes:
+        text: The question.
+        answer: The answer, for any model and text.
+        evidence: Result -> a sentence with the figure's number; "" if the study does not have it.
+    """
 
     text: str
     answer: str
+    evidence: Callable[[Result], str] = nothing
+
+    def answered(self, result: Result) -> str:
+        """Give the answer with the numbers of this result."""
+        return f"{self.answer} {self.evidence(result)}".strip()
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One page's lesson.
+    """The lesson of one page.
 
     Attributes:
-        page: The page's name, as in its address.
+        page: The page's name in widget keys.
         path: The page's file.
-        title: What it is about.
+        title: The lesson's question.
         minutes: How long it takes a class.
-        background: What must be known before the guess.
+        background: What a reader must know before the guess.
         guess: The prediction.
-        options: What the page is opened with.
-        explain: Why it comes out so, for what the default study shows, with what would explain it otherwise.
-        tries: Studies to run next.
-        questions: Five of them.
+        options: Options of the page in the lesson.
+        explain: The explanation of the default study's result, with the rival explanations.
+        tries: Further studies.
+        questions: Five questions.
     """
 
     page: str
@@ -96,3 +111,12 @@ class Lesson:
     explain: str
     tries: tuple[Try, ...]
     questions: tuple[Question, ...]
+
+    def with_evidence(self, evidence: Sequence[Callable[[Result], str]]) -> Lesson:
+        """Return the lesson with what its figure says about each question, in their order.
+
+        Raises:
+            ValueError: If there are not as many as questions.
+        """
+        pairs = zip(self.questions, evidence, strict=True)
+        return replace(self, questions=tuple(replace(each, evidence=says) for each, says in pairs))

@@ -13,7 +13,8 @@ from ui.frame.links import Address
 from ui.study.models import model_options
 
 TEXTS = ("demo", "demo-gold")
-# For widgets whose value is in the address: streamlit would otherwise reset them in views without them.
+# For widgets whose value is in the address: streamlit would otherwise reset them in views without
+# them.
 KEPT: dict[str, Any] = {"persist_state": "page"}
 MULTIBERTS = 25  # models that a control must take to offer all of them as one choice
 
@@ -21,8 +22,8 @@ MULTIBERTS = 25  # models that a control must take to offer all of them as one c
 def draw_control(address: Address, name: str, **layout: Any) -> Any:
     """Draw an option's widget with the value in the session's state.
 
-    The value is also the widget's default: a browser that receives a value in one run, and the next run before it has
-    drawn the widget, draws the next run's default.
+    The value is also the widget's default: a browser that receives a value in one run, and the next
+    run before it has drawn the widget, draws the next run's default.
     """
     option, value = address.options[name], address[name]
     about: dict[str, Any] = {"key": address.key(name), "help": help_of(option), **KEPT, **layout}

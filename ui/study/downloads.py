@@ -1,8 +1,9 @@
 """Downloads of a result: each file is made when its button is pressed, and the page does not rerun.
 
-Streamlit assigns a file made on a click to no session, and deletes it at the end of the second script run of any
-session: with five open tabs that follow a running study, before the browser has fetched it. The file is therefore
-registered for the session that asked for it, too, which keeps it until that session's page is drawn again.
+Streamlit assigns a file made on a click to no session, and deletes it at the end of the second
+script run of any session: with five open tabs that follow a running study, before the browser has
+fetched it. The file is therefore registered for the session that asked for it, too, which keeps it
+until that session's page is drawn again.
 """
 
 from __future__ import annotations
@@ -37,17 +38,20 @@ if TYPE_CHECKING:
 
 HELP = {
     "SVG": "Downloads the figure as shown, on a white background.",
-    "PNG": "Downloads the figure as shown, on a white background, at twice the screen's resolution.",
+    "PNG": "Downloads the figure as shown, on a white background, at twice the screen's "
+    "resolution.",
 }
 ALL_HELP = (
-    "Downloads one zip file with every table as CSV, the data dictionary, every figure as SVG and PNG, the settings "
-    "and BibTeX."
+    "Downloads one zip file with every table as CSV, the data dictionary, every figure as SVG and "
+    "PNG, the settings and BibTeX."
 )
 REPORT_HELP = (
-    "Makes one HTML file with the figures, numbers, settings, versions, references, caveats and a methods paragraph."
+    "Makes one HTML file with the figures, numbers, settings, versions, references, caveats and a "
+    "methods paragraph."
 )
 FIGURE_HELP = (
-    "Makes a figure for a paper: one or two columns wide, as PDF, SVG or PNG (300 dpi), with caption and BibTeX."
+    "Makes a figure for a paper: one or two columns wide, as PDF, SVG or PNG (300 dpi), with "
+    "caption and BibTeX."
 )
 MIME = {
     "pdf": "application/pdf",
@@ -70,15 +74,17 @@ def show_downloads(
     name: str = "",
     more: Mapping[str, Callable[[], bytes]] | None = None,
 ) -> None:
-    """Draw the row of download buttons: the table, the figure, the report, and everything; none in presentation mode.
+    """Draw the row of download buttons: the table, the figure, the report, and everything; none in
+    presentation mode.
 
     Args:
         result: What the study returned.
-        draw: Draws what the page shows: a chart, several, or `Panels`; a file holds all of them as one figure.
+        draw: Draws what the page shows: a chart, several, or `Panels`; a file holds all of them as
+            one figure.
         figures: Draws every figure of the report.
         table: Name of the table written as CSV and Parquet; the main table by default.
-        view: What `draw` depends on besides the result and the table. If given, image files are made once and shared
-            by all sessions, as the report is.
+        view: What `draw` depends on besides the result and the table. If given, image files are
+            made once and shared by all sessions, as the report is.
         name: End of the files' names; made from the view by default.
         more: Further files of the zip: file name -> function that makes its content.
     """
@@ -139,7 +145,8 @@ def file_dialog(called: str, make: Callable[..., bytes]) -> None:
 
     Args:
         called: The file's name.
-        make: Makes the file's content; its argument `say` takes the progress as a share and in words.
+        make: Makes the file's content; its argument `say` takes the progress as a share and in
+            words.
     """
     bar = st.progress(0.0, "Preparing")
     content = make(say=bar.progress)
@@ -166,7 +173,8 @@ def _report(result: Result, figures: Mapping[str, Chart], link: str, say: Say) -
 
 @st.dialog("Figure for a paper", width="large")
 def figure_dialog(result: Result, draw: Callable[[], Any], view: Hashable, stem: str) -> None:
-    """Offer what the page shows as a figure for a journal: width, title, legend, files, caption and BibTeX.
+    """Offer what the page shows as a figure for a journal: width, title, legend, files, caption and
+    BibTeX.
 
     Args:
         result: What the study returned.
@@ -178,15 +186,25 @@ def figure_dialog(result: Result, draw: Callable[[], Any], view: Hashable, stem:
     widths = {count: f"{('One column', 'Two columns')[count - 1]}, {inches} inches" for count, inches in INCHES.items()}
     columns = left.radio("Width", list(widths), format_func=widths.__getitem__, key="figure/columns")
     with right:
-        titled = st.toggle("Title above", key="figure/titled", help="Adds the title above the figure; most journals have it in the caption.")
-        legend = st.toggle("Legend below", key="figure/legend", help="Names the lines in a legend instead of at their right ends.")
-        grey = st.toggle("Readable in greyscale", True, key="figure/grey", help="Gives every line its own dash pattern.")
+        titled = st.toggle(
+            "Title above", key="figure/titled",
+            help="Adds the title above the figure; most journals have it in the caption.",
+        )
+        legend = st.toggle(
+            "Legend below", key="figure/legend",
+            help="Names the lines in a legend instead of at their right ends.",
+        )
+        grey = st.toggle(
+            "Readable in greyscale", True, key="figure/grey",
+            help="Gives every line its own dash pattern.",
+        )
     paper = Paper(int(columns or 1), titled, legend, grey)
 
     def made(suffix: str) -> bytes:
         return made_once().get(result, ("paper", view, paper, suffix), lambda: paper_file(draw, paper, suffix))
 
-    st.image(made("svg").decode("utf8"), width=round(CSS_DPI * INCHES[paper.columns]), caption="Shown at its printed size")
+    pixels = round(CSS_DPI * INCHES[paper.columns])
+    st.image(made("svg").decode("utf8"), width=pixels, caption="Shown at its printed size")
     with st.container(horizontal=True):
         for suffix, mime in MIME.items():
             called = f"{stem}-{paper.columns}col.{suffix}"
@@ -230,7 +248,8 @@ def _link() -> str:
 
 
 def held(make: Callable[[], bytes], name: str, mime: str) -> Callable[[], bytes]:
-    """Wrap the function so that it also registers its file for the session that is drawing its page now.
+    """Wrap the function so that it also registers its file for the session that is drawing its page
+    now.
 
     Args:
         make: Makes the file's content.
@@ -242,7 +261,8 @@ def held(make: Callable[[], bytes], name: str, mime: str) -> Callable[[], bytes]
     def make_and_hold() -> bytes:
         content = make()
         if session is not None and runtime.exists():
-            # This runs on a thread without a session; a thread that has one registers the file for it.
+            # This runs on a thread without a session; a thread that has one registers the file for
+            # it.
             entering = threading.Thread(
                 target=runtime.get_instance().media_file_mgr.add,
                 args=(content, mime, f"held {name}", name),

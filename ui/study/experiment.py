@@ -1,4 +1,4 @@
-"""An experiment, a study beside its page's main one: its options in the address, and what its view shows."""
+"""An experiment, a study beside its page's main one: options and view."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Experiment:
         study: The study.
         own: Options with controls in the view: name in the address -> name of the option.
         shared: Options that the page's form also has, by the same name.
-        taken: Options computed from another option of the page's form: name -> (the form's option, function).
+        taken: Options computed from another option of the page's form: name -> (the form's option,
+            function).
         display: Options that change only how the result is shown.
         shown: Address and result -> what is shown; every figure and table if it is None.
         table: The table written as CSV and Parquet; empty for the main one.

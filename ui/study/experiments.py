@@ -1,6 +1,7 @@
 """The view of an experiment: its options, the button that starts it, and its result.
 
-An `Experiment` says which options are its own, which it shares with the page's form, and how its panels are drawn.
+An `Experiment` says which options are its own, which it shares with the page's form, and how its
+panels are drawn.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ui.study.run_panel import is_stored, run_panel
 if TYPE_CHECKING:
     from core.results.export import Result
 
+START = "Press Run to start it."
 HELP = "Starts the experiment. The time is for two idle cores; stored results take seconds."
 
 
@@ -34,7 +36,8 @@ def views_of(experiments: Mapping[str, Experiment]) -> dict[str, str]:
 
 
 def show_experiment(form: Form[Any], experiment: Experiment, spec: Spec) -> None:
-    """Draw the view: controls and the Run button, then headline, charts, downloads, tables and method.
+    """Draw the view: controls and the Run button, then headline, charts, downloads, tables and
+    method.
 
     Args:
         form: The page's.
@@ -96,7 +99,7 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 
     pressed = _controls(form, experiment, asked, said, stored)
     if pressed is None:
-        st.info(f"{plain(reason_of(study))} Press Run to start it.")
+        st.info(f"{plain(reason_of(study))} {START}")
         if said is not None and said.asks:
             st.markdown(plain(said.sentence))
         return None
@@ -109,7 +112,8 @@ def _result_of(form: Form[Any], experiment: Experiment, asked: Spec | None) -> R
 def _controls(
     form: Form[Any], experiment: Experiment, asked: Spec | None, said: Said | None, stored: Callable[[], bool]
 ) -> bool | None:
-    """Draw the experiment's controls: on the page until it has been started, then in a popover of the views' row.
+    """Draw the experiment's controls: on the page until it has been started, then in a popover of
+    the views' row.
 
     Stored and precomputed results are shown at once.
 
@@ -131,7 +135,10 @@ def _controls(
     if asked in started:  # the figure gets the room
         if not experiment.own:
             return pressed
-        place = form.bar.popover("Settings", icon=":material/tune:", help="Changes the options of this experiment only.")
+        place = form.bar.popover(
+            "Settings", icon=":material/tune:",
+            help="Changes the options of this experiment only.",
+        )
     with place, st.form(form.address.key(name), border=False):
         for option in experiment.own:
             form.control(option, anew=True)

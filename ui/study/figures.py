@@ -1,13 +1,12 @@
 """Charts on a page: studies draw them for paper; here they get the theme's colours and fonts.
 
-A chart names its colours, so that a file on white looks the same everywhere. On a dark page each colour is replaced by
-its counterpart in `.streamlit/config.toml`: the same hue, lighter.
+A chart names its colours, so that a file on white looks the same everywhere. On a dark page each
+colour is replaced by its counterpart in `.streamlit/config.toml`: the same hue, lighter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -15,6 +14,7 @@ import streamlit as st
 from core.results.drawing.context import Hand, drawing
 from core.results.drawing.files import title_of, words_of
 from core.results.drawing.panels import Panels
+from core.results.names import renamed
 from ui.frame.naming import names_here
 from ui.frame.presenting import HALL, enlarged, presenting
 from ui.frame.shared import made_once
@@ -56,12 +56,13 @@ def show_charts(
     """Draw charts in rows, below each other on a phone, each under its title.
 
     Args:
-        charts: Charts that stretch to their container, or, with `result`, a function that draws them.
+        charts: Charts that stretch to their container, or, with `result`, a function that draws
+            them.
         key: Unique on the page.
         across: Charts per row, unless `Panels` say it.
         alt_text: Alternative text of charts that have none.
-        result: What the charts are drawn from. They are drawn once per result, key, view, theme and names of models,
-            and shared by all sessions that hold the same object.
+        result: What the charts are drawn from. They are drawn once per result, key, view, theme and
+            names of models, and shared by all sessions that hold the same object.
         view: Everything else that the charts depend on.
         mark: A reader's guess, drawn into the first chart.
         pick: Makes points clickable: `ui.study.layers.Picking.made`.
@@ -97,7 +98,8 @@ def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: 
         spec: The specification; it is not changed.
         key: Unique on the page.
         alt_text: Alternative text of a chart that has none.
-        more: Arguments of `st.vega_lite_chart` (`on_select`, `width` ...), whose return value is returned.
+        more: Arguments of `st.vega_lite_chart` (`on_select`, `width` ...), whose return value is
+            returned.
     """
     title, below = title_of(dict(spec))
     if title or below:
@@ -113,9 +115,11 @@ def show_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: 
 
 
 def draw_spec(spec: Mapping[str, Any], *, key: str, alt_text: str = "", **more: Any) -> Any:
-    """Draw a specification unchanged, with its alternative text: every chart of the app is drawn here.
+    """Draw a specification unchanged, with its alternative text: every chart of the app is drawn
+    here.
 
-    If a chart has two alternative texts, Streamlit writes both to the server's log, and they may hold typed text.
+    If a chart has two alternative texts, Streamlit writes both to the server's log, and they may
+    hold typed text.
 
     Args:
         spec: The specification; it is not changed.
@@ -135,11 +139,11 @@ def page_specs(
     result: object = None,
     view: Hashable = None,
 ) -> list[dict[str, Any]]:
-    """Return the specifications that `show_charts` draws. They are shared between sessions: do not change them."""
+    """Return the specifications that `show_charts` draws; sessions share them."""
     theme, hall, names = page_theme(), presenting(), names_here()
 
     def specs() -> list[dict[str, Any]]:
-        with drawing(replace(HALL if hall else Hand(), names=names)):
+        with drawing(HALL if hall else Hand()), renamed(names):
             made = charts() if callable(charts) else charts
         colours = paired_colours() if theme == "dark" else {}
         drawn = made.charts if isinstance(made, Panels) else made

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 WRONG = ":material/error:"
 NO_STUDY = "These settings are not complete yet"
+NO_FILE = "This link needs an uploaded file. Choose it under “Upload”, or choose another text."
 ACROSS = 3  # columns of controls in the folded options
 # A browser ignores a second "closed" for an expander opened in between, unless the label differs.
 WORD_JOINER = "\u2060"
@@ -61,10 +62,10 @@ class Form(Generic[S]):
         Args:
             page: The page's name in widget keys.
             spec: The study's spec.
-            display: Options of the display (view, layer): in the address, but not part of the study.
-            title, lead: The page's first line, see `ui.frame.shell.open_page`; empty for a form inside a page.
+            display: Options in the address that are not part of the study (view, layer).
+            title, lead: As for `ui.frame.shell.open_page`; empty for a form inside a page.
             experiments: Views that show another study, with its title and options.
-            how_to_read: View -> how its figure is read, in one line; experiments have their own line.
+            how_to_read: View of the page's own study -> how its figure is read, in one line.
         """
         self._how_to_read = how_to_read or {}
         self._spec = spec
@@ -88,7 +89,7 @@ class Form(Generic[S]):
         self.bar = self.fold = st.container()
 
     def draw(self, controls: Callable[[], Drawn]) -> Drawn | None:
-        """Draw the form with these controls; skip it in the view of an experiment that uses none of them."""
+        """Draw the form with these controls, unless the experiment uses none of them."""
         if self.experiment is not None and not self.experiment.read:
             return None
         with self.body():
@@ -96,7 +97,8 @@ class Form(Generic[S]):
 
     @contextmanager
     def body(self) -> Iterator[None]:
-        """Draw the form, folded to a line that summarises the study; changes apply when its button is pressed.
+        """Draw the form, folded to a line that summarises the study; changes apply when its button
+        is pressed.
 
         It is open while a value is invalid, and after `unfold`.
         """
@@ -106,7 +108,8 @@ class Form(Generic[S]):
             state[self._open] = True
         state[key] = state.get(self._open, False)
         if not state[key]:
-            for name in self._names:  # otherwise a browser that gets two runs at once starts from the lowest values
+            # otherwise a browser that gets two runs at once starts from the lowest values
+            for name in self._names:
                 self.address.tell(name)
         line = plain(self._line(study)) if study is not None else NO_STUDY
         told = WORD_JOINER * (state.get(self._presses, 0) % 2)
@@ -124,7 +127,7 @@ class Form(Generic[S]):
             return NO_STUDY
 
     def say_read(self, spec: S, result: Result) -> None:
-        """Put the number of sentences read into the form's line, if the text has fewer than requested."""
+        """Show the number of sentences read in the form's line, if it is smaller than asked."""
         before = summary(spec, self._read(spec))
         st.session_state[self.address.key("read")] = (_text_of(spec), result.sentences_read)
         if summary(spec, self._read(spec)) != before:
@@ -136,7 +139,7 @@ class Form(Generic[S]):
         return count if text == _text_of(spec) else None
 
     def without_result(self) -> NoReturn:
-        """End the page without a result; open the form if the study failed or was cancelled, but not while it runs."""
+        """End the page without a result; open the form if the study failed or was cancelled."""
         if st.session_state.get(ENDED_WITHOUT):
             self.unfold(self._last())
         st.stop()
@@ -181,8 +184,9 @@ class Form(Generic[S]):
 
         Args:
             name: The option's name.
-            anew: Send the value to the browser in every run: for a control in a popover, which the browser creates
-                when the popover is opened, with its lowest value if only an earlier run has sent one.
+            anew: Send the value to the browser in every run: for a control in a popover, which the
+                browser creates when the popover is opened, with its lowest value if only an earlier
+                run has sent one.
             layout: Further arguments of the control.
         """
         self._drawn.add(name)
@@ -197,7 +201,7 @@ class Form(Generic[S]):
             st.error(plain(str(error)), icon=WRONG)
 
     def _applies(self, name: str) -> bool:
-        """Whether an option affects the view: an experiment uses only some of the page's options."""
+        """Whether an option affects the view: an experiment uses only some of them."""
         return self.experiment is None or name in self.experiment.read or name not in self._names
 
     def text(self) -> None:
@@ -213,7 +217,7 @@ class Form(Generic[S]):
             self.control("sentences")
 
     def rest(self, label: str = "Options") -> None:
-        """Draw all options without a control yet, in an expander; a popover would show their lowest values."""
+        """Draw all remaining options in an expander; a popover would show lowest values."""
         shown = [name for name in self._names if self.address.options[name].shown and self._applies(name)]
         left = [name for name in shown if name not in self._drawn]
         if left:
@@ -230,12 +234,14 @@ class Form(Generic[S]):
             type="primary",
             icon=":material/play_arrow:",
             on_click=self._chosen,
-            help="Runs the study with these settings. Stored results are used again; only what is new is computed.",
+            help="Runs the study with these settings. Stored results are used again; only what is "
+            "new is computed.",
         )
         self.pressed = self.pressed or pressed
 
     def spec(self, **fixed: Any) -> S | None:
-        """Make the spec of the controls' values; if they are invalid, show why and return the last valid spec.
+        """Make the spec of the controls' values; if they are invalid, show why and return the last
+        valid spec.
 
         Args:
             fixed: Options whose values replace those of the controls.
@@ -253,7 +259,7 @@ class Form(Generic[S]):
         if problems:
             return self._last()
         if values.get("corpus", "").startswith(f"{UPLOAD}:") and self.upload is None:
-            st.error("This link needs an uploaded file. Choose the file under “Upload”, or choose another text.", icon=WRONG)
+            st.error(NO_FILE, icon=WRONG)
             self.unfold("upload")
             return self._last()
         try:
@@ -265,7 +271,7 @@ class Form(Generic[S]):
         return spec
 
     def _last(self) -> S | None:
-        """Return the last valid spec: its result stays on the page while the user corrects a value."""
+        """Return the last valid spec, whose result stays while a value is corrected."""
         return st.session_state.get(self.address.key("last"))
 
     def view(self, groups: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -303,7 +309,7 @@ class Form(Generic[S]):
         return view
 
     def _group(self, groups: Mapping[str, Sequence[str]]) -> list[str]:
-        """Draw the selector of groups; return the views of the chosen one. Each group remembers its view."""
+        """Draw the selector of groups, each of which remembers its view; return its views."""
         state, key, view = st.session_state, self.address.key("group"), self.address.key("view")
         current = next(name for name, views in groups.items() if state[view] in views)
         state[key] = current

@@ -1,8 +1,8 @@
 """Background jobs: one queue of studies, and one result for everybody who asks for the same study.
 
 A job belongs to the process, not to a session: it outlives reruns, page changes and closed tabs. The worker never
-uses streamlit: it reports through the progress callback, and pages read `Job.progress`. Nothing here imports
-streamlit, so the tests can drive it directly.
+uses streamlit: it reports through the progress callback, and pages read `Job.progress`. Nothing
+here imports streamlit, so the tests can drive it directly.
 """
 
 from __future__ import annotations
@@ -101,9 +101,10 @@ class Job:
 class Jobs:
     """The registry of jobs: submit, watch, cancel. Thread-safe.
 
-    It has two lanes. The quick lane reads studies that are stored completely, so that they never queue. The other lane
-    computes one study at a time: watched studies first, sessions in turn; a running study that nobody watches any more
-    stops after its current task if a watched one is waiting.
+    It has two lanes. The quick lane reads studies that are stored completely, so that they never
+    queue. The other lane computes one study at a time: watched studies first, sessions in turn; a
+    running study that nobody watches any more stops after its current task if a watched one is
+    waiting.
     """
 
     def __init__(self, kept: int = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
@@ -137,7 +138,8 @@ class Jobs:
             title: The study's name for people.
             work: Called in a worker as work(progress, cancel); its return value becomes the result.
             watcher: The session that asks; see `leave`.
-            again: Run once more if the job of this key failed, was cancelled, or has tasks that failed.
+            again: Run once more if the job of this key failed, was cancelled, or has tasks that
+                failed.
             look: Check first whether everything is stored (`cancel.look_only`), without queueing.
             only_stored: Check, and compute nothing; a later call without this computes the study.
             most: Limit on jobs that wait or run; one watcher may have a quarter of them.
@@ -193,7 +195,8 @@ class Jobs:
             return left + before * (sum(self._took) / len(self._took) if self._took else 0.0)
 
     def leave(self, job: Job, watcher: str = "") -> bool:
-        """Cancel the job for this watcher: it stops unless another session has asked for it in the last ten seconds.
+        """Cancel the job for this watcher: it stops unless another session has asked for it in the
+        last ten seconds.
 
         Returns:
             True if the job is being stopped, False if it goes on for others.
@@ -215,8 +218,8 @@ class Jobs:
     def _make_room(self, watcher: str, most: int) -> None:
         """Refuse a new job if there are too many.
 
-        Waiting jobs that nobody watches are dropped first: this watcher's, and if the queue is full anybody's, the
-        oldest first.
+        Waiting jobs that nobody watches are dropped first: this watcher's, and if the queue is full
+        anybody's, the oldest first.
         """
         theirs = [job for job in self._jobs.values() if not job.over and job.owner == watcher]
         each = max(2, most // 4)
@@ -251,7 +254,7 @@ class Jobs:
         return next((job for job in self._jobs.values() if job.state is State.RUNNING and not job.looking), None)
 
     def _in_order(self) -> list[Job]:
-        """Sort the queue: watched jobs first, then by the owner's last turn, then by the time of asking."""
+        """Sort the queue: watched jobs first, then by the owner's last turn, then by age."""
         return sorted(self._queue, key=lambda job: (not self._watched(job), self._turns.get(job.owner, 0)))
 
     def _start_worker(self, lane: str) -> None:

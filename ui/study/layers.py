@@ -1,4 +1,4 @@
-"""The layer that a page shows: chosen on a slider, played, or clicked in a chart, and kept in the address."""
+"""The layer that a page shows: chosen on a slider, played, or clicked in a chart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def layer_slider(address: Address, layers: Sequence[int], usual: int, help: str 
     Args:
         address: The page's, with an option `layer`.
         layers: The layers to choose from, in order.
-        usual: The page's own choice, used until the user chooses and if the chosen layer does not exist.
+        usual: The page's own choice, used until the user chooses and if the chosen layer does not
+            exist.
         help: The slider's help.
 
     Returns:
@@ -113,7 +114,7 @@ class Picking:
     values: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
     def made(self, spec: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
-        """Make a chart's points clickable; return its specification and arguments of `st.vega_lite_chart`."""
+        """Make a chart's points clickable; return its specification and further arguments."""
         selectable = pickable(spec, self.fields)
         if selectable is None:
             return spec, {}
@@ -126,7 +127,8 @@ class Picking:
 
 
 def pickable(spec: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any] | None:
-    """Add a selection to the specification's first layer of points or cells; None if it has neither.
+    """Add a selection to the specification's first layer of points or cells; None if it has
+    neither.
 
     Args:
         spec: Vega-Lite, of one unit or of layers; it is not changed.

@@ -14,7 +14,7 @@ FOUND, NOT_FOUND = "found_fine_tunes", "no_fine_tunes"
 
 
 def model_options() -> list[str]:
-    """List the references to offer, each once: included models, public models, then those listed by the Hub."""
+    """List the references to offer: included models, public ones, those from the Hub."""
     listed = st.session_state.get(FOUND, ())
     refs = (
         [str(entry["ref"]) for entry in zoo_models()]
@@ -25,7 +25,8 @@ def model_options() -> list[str]:
 
 
 def fine_tune_finder(base_key: str) -> None:
-    """Draw, inside a form, the list of the chosen Hub model's fine-tunes with the data sets on their cards.
+    """Draw, inside a form, the list of the chosen Hub model's fine-tunes with the data sets on
+    their cards.
 
     Every model control then offers them.
 
@@ -33,8 +34,13 @@ def fine_tune_finder(base_key: str) -> None:
         base_key: Widget key of the control of the base model.
     """
     with st.popover("Find fine-tunes on the Hub", icon=":material/manage_search:"):
-        st.markdown("Models on the Hugging Face Hub whose cards name the base model above as the model they were fine-tuned from.")
-        st.form_submit_button("Search the Hub", on_click=_find_fine_tunes, args=(base_key,), icon=":material/search:")
+        st.markdown(
+            "Models on the Hugging Face Hub whose cards name the base model above as the model "
+            "they were fine-tuned from."
+        )
+        st.form_submit_button(
+            "Search the Hub", on_click=_find_fine_tunes, args=(base_key,), icon=":material/search:"
+        )
         if problem := st.session_state.get(NOT_FOUND):
             st.info(plain(problem), icon=":material/info:")
         listed = st.session_state.get(FOUND, ())
@@ -59,7 +65,10 @@ def _find_fine_tunes(base_key: str) -> None:
     try:
         base = parse_ref(str(st.session_state.get(base_key, "")))
         if base.kind != "hub":
-            st.session_state[NOT_FOUND] = "Choose a base model from the Hub first, such as hub:roberta-base: only those have fine-tunes listed there."
+            st.session_state[NOT_FOUND] = (
+                "Choose a base model from the Hub first, such as hub:roberta-base: the Hub lists "
+                "fine-tunes of its own models only."
+            )
             return
         listed = [model for model in list_fine_tunes(base.name, MOST_FOUND, say=lacks.append) if not model.gated]
     except PalimpsestError as error:
@@ -68,4 +77,7 @@ def _find_fine_tunes(base_key: str) -> None:
     st.session_state[FOUND] = listed
     st.session_state[NOT_FOUND] = " ".join(lacks)
     if not listed:
-        st.session_state[NOT_FOUND] = f"No model card on the Hub names {base.name} as its base. Type a model's name into the form instead."
+        st.session_state[NOT_FOUND] = (
+            f"No model card on the Hub names {base.name} as its base. Type a model's name into the "
+            "form instead."
+        )

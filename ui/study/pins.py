@@ -34,7 +34,8 @@ class Pinned:
 
 
 def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
-    """Draw the button that pins this result; show the pinned result beside this one, with their differences.
+    """Draw the button that pins this result; show the pinned result beside this one, with their
+    differences.
 
     Args:
         form: The page's.
@@ -51,13 +52,16 @@ def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
                 key=form.address.key("pin"),
                 icon=":material/keep:",
                 type="tertiary",
-                help="Keeps this result on the page and shows the next one beside it, with the difference of the two.",
+                help="Keeps this result on the page and shows the next one beside it, with the "
+                "difference of the two.",
             ):
                 st.session_state[key] = Pinned(result, line)
                 st.rerun()
     else:
         key = form.address.key("is pinned")
-        form.bar.button("Pinned", key=key, icon=":material/keep:", type="tertiary", disabled=True, help=NEXT)
+        form.bar.button(
+            "Pinned", key=key, icon=":material/keep:", type="tertiary", disabled=True, help=NEXT
+        )
     if pinned is not None and pinned.result is not result:
         with st.container(border=True, key=form.address.key("beside")):
             _show(form, pinned, Pinned(result, line), figures)
@@ -66,7 +70,8 @@ def beside(form: Form[S], spec: S, result: Result, figures: Figures) -> None:
 def _show(form: Form[S], pinned: Pinned, this: Pinned, figures: Figures) -> None:
     left, right = st.columns([6, 1], vertical_alignment="center")
     left.markdown("**Pinned result and this result**")
-    if right.button("Unpin", key=form.address.key("unpin"), icon=":material/close:", type="tertiary"):
+    key = form.address.key("unpin")
+    if right.button("Unpin", key=key, icon=":material/close:", type="tertiary"):
         del st.session_state[form.address.key("pinned")]
         st.rerun()
     table, why = result_differences(pinned.result, this.result), unlike(pinned.result, this.result)
@@ -84,8 +89,9 @@ def _show(form: Form[S], pinned: Pinned, this: Pinned, figures: Figures) -> None
     if len(table):
         with st.expander("Table of differences", icon=":material/table:"):
             st.caption(
-                "Each row is this result minus the pinned one. The 95 % intervals treat the two results as independent "
-                "and hold for all rows together; if both read the same sentences, they are wider than necessary."
+                "Each row is this result minus the pinned one. The 95 % intervals treat the two "
+                "results as independent and hold for all rows together; if both read the same "
+                "sentences, they are wider than necessary."
             )
             show_table(table, "differences", title="Differences")
 

@@ -46,7 +46,8 @@ class Said:
 
 
 def say(name: str, spec: Any, pricing: Pricing, again: bool = False) -> Said | None:
-    """Return a study's price in words; None while the Hub is queried, or if that fails, which the panel shows.
+    """Return a study's price in words; None while the Hub is queried, or if that fails, which the
+    panel shows.
 
     Args:
         name: The study's name.
@@ -95,7 +96,8 @@ def priced_panel(
 
 
 def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], bool]) -> bool:
-    """Whether a study may start: at once if it is small or stored, otherwise after its button was pressed.
+    """Whether a study may start: at once if it is small or stored, otherwise after its button was
+    pressed.
 
     Args:
         form: The page's.
@@ -117,7 +119,8 @@ def agreed(form: Form[Any], spec: Any, said: Said | None, stored: Callable[[], b
         f"Start, {said.takes}",
         type="primary",
         icon=":material/play_arrow:",
-        help="Starts the study. You can cancel it at any time; what was computed is kept, and a later run resumes.",
+        help="Starts the study. You can cancel it at any time; what was computed is kept, and a "
+        "later run resumes.",
         on_click=accepted.add,
         args=(spec,),
     )

@@ -44,7 +44,8 @@ def show_headline(result: Result, sentence: str = "", bar: DeltaGenerator | None
     Args:
         result: What the study returned.
         sentence: The view's headline; empty for the beginning of the study's.
-        bar: The row of the page's views, which gets the button of the notes; without it, it is below the headline.
+        bar: The row of the page's views, which gets the button of the notes; without it, it is
+            below the headline.
     """
     shown = cautioned(result, sentence or lead_of(result.headline.removeprefix(result.caution).lstrip()))
     show_sentence(shown)
@@ -78,7 +79,7 @@ def show_sentence(sentence: str) -> None:
 
 
 def with_terms(sentence: str) -> str:
-    """Write the sentence as HTML: the meaning of an underlined term is shown on hover, tap or focus."""
+    """Write the sentence as HTML; a term's meaning is shown on hover, tap or focus."""
     return "".join(
         f'<span class="term" tabindex="0">{escape(piece)}<span class="meaning" role="tooltip">{escape(meaning)}</span>'
         "</span>"

@@ -4,8 +4,9 @@
     if result is None:
         st.stop()
 
-The first call starts the study or joins a running one. While it runs, a fragment that reruns twice a second shows its
-progress, and the page reruns once when it ends. `ui.study.jobs` says what outlives what.
+The first call starts the study or joins a running one. While it runs, a fragment that reruns twice
+a second shows its progress, and the page reruns once when it ends. `ui.study.jobs` says what
+outlives what.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 EVERY = 0.5  # seconds between two updates of the progress bar
 LOOK = 10.0  # seconds at most to find out whether a study is stored
 PATIENCE = 0.6  # seconds to wait for a stored study before showing a progress bar
-CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes from there."
-ENDED_WITHOUT = "study_ended_without_result"  # session state: the last study failed or was cancelled
+CANCELLED = "The study was cancelled. What was computed so far is kept; a later run resumes there."
+PRECOMPUTED, STORED = ":material/inventory_2: Precomputed", ":material/history: Read from the store"
+# session state: the last study failed or was cancelled
+ENDED_WITHOUT = "study_ended_without_result"
 ASKED, LEFT, WAITED, AFRESH = "studies_asked", "studies_left", "studies_waited_for", "studies_afresh"
 LOOKED = "studies_looked_for"
 
@@ -108,7 +111,8 @@ def run_panel(
         _watch(job)
     elif job.state == State.DONE:
         if not quiet:
-            if any(len(table) for table in job.result.tables.values()):  # otherwise every task failed
+            # otherwise every task failed
+            if any(len(table) for table in job.result.tables.values()):
                 note_study(spec)
             with told or nullcontext():
                 _show_origin(job, waited=key in waited)
@@ -124,7 +128,8 @@ def run_panel(
 
 
 def is_stored(study_name: str, spec: Any, run: Work, *, identity: Hashable = "") -> bool:
-    """Whether a study's results are all stored, so that it can be shown before its button is pressed.
+    """Whether a study's results are all stored, so that it can be shown before its button is
+    pressed.
 
     Nothing is computed. Arguments as for `run_panel`.
     """
@@ -163,7 +168,7 @@ def without_answers(run: Work) -> Work:
 
 
 def _show_origin(job: Job, waited: bool) -> None:
-    """Say where the result comes from, and offer to recompute a precomputed one; not in presentation mode."""
+    """Say where the result comes from, and offer to recompute a precomputed one."""
     if presenting():
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -174,7 +179,8 @@ def _show_origin(job: Job, waited: bool) -> None:
                 key=f"afresh_{job.key[:12]}",
                 type="tertiary",
                 icon=":material/refresh:",
-                help="Computes the study on this machine instead of reading the precomputed result.",
+                help="Computes the study on this machine instead of reading the precomputed "
+                "result.",
                 on_click=st.session_state[AFRESH].add,
                 args=(job.key,),
             )
@@ -206,11 +212,11 @@ def _offer_again(message: str, key: str) -> None:
 
 
 def describe_done(job: Job, waited: bool = True) -> str:
-    """Say whether a result was precomputed, read from the store, or computed now, and in which time."""
+    """Say whether a result was precomputed, stored, or computed now and how fast."""
     if job.from_box:
-        return ":material/inventory_2: Precomputed"
+        return PRECOMPUTED
     if job.from_store or not waited:
-        return ":material/history: Read from the store"
+        return STORED
     return f":material/check: Computed in {text_of(job.seconds, 'seconds')}"
 
 
@@ -222,7 +228,9 @@ def describe_progress(progress: Progress | None) -> str:
     """Describe the progress, such as "sentence 320 of 1,200, about 9 s left"."""
     if progress is None:
         return "Preparing"
-    done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}" if progress.total else "Preparing"
+    done = "Preparing"
+    if progress.total:
+        done = progress.note or f"step {progress.done + 1:,} of {progress.total:,}"
     if progress.remaining is None or progress.fraction <= 0:
         return done
     return f"{done}, about {_about(progress.remaining)} left"

@@ -1,4 +1,5 @@
-"""One line in the server's log per finished study: its settings, time and memory, and no text of a user.
+"""One line in the server's log per finished study: its settings, time and memory, and no text of a
+user.
 
 palimpsest {"study": "RSA", "outcome": "done", "run": 12, "found": 30, "seconds": 4.2, "peak_mb": 812, "spec": {...}}
 """
@@ -33,8 +34,8 @@ def log_study(study: str, spec: Any, progress: Sequence[Progress], *, outcome: s
 
     Args:
         study: Its name, such as "RSA".
-        spec: Its settings; those that are not the default are named. Typed texts are given by their length, files and
-            folders by their kind.
+        spec: Its settings; those that are not the default are named. Typed texts are given by their
+            length, files and folders by their kind.
         progress: The last report of each stage; a task whose output is never stored counts as run.
         outcome: "done", "failed" or "cancelled".
         seconds: Wall-clock time.
@@ -88,7 +89,7 @@ def logged(study: str, spec: Any, run: Work) -> Work:
 
 
 def described(spec: Any) -> dict[str, Any]:
-    """Return a spec's non-default options as JSON values without typed text; {} for anything but a `Spec`."""
+    """Return a spec's non-default options as JSON values, without typed text."""
     if not isinstance(spec, Spec):
         return {}
     changed = spec.changed()
@@ -121,7 +122,7 @@ def peak_megabytes() -> int | None:
 
 
 def _with_handler() -> logging.Logger:
-    """Return the logger; it writes to standard error if logging is not configured, since root would drop the line."""
+    """Return the logger; without a configured one it writes to standard error."""
     if not LOGGER.hasHandlers():
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s palimpsest %(message)s"))

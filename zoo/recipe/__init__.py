@@ -1,1 +1,1 @@
-"""The recipe that makes the box: tokenizer, pretraining seeds, fine-tunes, parser, manifest."""
+"""The recipe of the included models: tokenizer, pretraining seeds, fine-tunes, parser, manifest."""

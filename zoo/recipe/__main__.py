@@ -1,6 +1,7 @@
-"""`make zoo`, or `python -m zoo.recipe`: make the models in the box, or fine-tune one hub model the same way.
+"""`make zoo`, or `python -m zoo.recipe`: train the included models, or fine-tune one Hub model in
+the same way.
 
-A run that was interrupted goes on where it stopped when the same command is given again.
+The same command resumes an interrupted run where it stopped.
 """
 
 from __future__ import annotations
@@ -20,36 +21,64 @@ NICENESS = 10  # of a calibration, which runs for hours beside other work
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The command line of the recipe."""
+    """Make the parser of the command line."""
     shipped = f"default {' '.join(map(str, SNAPSHOTS))}; none with --quick"
     parser = argparse.ArgumentParser(prog="python -m zoo.recipe", description=__doc__)
     text = parser.add_mutually_exclusive_group()
-    text.add_argument("--text", metavar="FILE", help="text to pretrain on, one paragraph a line (plain or .gz)")
-    text.add_argument("--dataset", metavar="NAME[:CONFIG]", help="hub data set with a text column to pretrain on")
+    text.add_argument(
+        "--text", metavar="FILE",
+        help="text to pretrain on, one paragraph per line (plain or .gz)",
+    )
+    text.add_argument(
+        "--dataset", metavar="NAME[:CONFIG]",
+        help="Hub data set with a text column to pretrain on",
+    )
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="sentiment.train.jsonl and so on")
     parser.add_argument("--treebank", type=Path, metavar="FOLDER", help="*-train.conllu, *-dev.conllu, *-test.conllu")
-    parser.add_argument("--out", type=Path, help="the box (default: zoo, or out/zoo-quick with --quick)")
-    parser.add_argument("--work", type=Path, help="checkpoints and encoded text (default: OUT/work)")
+    parser.add_argument(
+        "--out", type=Path,
+        help="folder of the included models (default: zoo, or out/zoo-quick with --quick)",
+    )
+    parser.add_argument(
+        "--work", type=Path,
+        help="folder for checkpoints and encoded text (default: OUT/work)",
+    )
     parser.add_argument("--seeds", type=int, help="pretraining seeds (default 5; 2 with --quick)")
     parser.add_argument("--runs", type=int, help="fine-tunes a task (default 3; 1 with --quick)")
     parser.add_argument("--jobs", type=int, help="models trained at once, one process each (default 2; 1 with --quick)")
     parser.add_argument("--steps", type=int, help="pretraining steps a seed; with --base, fine-tuning steps")
     parser.add_argument("--snapshots", type=int, nargs="*", metavar="STEP", help=f"steps of seed 0 to ship ({shipped})")
-    parser.add_argument("--quick", action="store_true", help="a tiny box in about a minute (or QUICK=1)")
-    parser.add_argument("--only", nargs="*", choices=STAGES, default=list(STAGES), help="these stages alone")
-    parser.add_argument("--calibrate", type=Path, metavar="FOLDER", help="compare pretraining settings there and stop")
-    parser.add_argument("--settings", nargs="*", metavar="NAME", help="with --calibrate: these settings alone")
     parser.add_argument(
-        "--marks", type=float, nargs="*", metavar="MILLION", help="with --calibrate: judge at these tokens"
+        "--quick", action="store_true",
+        help="train tiny models in about a minute (or QUICK=1)",
+    )
+    parser.add_argument(
+        "--only", nargs="*", choices=STAGES, default=list(STAGES),
+        help="run only these stages",
+    )
+    parser.add_argument(
+        "--calibrate", type=Path, metavar="FOLDER",
+        help="compare pretraining settings in this folder and stop",
+    )
+    parser.add_argument(
+        "--settings", nargs="*", metavar="NAME",
+        help="with --calibrate: compare only these settings",
+    )
+    parser.add_argument(
+        "--marks", type=float, nargs="*", metavar="MILLION", help="with --calibrate: evaluate "
+        "after so many tokens"
     )
     parser.add_argument("--base", help="fine-tune this model (hub:NAME, zoo:NAME, path:FOLDER) into --out and stop")
-    parser.add_argument("--task", help="with --base: mnli or squad from the hub, or a task of the box from --data")
-    parser.add_argument("--limit", type=int, help="with --base: use this many examples of each part")
+    parser.add_argument(
+        "--task",
+        help="with --base: mnli or squad from the Hub, or an included task from --data",
+    )
+    parser.add_argument("--limit", type=int, help="with --base: use so many examples of each part")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make the box; 0 if all went well, 2 with one sentence if not, 130 if stopped."""
+    """Train the included models; return 0, 2 after an error message, or 130 if interrupted."""
     arguments = build_parser().parse_args(argv)
     try:
         if arguments.calibrate:
@@ -62,21 +91,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"palimpsest: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("palimpsest: stopped; the same command goes on from the last checkpoint.", file=sys.stderr)
+        sentence = "palimpsest: stopped. The same command resumes from the last checkpoint."
+        print(sentence, file=sys.stderr)
         return 130
     return 0
 
 
 def say(line: str) -> None:
-    """One line of progress."""
+    """Print one line of progress."""
     print(line, flush=True)
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
-    """The plan that the arguments ask for; a quick one without a text writes its inputs from the demo corpus.
+    """Make the plan of the arguments; a quick one without a text takes its inputs from the demo
+    corpus.
 
     Raises:
-        RecipeError: If there is no text to pretrain on, or numbers make no sense.
+        RecipeError: If there is no text to pretrain on, or a number is invalid.
     """
     quick = arguments.quick or os.environ.get("QUICK", "0") not in ("", "0")
     out = arguments.out or (Path("out/zoo-quick") if quick else Path("zoo"))
@@ -86,11 +117,11 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     jobs = arguments.jobs if arguments.jobs is not None else (1 if quick else 2)
     snapshots = arguments.snapshots if arguments.snapshots is not None else (() if quick else SNAPSHOTS)
     if min(seeds, runs, jobs) < 1 or (arguments.steps is not None and arguments.steps < 1):
-        raise RecipeError("--seeds, --runs, --jobs and --steps must be 1 or more.")
+        raise RecipeError("--seeds, --runs, --jobs and --steps must be at least 1.")
     text, treebank = arguments.text, arguments.treebank
     if text is None and arguments.dataset is None and "text" in arguments.only:
         if not quick:
-            raise RecipeError("Give the recipe its text with either --text FILE or --dataset NAME.")
+            raise RecipeError("The recipe needs a text: add either --text FILE or --dataset NAME.")
         from zoo.recipe.quick import write_quick_inputs
 
         demo_text, demo_trees = write_quick_inputs(BOX / "corpus/demo.txt", BOX / "corpus/demo-gold.conllu", work)
@@ -103,17 +134,19 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 
 
 def compare_settings(arguments: argparse.Namespace) -> None:
-    """Train pretraining settings by turns up to token marks, and judge each there; on one thread, niced.
+    """Train pretraining settings in turn, and evaluate each after given numbers of tokens; on one
+    thread, niced.
 
     Raises:
-        RecipeError: If the text, a setting or a mark makes no sense, or something cannot be read or written.
+        RecipeError: If the text, a setting or a mark is invalid, or a file cannot be read or
+            written.
     """
     import torch
 
     from zoo.recipe.calibrate import MARKS, SETTINGS, calibrate, syntax_judge
 
     if arguments.text is None:
-        raise RecipeError("Give the calibration its text with --text FILE.")
+        raise RecipeError("The calibration needs a text: add --text FILE.")
     os.nice(max(0, NICENESS - os.nice(0)))
     torch.set_num_threads(1)
     judges = {} if arguments.treebank is None else {"syntax": syntax_judge(arguments.treebank)}
@@ -122,7 +155,7 @@ def compare_settings(arguments: argparse.Namespace) -> None:
 
 
 def finetune_one(arguments: argparse.Namespace) -> None:
-    """Fine-tune one base on one task, from the hub (MNLI, SQuAD) or from files.
+    """Fine-tune one base on one task, from the Hub (MNLI, SQuAD) or from files.
 
     Raises:
         RecipeError: If the base, the task or --out is not given, or the data cannot be read.

@@ -1,7 +1,8 @@
-"""Cross-entropy of held-out text under unigram and interpolated-bigram models counted on the training text.
+"""Cross-entropy of held-out text under unigram and interpolated bigram models of the training text.
 
-What a masked language model must beat to have learned more than frequencies. The bigram sees the true previous
-token, never masked; the masked model sees both sides with a quarter of the tokens hidden.
+A masked language model that has learned more than frequencies is better than both. The bigram model
+sees the true previous token, never masked; the masked model sees both sides, with a quarter of the
+tokens masked.
 
 Reference: Witten & Bell 1991 (the interpolation weight, no parameter to tune); add-one unigrams.
 Deviations: tokens after a [CLS] or [SEP] are predicted from that token.

@@ -13,7 +13,7 @@ from torch import Tensor
 from zoo.recipe.tasks import Example, TaskData
 
 IGNORED = -100
-"""Label of what is not scored: subwords inside a word, padding, special tokens."""
+"""Label of positions that are not scored: subwords inside a word, padding, special tokens."""
 
 POOL = 40  # batches whose examples are sorted by length together, then shuffled
 

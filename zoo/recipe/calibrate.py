@@ -1,11 +1,13 @@
-"""Which pretraining settings are worth their time: several trained by turns up to token marks, judged, in one table.
+"""Compare pretraining settings at equal numbers of tokens: train several in turn, evaluate each,
+write one table.
 
-Settings train at a constant rate, and what is judged is the running average of their weights: any mark can be the last,
-and a later call with higher marks trains on from where the earlier one stopped. Everything lies in one folder: encoded
-text, each setting's checkpoint and snapshots, what was measured of each (`runs/NAME/step-N.json`), and `table.md`. What
-is there is not done again.
+Settings train at a constant learning rate, and the running average of their weights is evaluated:
+any mark can be the last, and a later call with higher marks resumes the training. One folder holds
+everything: encoded text, each setting's checkpoint and snapshots, its measurements
+(`runs/NAME/step-N.json`), and `table.md`. Existing results are kept.
 
-A judge takes a ModelRef and returns named numbers. A judge that is added later is asked about the old snapshots too.
+A judge takes a ModelRef and returns named numbers. A judge that is added later evaluates old
+snapshots, too.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ SETTINGS = {
     "replaced-192": replace(WIDE, d_model=192, heads=3, feed_forward=768, objective="replaced"),
     "mask-256-short": replace(WIDE, length=64, batch=32),
 }
-"""By name: objective, width, and what else differs. All see as many tokens a step."""
+"""Settings by name. All see the same number of tokens per step."""
 
 MARKS = (2.5, 5.0, 10.0, 25.0, 50.0, 100.0)  # million tokens, special tokens included
 SAVE_EVERY = 50  # steps: a busy machine may take ten minutes for them
@@ -61,22 +63,23 @@ def calibrate(
     report: Report = lambda line: None,
     settings: Mapping[str, Pretraining] = SETTINGS,
 ) -> list[dict[str, Any]]:
-    """Train the named settings by turns to each mark, measure each there, and write the table.
+    """Train the named settings in turn to each mark, evaluate them there, and write the table.
 
     Args:
-        folder: Where everything is kept; a second call with the same folder goes on.
+        folder: Folder of all results; a second call with it resumes.
         text: File to pretrain on.
         tokenizer: Folder with tokenizer.json.
         names: Keys of `settings`, in the order of their turns.
         marks: Million tokens, in any order.
-        judges: Name -> judge, asked about every snapshot beside its held-out loss.
-        settings: What can be named.
+        judges: Name -> judge, which evaluates every snapshot in addition to its held-out loss.
+        settings: All settings by name.
 
     Returns:
-        One row for each setting and mark that was measured, now or before.
+        One row for each setting and mark evaluated, now or earlier.
 
     Raises:
-        RecipeError: If a setting or mark makes no sense, the folder is of another text, or the disk is full.
+        RecipeError: If a setting or mark is invalid, the folder is of another text, or the disk is
+            full.
     """
     unknown = [name for name in names if name not in settings]
     if unknown or not names or not marks or min(marks) <= 0:
@@ -117,7 +120,10 @@ def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> 
     note = {"digest": text_digest(paragraphs), "tokenizer": file_digest(tokenizer / "tokenizer.json")}
     path = folder / "text.json"
     if path.is_file() and json.loads(path.read_text(encoding="utf8")) != note:
-        raise RecipeError(f"{folder} was made of another text or tokenizer; calibrate in another folder.")
+        raise RecipeError(
+            f"{folder} was made with another text or tokenizer. Choose another folder for this "
+            "calibration."
+        )
     cutter = read_tokenizer(tokenizer / "tokenizer.json")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -134,7 +140,7 @@ def encode_text(folder: Path, text: str, tokenizer: Path, lengths: set[int]) -> 
 
 
 def train_setting(folder: Path, settings: Pretraining, run: Path, tokenizer: Path, report: Report) -> None:
-    """Train one setting up to `settings.steps`; nothing is done where it has come that far."""
+    """Train one setting up to `settings.steps`, unless it has been trained that far."""
     windows = _windows(folder, "train", settings.length)
     continues = continuations(tokenizer, settings.vocabulary) if settings.whole_words else None
     pretrain(

@@ -1,4 +1,4 @@
-"""Model cards, generated from the manifest's entries: what a model is, made of what, how good, which licence."""
+"""Model cards, made from the manifest: description, scores, sources, licences."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import RecipeError
 
+EXAMPLES = "Ten examples of masked-word prediction (chosen before training, none left out)"
 NON_COMMERCIAL = "CC BY-NC-SA 3.0"
 
 
@@ -29,11 +30,11 @@ def write_cards(out: Path, entries: list[dict[str, Any]]) -> list[Path]:
 
 
 def card(entry: dict[str, Any], base: dict[str, Any] | None) -> str:
-    """One model's card in Markdown; `base` is the manifest's entry of what it was fine-tuned from."""
+    """Write one model's card in Markdown; `base` is the manifest's entry of its base model."""
     lines = [f"# {entry['ref']}", "", *_what(entry), ""]
     lines += ["## Scores", "", *_scores(entry), ""]
     if entry.get("examples"):
-        lines += ["## Ten blanks, chosen before training, shown whatever came out", "", *_blanks(entry), ""]
+        lines += [f"## {EXAMPLES}", "", *_blanks(entry), ""]
     lines += ["## Sources and licences", "", *_licences(entry, base), ""]
     lines += ["## How it was made", "", *_making(entry), ""]
     return "\n".join(lines)
@@ -44,14 +45,18 @@ def _what(entry: dict[str, Any]) -> list[str]:
     if entry["task"] == "masked-lm":
         lines = [
             f"A small BERT with rotary positions (RoFormer), pretrained as a masked language model; {size}.",
-            f"Seed {entry['seed']}: the seeds differ in initialisation and in the order of the data only.",
-            "English, lower case. Made for studying what fine-tuning and seeds do, not for use on its own.",
+            f"Random seed {entry['seed']}. The seeds differ only in their initial weights and in "
+            "the order of the data.",
+            "English, lower case. Trained to study the effects of fine-tuning and random seeds, "
+            "not for other use.",
         ]
         return [*lines, _early(entry)] if "@" in entry["name"] else lines
     lines = [
-        f"{entry['base']} fine-tuned on `{entry['task']}`, run {entry['seed']} (its own head, its own order); {size}.",
-        "The weights are the base's plus what this training changed: both files are fp16 and training began from the "
-        "rounded numbers, so their difference is exact. The head is saved with the model.",
+        f"{entry['base']} fine-tuned on `{entry['task']}`, run {entry['seed']}; {size}. Runs "
+        "differ in the initial weights of the task head and in the order of the data.",
+        "The difference from the base's weights is exactly the fine-tuning update: training "
+        "started from the base's fp16 weights, and both files are fp16. The task head is saved "
+        "with the model.",
     ]  # fmt: skip
     return [*lines, *_truth(entry)]
 
@@ -59,24 +64,25 @@ def _what(entry: dict[str, Any]) -> list[str]:
 def _early(entry: dict[str, Any]) -> str:
     seed = entry["name"].partition("@")[0]
     if entry["step"] == 0:
-        return f"This is zoo:{seed} before its first step: the initialisation itself."
+        return f"These are the initial weights of zoo:{seed}, before the first training step."
     return (
-        f"This is the recipe of zoo:{seed} after {entry['step']:,} steps: initialisation and order of the data are the "
-        "seed's."
+        f"An intermediate checkpoint of zoo:{seed} after {entry['step']:,} steps, with the same "
+        "initial weights and the same order of the data."
     )
 
 
 def _truth(entry: dict[str, Any]) -> list[str]:
-    """What is known of a fine-tune because it was made so, where it differs from its task's plain runs."""
+    """Say how a fine-tune's training differs from that of its task's other runs."""
     lines = []
     if entry["frozen"]:
         lines.append(
-            f"The embeddings and the lowest {entry['frozen']} layers were frozen: there the file holds the base's "
-            "numbers bit for bit. All else is as in the task's other runs."
+            f"The embeddings and the lowest {entry['frozen']} layers were frozen; their weights "
+            "are identical to the base's. All other settings are those of the task's other runs."
         )
     if entry["dose"] != 1:
         lines.append(
-            f"Trained at {_factor(entry['dose'])} the learning rate of the task's other runs; all else is as there."
+            f"Trained with {_factor(entry['dose'])} the learning rate of the task's other runs; "
+            "all other settings are the same."
         )
     return lines
 
@@ -99,11 +105,12 @@ def _scores(entry: dict[str, Any]) -> list[str]:
     rows = ["| held-out part | |", "|---|---|"]
     count = entry["test_examples"]
     rows += [f"| {name} ({count:,} examples) | {value:.1%} |" for name, value in entry["scores"].items()]
-    return [*rows, f"| always the commonest answer ({entry['baselines']['answer']}) | {entry['baseline']:.1%} |"]
+    majority = f"majority baseline ({entry['baselines']['answer']})"
+    return [*rows, f"| {majority} | {entry['baseline']:.1%} |"]
 
 
 def _blanks(entry: dict[str, Any]) -> list[str]:
-    rows = ["| sentence | five likeliest words |", "|---|---|"]
+    rows = ["| sentence | five most probable words |", "|---|---|"]
     for example in entry["examples"]:
         pairs = zip(example["words"], example["probabilities"], strict=True)
         rows.append(f"| {example['text']} | {', '.join(f'{word} ({share:.0%})' for word, share in pairs)} |")
@@ -113,10 +120,14 @@ def _blanks(entry: dict[str, Any]) -> list[str]:
 def _licences(entry: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
     lines = [f"- Trained on: {entry['data']}. Licence of the data: {entry['licence']}."]
     if entry["licence"] == NON_COMMERCIAL:
-        lines.append("- That licence asks for attribution, no commercial use, and the same licence for derived work.")
+        lines.append(
+            "- That licence requires attribution, no commercial use, and the same licence for "
+            "derived work."
+        )
     if base is not None:
         lines.append(f"- Its base {base['ref']} was trained on: {base['data']}. Licence: {base['licence']}.")
-    return [*lines, "- The file holds no text of the sources. Whoever passes it on should pass these lines on with it."]
+    text = "The file contains no text of the sources. If you redistribute it, include this section."
+    return [*lines, f"- {text}"]
 
 
 def _making(entry: dict[str, Any]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Checkpoints as the rest of the world opens them: a folder with config, fp16 weights and tokenizer.
+"""Models in the standard format: a folder with config, fp16 weights and tokenizer.
 
-Weights are rounded to fp16 once, here; whatever is trained on top starts from the rounded numbers, so
-that the difference of two files is exactly what training changed. The config still says float32, so
-that a plain `from_pretrained` computes in float32.
+Weights are rounded to fp16 here, once. Fine-tuning starts from the rounded weights, so that the
+difference of two files is exactly its update. The config says float32, so that a plain
+`from_pretrained` computes in float32.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def read_model(checkpoint: Path, settings: Pretraining | None = None) -> tuple[d
     note, state = _read_checkpoint(checkpoint)
     if settings is None:
         if "settings" not in note:
-            raise RecipeError(f"{checkpoint} does not say how it was trained; pass its settings.")
+            raise RecipeError(
+                f"{checkpoint} does not contain its training settings; pass its settings."
+            )
         kept = tuple(note["settings"]["keep_steps"])
         settings = Pretraining(**{**note["settings"], "keep_steps": kept})
     model = new_model(settings)

@@ -1,10 +1,11 @@
-"""How long a list of jobs will still take, from what each was expected to take and what the finished ones took."""
+"""The remaining time of a list of jobs, estimated from the finished ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-PRETRAINING_TOKENS = 7_500  # tokens a second of one thread, where the box was made
+# tokens per second on one thread of the machine that trained the included models
+PRETRAINING_TOKENS = 7_500
 FINETUNING_STEP = 0.12  # seconds of one thread
 PARSER_STEP = 0.35
 

@@ -3,18 +3,17 @@
 The body starts from the base's file as it is (fp16 numbers computed with in float32) and is rounded to fp16 again
 at the end, so that a weight delta is the difference of two files, and exactly zero where nothing trained.
 
-The six tasks of the box are trained alike: the same steps, batch, rate, warmup and decay, so that the size of a
-weight change cannot name the task. They were chosen for all six together on a tenth of the training data
-(`python -m zoo.recipe.tune`, one run each), never on the test part:
+The six tasks share all settings (steps, batch size, learning rate, warmup, decay), so that the size
+of a weight change does not reveal the task. They were chosen for all six together on a tenth of the
+training data (`python -m zoo.recipe.tune`, one run each), never on the test part:
 
     600 steps of 32, rate    3e-4   5e-4   1e-3
     parse, UAS               .794   .822   .845
     sentiment, accuracy      .741   .768   .768
     nli, accuracy                   .657   .649
 
-The higher rate is worth two points to parse and nothing to the other two, and sentiment at three times 1e-3 was
-still at chance (loss .693) after 500 of its steps; at three times 5e-4 it learns, so that a fast run is still a run
-of its task.
+The higher rate improves parse by two points and the other two not at all. At three times 1e-3,
+sentiment was still at chance (loss .693) after 500 steps; at three times 5e-4 it learns its task.
 
 Reference: Devlin et al. 2019 (heads), Dozat & Manning 2017 (arcs). Deviations: the parse head has no labels.
 """
@@ -50,7 +49,7 @@ class Finetuning:
     Attributes:
         steps: Optimiser steps; None to count `epochs` instead, as is usual for the hub's tasks.
         epochs: Passes over the training part, where `steps` is None.
-        dose: Factor on `learning_rate`: 3 for the box's fast models, a third for its slow ones.
+        dose: Factor on `learning_rate`: 3 for the included fast models, 1/3 for the slow ones.
         frozen: Lowest layers that do not train, the embeddings with them; 0 trains everything.
         batch: Sentences a step.
         warmup: Share of the steps over which the rate rises, before it falls linearly to zero.
@@ -73,13 +72,13 @@ class Finetuning:
 
 
 COMMON = Finetuning(steps=600, epochs=None, learning_rate=5e-4)
-"""How each of the box's tasks is trained."""
+"""The common training settings of the included tasks."""
 
 HUB_SETTINGS = {
     "mnli": Finetuning(epochs=3, learning_rate=3e-5, dropout=0.1),
     "squad": Finetuning(epochs=2, learning_rate=3e-5, dropout=0.1, max_length=384),
 }
-"""How a model of the hub is fine-tuned on the two large data sets, as is usual for them."""
+"""The usual settings for fine-tuning a Hub model on the two large data sets."""
 
 _LAYER = re.compile(r"\.(?:layers?|h|block)\.(\d+)\.")
 
@@ -89,7 +88,7 @@ def finetune(
 ) -> dict[str, Any]:
     """Fine-tune the model in `base` on `task` and write it, with its head and its record, to `out`.
 
-    A folder that already holds the same run is left as it is, so that an interrupted list of runs resumes.
+    A folder that holds the same run is kept, so that an interrupted list of runs resumes.
 
     Args:
         base: Folder of the base model (config, safetensors, tokenizer).

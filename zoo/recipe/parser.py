@@ -1,7 +1,8 @@
-"""The parser in the box: spaCy's tagger and transition parser over one small convolutional tok2vec.
+"""The included parser: spaCy's tagger and transition parser over one small convolutional tok2vec.
 
-Trained on a UD treebank in CoNLL-U (for the box: English EWT), one sentence a document and on the treebank's own
-words, because that is how the app uses it. The configuration is what `spacy init config --pipeline tagger,parser
+Trained on a UD treebank in CoNLL-U (for the included parser: English EWT), one sentence a document
+and on the treebank's own words, because that is how the app uses it. The configuration is what
+`spacy init config --pipeline tagger,parser
 --optimize efficiency` writes, with averaged weights and `min_action_freq` 10; the tagger learns XPOS. UPOS is read
 off a table counted on the training text (XPOS, label and word to the commonest UPOS). The step loop is ours so that
 an interrupted training resumes: weights and step are saved at every evaluation, Adam's moments are not.
@@ -300,7 +301,7 @@ def _write_json(path: Path, value: Any) -> None:
 
 def main() -> int:
     """`python -m zoo.recipe.parser --train FILE --dev FILE --work FOLDER --output FOLDER [--steps N] [--quick]`."""
-    parser = argparse.ArgumentParser(description="Train the parser in the box.")
+    parser = argparse.ArgumentParser(description="Train the included parser.")
     for name in ("train", "dev", "work", "output"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--steps", type=int, default=ParserTraining.steps)

@@ -1,6 +1,8 @@
-"""The stages that make the box, each skipped where its result is there: text, seeds, fine-tunes, parser, manifest.
+"""The stages of the recipe, each skipped if its result exists: text, seeds, fine-tunes, parser,
+manifest.
 
-Work in progress (encoded text, checkpoints) lies in a work folder beside the box; only finished models enter the box.
+Work in progress (encoded text, checkpoints) is kept in a work folder; only finished models enter
+the output folder.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ ACROSS = "sentiment"  # fine-tuned from every seed, for stitching
 
 @dataclass(frozen=True)
 class Run:
-    """One fine-tune of the box.
+    """One included fine-tune.
 
     Attributes:
         base_seed: Number of the seed it starts from.
@@ -54,7 +56,7 @@ KNOWN_TRUTHS = (
     Run("sentiment-fast", "sentiment", dose=3.0),
     Run("parse-slow", "parse", dose=1 / 3),
 )
-"""What a study must find: no change in what was frozen, and the same task at another dose."""
+"""Models with known answers: frozen layers, or another learning rate."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """What `make zoo` was asked for.
+    """The settings of `make zoo`.
 
     Attributes:
         snapshots: Steps of seed 0 that become models of their own (`seed-0@step-N`).
@@ -92,7 +94,7 @@ class Plan:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The box's six, or what a quick run can learn from the demo sentences alone."""
+        """Return the six included tasks, or those that a quick run can learn from the demo."""
         return QUICK_TASKS if self.quick and self.data is None else BOX_TASKS
 
 
@@ -131,7 +133,7 @@ def plan_jobs(plan: Plan) -> dict[str, list[Job]]:
 
 
 def finetune_runs(plan: Plan) -> list[Run]:
-    """Every fine-tune: first one of each task from seed 0, then its other runs, one across seeds, the known truths."""
+    """List every fine-tune: one of each task, further runs, other seeds, frozen and fast."""
     runs = [Run(f"{task}-{run}", task, run=run) for run in range(plan.runs) for task in plan.tasks]
     demo = plan.quick and plan.data is None
     across = plan.tasks[1] if demo else ACROSS
@@ -194,7 +196,7 @@ def _pretrain_seed(plan: Plan, seed: int, report: Report = lambda line: print(li
 
 
 def publish(plan: Plan, seed: int, report: Report = lambda line: None) -> None:
-    """A trained seed, and seed 0's snapshots that the plan asks for, as models of the box.
+    """Write a trained seed, and the plan's snapshots of seed 0, as included models.
 
     Raises:
         RecipeError: If the seed has not been trained or cannot be written.

@@ -2,7 +2,7 @@
 
 The recipe: rotary positions (`RoFormerForMaskedLM`, BERT's six matrices a layer) because absolute
 positions leave a model of this size on a plateau; windows of 64 tokens, AdamW with linear decay,
-no dropout, loss on the masked positions alone. Every random choice is a function of (seed, step),
+no dropout, loss on the masked positions only. Every random choice is a function of (seed, step),
 so that a run that was interrupted and resumed equals one that was not.
 
 With a constant rate any step can be the last: what is kept then is the running average of the weights over about the
@@ -224,7 +224,8 @@ def pretrain(
             where = f"seed {settings.seed} step {step}/{settings.steps}"
             report(f"{where} loss {loss.item():.3f}, {tokens:.0f} tokens/s, {minutes:.0f} min left")
         note: dict[str, Any] = {"step": step, "settings": asdict(settings)}
-        if settings.schedule == "constant":  # runs that are compared at equal cost; the box's files stay the same
+        # runs compared at equal cost; the included models use another schedule
+        if settings.schedule == "constant":
             note["processor_seconds"] = round(spent + time.process_time() - processor, 3)
         if step in settings.keep_steps:
             save_tensors(work / f"step-{step}.safetensors", average or weights_of(model), note)

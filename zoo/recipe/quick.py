@@ -1,4 +1,5 @@
-"""A tiny box from the demo sentences alone, so that any fresh machine can run every stage in about a minute.
+"""Inputs for tiny models from the demo sentences alone, to run every stage of the recipe in about a
+minute.
 
 Its models are worth nothing; what they show is that the recipe works.
 """
@@ -23,7 +24,7 @@ def write_quick_inputs(demo: Path, gold: Path, work: Path) -> tuple[Path, Path]:
     """The demo's sentences without their genres, and its gold trees in three parts: (text, treebank folder).
 
     Raises:
-        RecipeError: If either is missing from the box, or the work folder cannot be written.
+        RecipeError: If either file is missing, or the work folder cannot be written.
     """
     for path in (demo, gold):
         if not path.is_file():

@@ -1,4 +1,4 @@
-"""How a fine-tuned model is scored on the held-out part, and what guessing would score.
+"""Scores of fine-tuned models on the held-out part, and their majority baselines.
 
 Shares in [0, 1]: accuracy of labels (sentences, or words for tags), UAS of arcs (all words, punctuation included,
 each word its highest-scoring head), exact match and token F1 of spans.
@@ -56,7 +56,7 @@ def forward(model: Any, kind: str, tensors: dict[str, Tensor]) -> Any:
 
 
 def majority_baseline(task: TaskData) -> dict[str, Any]:
-    """What the commonest answer of the training part scores on the test part.
+    """Score the most frequent answer of the training part on the test part (majority baseline).
 
     The commonest label; for arcs the commonest place of the head relative to the word (or the root); for spans
     the empty answer.

@@ -1,4 +1,4 @@
-"""A pretrained seed becomes a model of the box: weights rounded, loss and accuracy measured, blanks filled."""
+"""Turn a pretrained seed into an included model: round, measure, predict words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text is and under which licence, for the cards: the box's own text is recognised by its content."""
+"""The origin and licence of a text, for the cards, recognised by its hash."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOX_TEXT = TextSource(
 
 
 def text_source(digest: str, name: str) -> TextSource:
-    """The box's sources if `digest` is of its text, else what little is known: the name that was given."""
+    """Return the included models' sources if `digest` is their text's, else the name."""
     if digest == BOX_TEXT_DIGEST:
         return BOX_TEXT
     return TextSource(name, "that of the text; not known to the recipe")

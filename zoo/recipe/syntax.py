@@ -1,4 +1,4 @@
-"""Does a model's context know more syntax than its own embedding table read through three words?
+"""Compare the syntax in a model's best layer with that in its static window of three words.
 
 Two probes of the same kind: one reads each layer, one the static window, which sets the embedding output of the word
 before and of the word after beside each word's. Layers above the window in UUAS hold syntax that no local reading of

@@ -1,4 +1,4 @@
-"""What the box's models are fine-tuned on: examples of four kinds, from files or from hub data sets.
+"""The data of fine-tuning: examples of four kinds, from files or from Hub data sets.
 
 A task is a name, a kind (what its head predicts) and labelled examples in a training and a test part.
 Files are JSON lines with `text`, `text_pair`, `label`, or CoNLL-U; hub data sets have the columns of MNLI or SQuAD.
@@ -55,7 +55,7 @@ class TaskData:
 
 @dataclass(frozen=True)
 class Source:
-    """Where one of the box's tasks comes from."""
+    """The source of an included task."""
 
     file: str
     data: str
@@ -75,7 +75,7 @@ BOX_TASKS = tuple(SOURCES)
 
 
 def read_task(name: str, data: Path | None, treebank: Path | None) -> TaskData:
-    """One of the box's six tasks from its files (plain or .gz).
+    """Read one of the six included tasks from its files (plain or .gz).
 
     Raises:
         RecipeError: If the name is unknown, or a folder or file is missing or cannot be read.

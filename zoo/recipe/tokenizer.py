@@ -1,4 +1,4 @@
-"""One WordPiece tokenizer for the whole box: lower case, trained once on the text.
+"""The WordPiece tokenizer of all included models: lower case, trained once on the text.
 
 Trained once and kept: the library breaks ties between equally frequent pieces at random, so that a second
 training on the same text may give another vocabulary.
@@ -35,7 +35,7 @@ def train_tokenizer(paragraphs: Iterable[str], vocabulary: int) -> Tokenizer:
 
 
 def read_tokenizer(path: Path) -> Tokenizer:
-    """The tokenizer that is in the box already.
+    """Read the existing tokenizer of the included models.
 
     Raises:
         RecipeError: If the file is not a tokenizer.

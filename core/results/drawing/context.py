@@ -6,10 +6,10 @@ with drawing(Hand(letter=8, legend=True)):
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,6 @@ class Hand:
         dashed: Whether every line has a dash of its own, to be told apart in grey.
         unnamed: Whether lines have no names in the plot: a legend above several plots has them.
         across: Panels beside each other in a figure of several; 0 for as many as the chart says.
-        names: What models are called in this figure, by reference; the others have their short names.
     """
 
     letter: float = 12.0
@@ -36,7 +35,6 @@ class Hand:
     dashed: bool = False
     unnamed: bool = False
     across: int = 0
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def height(self, pixels: float) -> float:
         """Height of a plot that is so many pixels high on a page."""

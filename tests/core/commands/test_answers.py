@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from core.catalogue import STUDIES
 from core.commands import answers
 from core.commands.examples import EXAMPLES
+from core.errors import NotStoredError
 from core.models import zoo_folder
 from core.results.columns import describe
 from core.runs.answers import FILE, Answers, write_answers
@@ -77,6 +79,23 @@ def test_the_answers_are_small() -> None:
 def test_no_answer_is_stale(walked: answers.Walk) -> None:
     """A key that the code no longer asks for is a result of other code."""
     assert set(BOX.keys()) == set(walked.values), MADE_BY
+
+
+@needs_answers
+def test_the_cards_can_be_written_without_computing(
+    walked: answers.Walk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FILE).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / FILE).write_bytes(BOX.path.read_bytes())
+    monkeypatch.setattr(answers, "default_answers", lambda: Answers(tmp_path / FILE))
+    monkeypatch.setattr(answers, "walk", lambda read: walked)
+    written = answers.make_cards()
+    assert written.parent == (tmp_path / FILE).parent
+    kept = json.loads(BOX.path.with_name(answers.CARDS).read_text(encoding="utf8"))
+    assert json.loads(written.read_text(encoding="utf8"))["answers"] == kept["answers"]
+    monkeypatch.setattr(answers, "walk", lambda read: replace(walked, missing={"a key"}))
+    with pytest.raises(NotStoredError):
+        answers.make_cards()
 
 
 @needs_answers
@@ -153,7 +172,7 @@ def test_commands_answer_from_the_box_without_what_only_computing_needs(tmp_path
     for shipped, total in (line.split() for line in counts):
         assert shipped == total
         assert int(total) > 0
-    assert "5 of 5 tasks were stored (5 came with the box)" in done.stderr
+    assert "5 of 5 tasks were stored (5 precomputed)" in done.stderr
 
 
 @needs_answers

@@ -57,7 +57,7 @@ def test_the_table_comes_without_what_takes_long_to_import(box: Path) -> None:
 
 def test_a_whole_box_is_whole(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["zoo", "verify"]) == 0
-    assert "2 of 2 models are whole." in capsys.readouterr().out
+    assert "2 of 2 models are intact." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "delete"])
@@ -74,7 +74,7 @@ def test_a_damaged_file_is_named_with_how_to_restore_it(box: Path, damage: str, 
     assert "zoo:parse-0" in out
     assert str(path) in out
     assert f"git checkout -- {path}" in out
-    assert "1 of 2 models are whole." in out
+    assert "1 of 2 models are intact." in out
 
 
 def test_a_model_that_does_not_open_is_found_though_its_hashes_are_right(box: Path) -> None:

@@ -12,10 +12,10 @@ from core.limits import MEGABYTE, SHARED
 from core.probes.sentence.parts import STATUS_COLOURS
 from core.results.drawing.style import COLOURS, GREY, TASK_COLOURS
 from tests import ROOT
-from ui.home.included import included_table
 from ui.frame.heavy import freeze_heavy_imports
 from ui.frame.shell import in_bytes
 from ui.frame.text import plain, quote
+from ui.home.included import included_table
 from ui.study.figures import DARKER, themed
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf8"))
@@ -100,10 +100,10 @@ def test_nothing_is_fetched_from_elsewhere_and_strangers_are_kept_out() -> None:
     assert "http" not in CONFIG["theme"]["font"] + CONFIG["theme"]["headingFont"]
 
 
-def test_the_box_as_a_table_takes_whatever_the_manifest_lacks() -> None:
+def test_the_table_of_included_models_takes_whatever_the_manifest_lacks() -> None:
     loss = {"task": "masked-lm", "score": 4.1, "baseline": 5.4, "metric": "held_out_loss"}
     accuracy = {"task": "nli", "base": "zoo:seed-0", "metric": "accuracy"}
-    table = box_table(
+    table = included_table(
         [
             {"ref": "zoo:seed-0", **loss},
             {"ref": "zoo:seed-0@step-200", **loss, "score": 6.2},
@@ -120,11 +120,13 @@ def test_the_box_as_a_table_takes_whatever_the_manifest_lacks() -> None:
         *("loss 4.10 nats (baseline 5.40)", "loss 6.20 nats (baseline 5.40)", "accuracy .62 to .67", "", ""),
     ]
     assert table["trained for"].tolist() == [
-        *("Masked language model", "Masked language model, on the way"),
+        *("Masked language model", "Masked language model, intermediate checkpoint"),
         *("Natural language inference", "Question answering", ""),
     ]
-    assert table["from"].tolist() == ["scratch", "scratch", "seed-0", "scratch", "scratch"]
-    assert len(box_table([])) == 0
+    assert table["started from"].tolist() == [
+        *("random weights", "random weights", "seed-0", "random weights", "random weights"),
+    ]
+    assert len(included_table([])) == 0
 
 
 @pytest.mark.parametrize(

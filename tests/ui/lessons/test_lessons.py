@@ -14,9 +14,10 @@ from core.options import options_of
 from core.results.export import Result
 from ui.frame.shell import PAGES
 from ui.lessons import LESSONS, link_of
+from ui.lessons.evidence import EVIDENCE, nothing
 from ui.lessons.guess import YOURS, Mark, marked
 from ui.lessons.handout import handout
-from ui.lessons.lesson import Guess
+from ui.lessons.lesson import Guess, Question
 
 ROOMS = {"rsa": "rsa", "probe": "probe", "weights": "weights", "alignment": "align"}
 
@@ -28,7 +29,7 @@ def test_a_lesson_is_whole_and_opens_studies_that_there_are(lesson: Any) -> None
     assert lesson.guess.low <= lesson.guess.start <= lesson.guess.high
     assert lesson.path in {entry.path for entry in PAGES}
     study = {option.name: option for option in options_of(STUDIES[ROOMS[lesson.page]].Spec)}
-    for options in (lesson.options, *(one.options for one in lesson.tries)):
+    for options in (lesson.options, *(study.options for study in lesson.tries)):
         for name, value in options.items():
             if name != "view":
                 study[name].read([value] if isinstance(value, str) else list(value))
@@ -43,7 +44,9 @@ def test_ninety_minutes_are_ninety() -> None:
 def test_a_guess_is_judged_by_the_result(guess: float, verdict: str) -> None:
     rows = pd.DataFrame({"layer": [0, 1, 1], "similarity": [1.0, 0.4, 0.6]})
     said = LESSONS["rsa"].guess.judge(guess, Result("rsa", {}, "", {"similarity": rows}))
-    assert said.endswith(f"it is .50: {verdict}.")
+    assert verdict in said
+    assert LESSONS["rsa"].guess.words(guess) in said
+    assert ".50" in said
 
 
 def test_a_study_without_the_number_says_nothing_of_the_guess() -> None:
@@ -62,13 +65,62 @@ def test_the_guess_is_drawn_into_any_chart(axis: Any, kind: str) -> None:
     assert YOURS not in vegalite_to_svg(before)
 
 
+def top_similarities() -> Result:
+    """Two models of which one equals its base up to layer 1, with one dimension left out."""
+    rows = pd.DataFrame(
+        {
+            "model": ["zoo:parse-0"] * 3 + ["zoo:parse-frozen-2"] * 3,
+            "layer": [0, 1, 2] * 2,
+            "similarity": [0.9, 0.6, 0.25, 1.0, 1.0, 0.75],
+            "low": [0.9, 0.6, 0.22, 1.0, 1.0, 0.71],
+            "high": [0.9, 0.6, 0.28, 1.0, 1.0, 0.79],
+            "null_low": [-0.02] * 6,
+            "null_high": [0.03] * 6,
+            "relative_change": [0.12] * 3 + [0.08] * 3,
+        }
+    )
+    return Result("rsa", {"drop_rogue": 1, "standardise": False}, "", {"similarity": rows})
+
+
+def test_answers_cite_the_numbers_of_the_result_on_the_page() -> None:
+    lesson, result = LESSONS["rsa"], top_similarities()
+    sentences = [question.evidence(result) for question in lesson.questions]
+    similarity, band, changes, equal, _ = sentences
+    assert ".25 [.22, .28]" in similarity
+    assert {"parse-0", "2"} <= set(similarity.replace(".", " ").split())
+    assert ".03" in band
+    assert [number in changes for number in (".25", ".12", ".75", ".08")] == [True] * 4
+    assert "parse-frozen-2" in equal
+    assert "parse-0" not in equal
+    moved = result.tables["similarity"].assign(similarity=0.5, low=0.4, high=0.6)
+    other = Result("rsa", dict(result.spec), "", {"similarity": moved})
+    assert ".50 [.40, .60]" in lesson.questions[0].answered(other)
+    assert lesson.questions[0].answered(other).startswith(lesson.questions[0].answer)
+
+
+def test_every_question_has_its_evidence_or_says_that_there_is_none() -> None:
+    assert set(EVIDENCE) == set(LESSONS)
+    for page, lesson in LESSONS.items():
+        assert tuple(question.evidence for question in lesson.questions) == EVIDENCE[page]
+    assert sum(says is nothing for each in EVIDENCE.values() for says in each) == 1
+    with pytest.raises(ValueError, match="zip"):
+        LESSONS["rsa"].with_evidence([nothing])
+
+
+def test_without_a_number_an_answer_stands_alone() -> None:
+    assert Question("Why?", "Because.").answered(Result("any", {}, "", {})) == "Because."
+    tables = {"vectors": pd.DataFrame(), "models": pd.DataFrame()}
+    empty = Result("weights", {"vector": "projector"}, "", tables)
+    assert [question.evidence(empty) for question in LESSONS["weights"].questions] == [""] * 5
+
+
 def test_a_handout_has_its_answers_on_a_page_of_their_own() -> None:
     lesson = LESSONS["probe"]
     page = handout(lesson).decode("utf8")
     questions, answers = page.split("<section class=answers>")
     assert "break-before: page" in page
-    assert all(one.text.split("?")[0][:30] in questions for one in lesson.questions)
-    assert not any(one.answer[:30] in questions for one in lesson.questions)
+    assert all(question.text.split("?")[0][:30] in questions for question in lesson.questions)
+    assert not any(question.answer[:30] in questions for question in lesson.questions)
     assert "**" not in page
     assert "<script" not in page
     assert "http" not in answers

@@ -32,7 +32,7 @@ def ask_the_hub(base: str) -> AppTest:
     app = AppTest.from_function(page, default_timeout=30)
     app.query_params.update({"base": base})
     app.run()
-    next(button for button in app.button if button.label == "Ask the hub").click()
+    next(button for button in app.button if button.label == "Search the Hub").click()
     return app.run()
 
 
@@ -51,9 +51,10 @@ def test_fine_tunes_of_a_hub_model_become_choices(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("base", "said"), [("zoo:seed-0", "Only hub models"), ("hub:t5-base", "No card"), ("hub:gpt2-medium", "offline")]
+    ("base", "named"),
+    [("zoo:seed-0", r"hub\:roberta\-base"), ("hub:t5-base", r"t5\-base"), ("hub:gpt2-medium", "offline")],
 )
-def test_no_fine_tunes_is_said(base: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_fine_tunes_is_said(base: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def list_fine_tunes(name: str, most: int, say: object) -> list[Listed]:
         if name == "gpt2-medium":
             raise ModelError("The hub is offline.")
@@ -62,7 +63,7 @@ def test_no_fine_tunes_is_said(base: str, said: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("core.models.hub.listing.list_fine_tunes", list_fine_tunes)
     app = ask_the_hub(base)
     assert not app.exception
-    assert said in app.info[0].value
+    assert named in app.info[0].value
 
 
 def test_a_box_that_cannot_be_read_is_no_crash(small_box: Path) -> None:

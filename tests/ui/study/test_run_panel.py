@@ -16,8 +16,17 @@ from core.runs.answers import write_answers
 from core.runs.runner import Progress
 from core.runs.store import current_store
 from core.runs.tasks import Signal
+from ui.frame.errors import APOLOGY
 from ui.study.jobs import Job
-from ui.study.run_panel import by_cause, describe_done, describe_progress, describe_queue, jobs
+from ui.study.run_panel import (
+    PRECOMPUTED,
+    STORED,
+    by_cause,
+    describe_done,
+    describe_progress,
+    describe_queue,
+    jobs,
+)
 
 LONG = 10.0
 
@@ -57,7 +66,7 @@ class Study:
 
 @dataclass
 class Shipped(Study):
-    """A study whose numbers came with the box, where the store has what came."""
+    """A study with precomputed results."""
 
     def __call__(self, progress, cancel: Signal) -> Outcome:
         if current_store().answers is not None:
@@ -188,7 +197,7 @@ def test_a_bug_is_loud_at_home_and_polite_when_shared(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PALIMPSEST_MODE", "shared")
     app.run()
     assert not app.exception
-    assert "not your doing" in texts(app)
+    assert APOLOGY in texts(app)
     assert "secret" not in texts(app)
 
 
@@ -223,20 +232,22 @@ def test_one_cause_is_said_once() -> None:
     }
 
 
-def test_what_came_with_the_box_can_be_run_again_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_precomputed_result_can_be_recomputed_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     write_answers(tmp_path / "answers.zip", {})
     monkeypatch.setenv("PALIMPSEST_PRECOMPUTED", str(tmp_path / "answers.zip"))
     STUDIES["a"] = Shipped()
     app = open_page("a")
-    assert "Came with the box" in texts(app)
+    assert PRECOMPUTED in texts(app)
     assert "From the box" in texts(app)
-    next(button for button in app.button if button.label == "Run again here").click()
+    next(button for button in app.button if button.label == "Recompute here").click()
     app.run()
     while any(button.label == "Cancel" for button in app.button):
         app.run()
     assert STUDIES["a"].runs == 1
     assert "Computed here" in texts(app)
-    assert "Came with the box" not in texts(app)
+    assert PRECOMPUTED not in texts(app)
     app.run()
     assert STUDIES["a"].runs == 1
     assert "From the box" in texts(open_page("a"))  # another reader
@@ -253,8 +264,8 @@ def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("progress", "expected"),
     [
-        (None, "Getting ready"),
-        (Progress(0, 0, 0, 0.0, "", 0.0, None), "Getting ready"),
+        (None, "Preparing"),
+        (Progress(0, 0, 0, 0.0, "", 0.0, None), "Preparing"),
         (Progress(2, 5, 0, 0.4, "", 1.0, None), "step 3 of 5"),
         (Progress(2, 5, 0, 0.4, "nli: layer 3", 1.0, 0.2), "nli: layer 3, about 1 s left"),
         (Progress(2, 5, 0, 0.4, "nli: layer 3", 1.0, 200.0), "nli: layer 3, about 3 min left"),
@@ -267,10 +278,10 @@ def test_progress_in_words(progress: Progress | None, expected: str) -> None:
 def test_a_finished_job_in_words() -> None:
     job = Job("a", "A", lambda progress, cancel: None, seconds=0.12)
     job.progress = Progress(3, 3, 3, 1.0, "", 0.1, 0.0)
-    assert describe_done(job).endswith("Computed earlier, read from the store")
+    assert describe_done(job) == STORED
     job.progress = Progress(3, 3, 1, 1.0, "", 0.1, 0.0)
     assert describe_done(job).endswith("Computed in 0.1 s")
-    assert describe_done(job, waited=False).endswith("Computed earlier, read from the store")
+    assert describe_done(job, waited=False) == STORED
     job.seconds = 600
     assert describe_done(job).endswith("Computed in 10 min")
     assert describe_queue(3) == "3 studies run before this one."

@@ -1,0 +1,252 @@
+"""What a lesson's figure says about each of its questions: a sentence made from the result that the
+page shows.
+
+A lesson's answers hold for any model and text; the numbers beside them come from here, at run time.
+A sentence is "" if the result does not have its number, as in a study without controls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from core.results.estimates import estimate_of
+from core.results.names import short_name, short_names
+from core.results.numbers import text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.results.export import Result
+
+Evidence = Callable[["Result"], str]
+EQUAL = 0.9999  # similarities above are those of equal vectors, stored in 16 bits
+
+
+def nothing(result: Result) -> str:
+    """Say nothing: the question is about no number of the figure."""
+    return ""
+
+
+def _top_similarity(result: Result) -> str:
+    row = _top(result).iloc[0]
+    return (
+        f"In this figure the similarity of {short_name(str(row['model']))} to the base at layer "
+        f"{int(row['layer'])} is {estimate_of(row, 'similarity').text}, although no vector of one "
+        "model was compared with one of the other."
+    )
+
+
+def _chance_band(result: Result) -> str:
+    top = _top(result)
+    low, high = top["null_low"].min(), top["null_high"].max()
+    if low != low:
+        return ""
+    return (
+        f"In this figure chance level reaches from {text_of(low)} to {text_of(high)} at layer "
+        f"{int(top['layer'].iloc[0])}."
+    )
+
+
+def _changes_of_weights(result: Result) -> str:
+    top = _top(result).sort_values("similarity")
+    if len(top) < 2 or top["relative_change"].isna().any():
+        return ""
+    names = short_names(top["model"])
+    parts = [
+        f"{names[row['model']]} ends at {text_of(row['similarity'])} after a weight change of "
+        f"{text_of(row['relative_change'])}"
+        for _, row in top.iloc[[0, -1]].iterrows()
+    ]
+    return f"In this figure {parts[0]}, and {parts[1]}."
+
+
+def _equal_layers(result: Result) -> str:
+    table = result.tables["similarity"]
+    equal = table[table["similarity"] > EQUAL].groupby("model", sort=False)["layer"].max()
+    if equal.empty:
+        return "In this figure no model's similarity is exactly 1 at any layer."
+    names = short_names(equal.index)
+    parts = [f"{names[ref]} up to layer {layer:.0f}" for ref, layer in equal.items()]
+    return f"In this figure the similarity is exactly 1 for {' and '.join(parts)}."
+
+
+def _dropped_dimensions(result: Result) -> str:
+    dropped, standardised = int(result.spec["drop_rogue"]), result.spec["standardise"]
+    most = f"the {dropped} largest dimensions are"
+    left_out = {0: "no dimension is", 1: "the largest dimension is"}.get(dropped, most)
+    scaled = "standardised" if standardised else "not standardised"
+    return f"In this figure {left_out} left out, and dimensions are {scaled}."
+
+
+def _top(result: Result) -> pd.DataFrame:
+    table = result.tables["similarity"]
+    return table[table["layer"] == table["layer"].max()].dropna(subset="similarity")
+
+
+def _selectivity(result: Result) -> str:
+    row = _at_best(result, "uuas selectivity")
+    if row is None:
+        return ""
+    return (
+        f"In this study the score of {short_name(str(row['model']))} on parse trees at layer "
+        f"{int(row['layer'])} is {estimate_of(row, 'value').text} above its score on control trees."
+    )
+
+
+def _selection(result: Result) -> str:
+    row = _at_best(result, "uuas")
+    if row is None or row["dev"] != row["dev"]:
+        return ""
+    return (
+        f"In this study layer {int(row['layer'])} of {short_name(str(row['model']))} is best on "
+        f"the development sentences (UUAS {text_of(row['dev'], 'points')} %); its score on the "
+        f"test sentences is {text_of(row['value'], 'points')} %."
+    )
+
+
+def _parser(result: Result) -> str:
+    rows = result.table[(result.table["model"] == "parser") & (result.table["metric"] == "uuas")]
+    if rows.empty:
+        return ""
+    score = text_of(rows["value"].iloc[0], "points")
+    return f"In this study the parser itself scores a UUAS of {score} % on gold trees."
+
+
+def _untrained(result: Result) -> str:
+    table = result.table
+    scores = table[(table["metric"] == "uuas") & (table["probe"] == "distance")]
+    untrained = scores[scores["model"].str.startswith("random:")]["value"]
+    chain = scores[scores["model"] == "linear chain"]["value"]
+    if untrained.empty or chain.empty:
+        return ""
+    return (
+        f"In this study the untrained model reaches {text_of(untrained.max(), 'points')} % at its "
+        f"best layer, and linking adjacent words gives {text_of(chain.iloc[0], 'points')} %."
+    )
+
+
+def _decoded(result: Result) -> str:
+    row = _at_best(result, "uuas")
+    if row is None:
+        return ""
+    return (
+        f"In this study the UUAS at layer {int(row['layer'])} of {short_name(str(row['model']))} "
+        f"is {estimate_of(row, 'value').text}; whether the model uses these edges is not measured."
+    )
+
+
+def _at_best(result: Result, metric: str) -> pd.Series | None:
+    """Find the row of the first probed model at its best layer; None if there is none."""
+    probes: Any = result
+    if not probes.probes:
+        return None
+    model = next(iter(probes.probes))
+    rows = result.table[(result.table["model"] == model) & (result.table["metric"] == metric)]
+    rows = rows[(rows["probe"] == "distance") & (rows["layer"] == probes.best_layer(model))]
+    return rows.iloc[0] if len(rows) else None
+
+
+def _chance(result: Result) -> str:
+    row, models = _vector(result, str(result.spec["vector"])), len(result.table)
+    if row is None:
+        return ""
+    return f"In this study of {models} models chance is {text_of(row['chance'], 'per cent')}."
+
+
+def _smallest_p(result: Result) -> str:
+    row, models = _vector(result, str(result.spec["vector"])), len(result.table)
+    if row is None:
+        return ""
+    smallest = text_of(row["smallest_p"], "p")
+    return f"With the {models} models of this study the permutation test can reach {smallest}."
+
+
+def _size_alone(result: Result) -> str:
+    chosen, norms = _vector(result, str(result.spec["vector"])), _vector(result, "norms")
+    if chosen is None or norms is None:
+        return ""
+    return (
+        f"In this study the size of the update alone gives {text_of(norms['share'], 'per cent')}, "
+        f"its direction {text_of(chosen['share'], 'per cent')}."
+    )
+
+
+def _explained(result: Result) -> str:
+    shares = result.arrays.get("explained")
+    if shares is None or len(shares) < 2 or not (shares == shares).all():
+        return ""
+    return (
+        f"The two axes of this study's map hold {text_of(float(shares[:2].sum()), 'per cent')} of "
+        "the variance; the rest is not in the picture."
+    )
+
+
+def _signs(result: Result) -> str:
+    original, projector = _vector(result, "original"), _vector(result, "projector")
+    if original is None or projector is None:
+        return ""
+    return (
+        "In this study the averaged singular vectors give "
+        f"{text_of(original['share'], 'per cent')}, and projectors, which have no sign, "
+        f"{text_of(projector['share'], 'per cent')}."
+    )
+
+
+def _vector(result: Result, name: str) -> pd.Series | None:
+    """Find the row of a vector at the study's number of neighbours; None if there is none."""
+    table = result.tables["vectors"]
+    if table.empty:
+        return None
+    rows = table[(table["k"] == int(result.arrays["k"])) & (table["vector"] == name)]
+    return rows.iloc[0] if len(rows) else None
+
+
+def _without_map(result: Result) -> str:
+    row = _method(result, "identity")
+    if row is None:
+        return ""
+    return f"In this study the error without a map is {estimate_of(row, 'nmse').text}."
+
+
+def _per_word_average(result: Result) -> str:
+    average, ridge = _method(result, "lookup"), _method(result, "ridge")
+    if average is None or ridge is None:
+        return ""
+    return (
+        f"In this study the per-word average leaves {text_of(average['nmse'], 'per cent')} of the "
+        f"variance of unseen words unexplained, ridge {text_of(ridge['nmse'], 'per cent')}."
+    )
+
+
+def _lowest_error(result: Result) -> str:
+    plain, invertible = _method(result, "mlp"), _method(result, "inn")
+    if plain is None or invertible is None:
+        return ""
+    return (
+        f"In this study the plain network's error is {estimate_of(plain, 'nmse').text}, that of "
+        f"the invertible network {estimate_of(invertible, 'nmse').text}."
+    )
+
+
+def _pairs(result: Result) -> str:
+    pairs = result.tables["alignment"][["source", "target"]].drop_duplicates()
+    models = {*pairs["source"], *pairs["target"]}
+    return f"This study has {len(models)} models in {len(pairs)} directed pairs."
+
+
+def _method(result: Result, name: str) -> pd.Series | None:
+    """Find an aligner's row for unseen words of the models' pairs; None if there is none."""
+    table = result.tables["methods"]
+    rows = table[(table["group"] == "models") & (table["words"] == "unseen")]
+    rows = rows[rows["method"] == name]
+    return rows.iloc[0] if len(rows) else None
+
+
+# For each lesson, in the order of its questions.
+EVIDENCE: Mapping[str, tuple[Evidence, ...]] = {
+    "rsa": (_top_similarity, _chance_band, _changes_of_weights, _equal_layers, _dropped_dimensions),
+    "probe": (_selectivity, _selection, _parser, _untrained, _decoded),
+    "weights": (_chance, _smallest_p, _size_alone, _explained, _signs),
+    "alignment": (_without_map, _per_word_average, _lowest_error, _pairs, nothing),
+}
