@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core.catalogue import STUDIES
 from core.options import Option, options_of
 from tests.core.test_options import another
-from ui.study.forms import reason_of
+from ui.study.forms import NO_FILE, reason_of
 
 SHOWN = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec) if option.kind != "corpus"]
 
@@ -146,7 +146,7 @@ def test_a_mistake_keeps_the_last_study() -> None:
 def test_a_link_about_an_upload_asks_for_the_file() -> None:
     app = opened(corpus="upload:mine.txt")
     assert got(app) is None
-    assert "choose the file" in app.error[0].value
+    assert app.error[0].value == NO_FILE
 
 
 def two_pages() -> None:
