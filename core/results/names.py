@@ -13,7 +13,13 @@ _NAMES: ContextVar[Mapping[str, str]] = ContextVar("names", default=MappingProxy
 
 @contextmanager
 def renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Call models by these names inside the block, by reference; others by their short names."""
+    """Call models by these names while a figure is drawn inside: reference -> name.
+
+    Example:
+        >>> with renamed({"zoo:parse-0": "Parser"}):
+        ...     short_name("zoo:parse-0")
+        'Parser'
+    """
     before = _NAMES.set(names)
     try:
         yield
@@ -22,10 +28,10 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def short_name(ref: str) -> str:
-    """Name a model as a reader says it: `parse-0` for zoo:parse-0, `name` for a hub model or a
+    """Name a model for readers: `parse-0` for zoo:parse-0, `name` for a Hub model or a
     folder.
 
-    Inside `renamed`, its name there.
+    Inside `renamed`, the model's name there.
 
     Example:
         >>> short_name("hub:organisation/model"), short_name("random:zoo:seed-0")

@@ -94,7 +94,7 @@ def test_a_pair_and_a_map_that_the_study_has_not_are_left_out_with_a_sentence() 
     app = open_page(PAGE, **LINK, view=SPACE, pair="a into b", map="inn")
     assert not app.exception
     assert charts(app) == 2
-    assert [warning.value.partition(" is asked")[0] for warning in app.warning] == ["`a into b`", "`inn`"]
+    assert [warning.value.split("`")[1] for warning in app.warning] == ["a into b", "inn"]
 
 
 def press(app: AppTest, label: str) -> AppTest:

@@ -8,6 +8,7 @@ files keep the references.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
@@ -39,9 +40,10 @@ def names_here() -> dict[str, str]:
 def in_names(draw: Callable[..., Drawn], names: Mapping[str, str]) -> Callable[..., Drawn]:
     """Wrap what draws a figure so that it uses these names, on whichever thread it runs."""
 
-    def named(**how: Any) -> Drawn:
+    @wraps(draw)
+    def named(*given: Any, **options: Any) -> Drawn:
         with renamed(names):
-            return draw(**how)
+            return draw(*given, **options)
 
     return named
 
@@ -50,8 +52,7 @@ def named_cells(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
     """Return the table with models called by these names wherever a cell is a reference."""
     if not names:
         return table
-    texts = [column for column in table.columns if table[column].dtype == object]
-
+    texts = [column for column in table.columns if _holds_text(table[column])]
 
     def name_of(cell: object) -> object:
         return names.get(cell, cell) if isinstance(cell, str) else cell
@@ -60,16 +61,18 @@ def named_cells(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def models_in(result: Result) -> tuple[str, ...]:
-    """List the models in the result's tables, each once; without untrained copies."""
+    """List the base and the models in the result's tables, each once; without untrained copies."""
     cells = (
         cell
         for table in result.tables.values()
         for column in table.columns
-        if table[column].dtype == object
-        for cell in table[column].unique()
+        if _holds_text(table[column])
+        for cell in table[column]
     )
-    refs = (cell for cell in cells if isinstance(cell, str) and cell.startswith(KINDS))
-    return tuple(dict.fromkeys(refs))
+    named = (result.spec.get("base"), *cells)
+    return tuple(
+        dict.fromkeys(ref for ref in named if isinstance(ref, str) and ref.startswith(KINDS))
+    )
 
 
 def names_control(models: Sequence[str]) -> None:
@@ -116,6 +119,11 @@ def _apply(models: Sequence[str]) -> None:
         state.pop(f"{page}/{PROBLEM}", None)
     except PalimpsestError as error:
         state[f"{page}/{PROBLEM}"] = str(error)
+
+
+def _holds_text(column: pd.Series) -> bool:
+    """Whether a column may hold references: it is of no kind of number, truth value or time."""
+    return column.dtype.kind not in "biufcmM"
 
 
 def _pairs(values: Sequence[str]) -> dict[str, str]:

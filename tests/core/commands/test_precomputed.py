@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from core.catalogue import STUDIES
 from core.commands import precomputed
 from core.commands.examples import EXAMPLES
+from core.errors import NotStoredError
 from core.models import zoo_folder
 from core.results.columns import describe
 from core.runs.precomputed import FILE, Precomputed, write_precomputed
@@ -80,6 +82,23 @@ def test_no_answer_is_stale(walked: precomputed.Walk) -> None:
 
 
 @needs_precomputed
+def test_the_cards_can_be_written_without_computing(
+    walked: precomputed.Walk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FILE).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / FILE).write_bytes(BOX.path.read_bytes())
+    monkeypatch.setattr(answers, "default_precomputed", lambda: Precomputed(tmp_path / FILE))
+    monkeypatch.setattr(answers, "walk", lambda read: walked)
+    written = precomputed.make_cards()
+    assert written.parent == (tmp_path / FILE).parent
+    kept = json.loads(BOX.path.with_name(precomputed.CARDS).read_text(encoding="utf8"))
+    assert json.loads(written.read_text(encoding="utf8"))["answers"] == kept["answers"]
+    monkeypatch.setattr(answers, "walk", lambda read: replace(walked, missing={"a key"}))
+    with pytest.raises(NotStoredError):
+        precomputed.make_cards()
+
+
+@needs_precomputed
 def test_the_cards_are_what_the_precomputed_results_say(walked: precomputed.Walk, tmp_path: Path) -> None:
     with using(Store(tmp_path, precomputed=BOX)):
         told = json.loads(precomputed.cards_text(walked.results, BOX))
@@ -108,8 +127,8 @@ def test_a_key_too_few_and_one_too_many_are_seen(monkeypatch: pytest.MonkeyPatch
     assert whole.unanswered == ()
     gone, more = max(whole.values, key=lambda key: len(whole.values[key])), "0" * 64
     changed = {key: value for key, value in whole.values.items() if key != gone} | {more: whole.values[gone]}
-    write_precomputed(tmp_path / "answers.zip", changed)
-    walked = precomputed.walk(Precomputed(tmp_path / "answers.zip").get_many)
+    write_precomputed(tmp_path / "precomputed.zip", changed)
+    walked = precomputed.walk(Precomputed(tmp_path / "precomputed.zip").get_many)
     assert gone in walked.missing
     assert more not in walked.values
 

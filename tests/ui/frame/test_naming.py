@@ -125,7 +125,7 @@ def test_a_table_on_the_page_has_the_names_and_the_result_keeps_the_references()
     assert set(shown["model"]) == {"Parser"}
     assert set(table["model"]) == {"zoo:parse-0"}
     assert named_cells(table, {}) is table
-    assert models_in(result) == ("zoo:parse-0",)
+    assert models_in(result) == ("zoo:seed-0", "zoo:parse-0")
 
 
 def similarities() -> Result:

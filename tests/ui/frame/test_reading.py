@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.catalogue import STUDIES
 
-LONGEST = 180  # characters: one line and a half at 1280 pixels
+LONGEST = 340  # characters: two lines at 1280 pixels
 
 
 def page() -> None:

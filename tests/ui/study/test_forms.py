@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core.catalogue import STUDIES
 from core.options import Option, options_of
 from tests.core.test_options import another
+from ui.study.forms import NO_FILE, reason_of
 
 SHOWN = [(study, option) for study in STUDIES for option in options_of(STUDIES[study].Spec) if option.kind != "corpus"]
 
@@ -144,7 +146,7 @@ def test_a_mistake_keeps_the_last_study() -> None:
 def test_a_link_about_an_upload_asks_for_the_file() -> None:
     app = opened(corpus="upload:mine.txt")
     assert got(app) is None
-    assert "choose the file" in app.error[0].value
+    assert app.error[0].value == NO_FILE
 
 
 def two_pages() -> None:
@@ -191,3 +193,11 @@ def test_what_is_no_value_is_not_in_the_link_whatever_its_length() -> None:
     address = Address("any", options_of(TokenMapSpec))
     asked = {"question": "(" * 100_000, "answer": "[" * 4_000, "models": [], "highlight": ["door"]}
     assert address.query(asked) == {"answer": ["[" * 4_000], "highlight": ["door"]}
+
+
+def test_a_study_says_why_one_would_run_it_or_at_least_what_it_tells() -> None:
+    study = STUDIES["swap"]
+    assert reason_of(replace(study, reason="It shows which layers matter.")) == "It shows which layers matter."
+    purpose = reason_of(replace(study, reason=""))
+    assert purpose.removesuffix(".").lower() == study.purpose.lower()
+    assert purpose[0].isupper()

@@ -19,6 +19,7 @@ from core.runs.tasks import Signal
 from ui.frame.errors import APOLOGY
 from ui.study.jobs import Job
 from ui.study.run_panel import (
+    CANCELLED,
     PRECOMPUTED,
     STORED,
     by_cause,
@@ -163,7 +164,7 @@ def test_the_place_in_the_queue_is_shown() -> None:
 def test_cancel_says_so_and_run_again_starts_anew() -> None:
     app = press(open_page(), "Cancel")
     app.run()
-    assert "Cancelled" in texts(app)
+    assert CANCELLED in texts(app)
     press(app, "Run again")
     finish(app)
     assert "It is done." in texts(app)
@@ -173,10 +174,10 @@ def test_cancel_says_so_and_run_again_starts_anew() -> None:
 def test_leaving_a_shared_study_does_not_stop_it() -> None:
     leaving, staying = open_page(), open_page()
     press(leaving, "Cancel")
-    assert "Cancelled" in texts(leaving.run())
+    assert CANCELLED in texts(leaving.run())
     finish(staying)
     assert "It is done." in texts(staying)
-    assert "Cancelled" in texts(leaving.run())
+    assert CANCELLED in texts(leaving.run())
     assert STUDIES["a"].runs == 1
 
 

@@ -1,0 +1,29 @@
+"""Names of models that a link gives, on a whole page: in charts and tables, and in no spec."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages.conftest import SMALL, open_page
+
+
+@pytest.mark.usefixtures("box")
+def test_a_link_renames_a_model_in_charts_and_tables(drawn: list[object]) -> None:
+    app = open_page("pages/rsa.py", **SMALL, names=["zoo:parse-0=Our parser", "zoo:seed-0=Base"])
+    assert not app.exception
+    assert not app.warning
+    spec = str(drawn[-1])
+    assert "Our parser" in spec
+    assert "with Base" in spec
+    assert "parse-0 (" not in spec
+    assert set(app.dataframe[0].value["model"]) == {"Our parser"}
+    assert app.multiselect(key="rsa/compare").value == ["zoo:parse-0"]
+    fields = {field.label.replace("\\", ""): field.value for field in app.text_input}
+    assert {"parse-0": "Our parser", "seed-0": "Base"}.items() <= fields.items()
+
+
+@pytest.mark.usefixtures("box")
+def test_without_names_a_page_has_the_short_ones(drawn: list[object]) -> None:
+    app = open_page("pages/rsa.py", **SMALL)
+    assert "parse-0 (" in str(drawn[-1])
+    assert set(app.dataframe[0].value["model"]) == {"zoo:parse-0"}
