@@ -87,13 +87,13 @@ def test_the_cards_can_be_written_without_computing(
 ) -> None:
     (tmp_path / FILE).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / FILE).write_bytes(BOX.path.read_bytes())
-    monkeypatch.setattr(answers, "default_precomputed", lambda: Precomputed(tmp_path / FILE))
-    monkeypatch.setattr(answers, "walk", lambda read: walked)
+    monkeypatch.setattr(precomputed, "default_precomputed", lambda: Precomputed(tmp_path / FILE))
+    monkeypatch.setattr(precomputed, "walk", lambda read: walked)
     written = precomputed.make_cards()
     assert written.parent == (tmp_path / FILE).parent
     kept = json.loads(BOX.path.with_name(precomputed.CARDS).read_text(encoding="utf8"))
     assert json.loads(written.read_text(encoding="utf8"))["answers"] == kept["answers"]
-    monkeypatch.setattr(answers, "walk", lambda read: replace(walked, missing={"a key"}))
+    monkeypatch.setattr(precomputed, "walk", lambda read: replace(walked, missing={"a key"}))
     with pytest.raises(NotStoredError):
         precomputed.make_cards()
 

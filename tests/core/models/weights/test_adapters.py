@@ -126,7 +126,7 @@ def test_a_task_keeps_the_rank_and_says_what_it_is(tmp_path: Path, base: Checkpo
     said = " ".join(value["notices"])
     assert "a LoRA adapter of rank 4, scaled by 2, of query" in said
     assert "trained on someone/base" not in said  # the base's folder has that name
-    assert "also changes what is not compared here (bert.pooler.dense, classifier)" in said
+    assert "not compared here (bert.pooler.dense, classifier)" in said
     assert identify(model) not in ("", identify(base.ref))
 
 
@@ -134,7 +134,8 @@ def test_another_base_than_the_adapter_names_is_said(tmp_path: Path, base: Check
     folder = write_adapter(
         tmp_path / "lora", factors_of(QUERY, (32, 32), 4, 0), base_model_name_or_path="org/bert-large"
     )
-    assert any("trained on org/bert-large, not on" in text for text in match_adapter(base, opened(folder)).notices)
+    notices = match_adapter(base, opened(folder)).notices
+    assert any("trained on org/bert-large" in text for text in notices)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_other_kinds_are_refused_by_name(changes: dict[str, Any], sentence: str)
         (factors_of("h.0.attn.c_attn", (96, 32), 4, 0), {}, "no factors for the matrices of"),
         ({f"{QUERY}.lora_A.weight": np.ones((4, 32), np.float32)}, {}, "has no lora_B for"),
         ({**factors_of(QUERY, (32, 32), 4, 0), f"{KEY}.weight": np.ones((32, 32), np.float32)},
-         {"modules_to_save": ["key"]}, "holds .*key.weight whole"),
+         {"modules_to_save": ["key"]}, "key.weight in full"),
         ({**factors_of(QUERY, (32, 32), 4, 0), f"{QUERY}.lora_A.other.weight": np.ones((4, 32), np.float32)},
          {}, "two adapters in one file"),
     ],

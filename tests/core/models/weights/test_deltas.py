@@ -141,7 +141,7 @@ def flatten(tensors: Tensors) -> Tensors:
         (flatten, {}, "is 1024, in the base 32 x 32"),
         (dict, {"model_type": "roberta"}, "one is a roberta, the other a bert"),
         (dict, {"model_type": ""}, "nameless type"),
-        (dict, {"vocab_size": 30522}, "a vocabulary of 30,522, the base of 50"),
+        (dict, {"vocab_size": 30522}, "30,522 tokens, the base's 50"),
     ],
 )
 def test_what_does_not_fit_is_said_first(tmp_path: Path, base: Checkpoint, change, config, reason: str) -> None:
@@ -171,7 +171,7 @@ def test_a_base_whose_weights_are_no_matrices_is_damaged(tmp_path: Path) -> None
 
 def test_a_few_added_words_are_a_notice(tmp_path: Path, base: Checkpoint) -> None:
     pair = match(base, opened(tmp_path, tuned_tensors(base_tensors(), 0, 0), vocab_size=52))
-    assert "vocabulary of 52, its base of 50" in pair.notices[0]
+    assert "52 tokens, that of its base 50" in pair.notices[0]
 
 
 def test_relative_change_of_a_zero_base() -> None:

@@ -20,6 +20,7 @@ from core.models.weights.tensors import INDEX
 from core.runs.runner import Outputs, run
 from core.runs.store import Store, default_store
 from core.study import read_first
+from core.weights.clusters.notice_text import describe_named_data
 from core.weights.clusters.spec import WeightsSpec
 from core.weights.clusters.study import STUDY, collect, plan, prepare
 from core.weights.clusters.tasks import measure_delta
@@ -202,7 +203,7 @@ def test_a_hub_that_stays_busy_fails_and_the_next_run_goes_on(server: TreeServer
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RangeFile, "_request", failing)
         first = measured(spec)
-    assert "limiting how often" in first.failures["hub:org/mnli-0"]
+    assert "rate limit" in first.failures["hub:org/mnli-0"]
     server.busy = {}
     server.sent.clear()
     assert not measured(spec).failures
@@ -214,7 +215,7 @@ def test_a_hub_that_asks_for_too_long_a_wait_is_not_waited_for(server: TreeServe
     add_tree(server)
     server.busy, server.retry_after = {"": 99}, "240"
     outputs = measured(replace(SPEC, models=("hub:org/mnli-0",)))
-    assert "limiting how often" in outputs.failures["hub:org/mnli-0"]
+    assert "rate limit" in outputs.failures["hub:org/mnli-0"]
     assert server.busy[""] in (97, 98)  # base and fine-tune once each at most
 
 
@@ -367,7 +368,7 @@ def test_a_silent_card_leaves_the_name_and_it_is_said_which(server: TreeServer) 
     assert "hub:org/tiny-imdb" in [model.ref for model in chosen]
     result = STUDY.run(replace(SPEC, models=("hub:org/mnli-0", "hub:org/tiny-imdb")))
     assert result.table["data_from"].tolist() == ["card", "name"]
-    assert "it was read from their names: hub:org/tiny-imdb (imdb)" in " ".join(result.notices)
+    assert describe_named_data("hub:org/tiny-imdb (imdb)") in result.notices
 
 
 def test_a_long_tree_is_listed_to_its_end(server: TreeServer) -> None:
