@@ -39,7 +39,9 @@ def methods_option(default: tuple[str, ...], help: str) -> tuple[str, ...]:
     methods: tuple[str, ...] = options.choices(
         "Maps",
         default,
-        lambda: {name: method.label for name, method in METHODS.items()},  # a method may be registered later
+        lambda: {
+            name: method.label for name, method in METHODS.items()
+        },  # a method may be registered later
         titled=True,
         said="; {}",
         help=help,
@@ -67,17 +69,22 @@ class AlignSpec(Spec):
         "empty for none.",
     )
     methods: tuple[str, ...] = methods_option(
-        DEFAULT_METHODS, "The maps fitted from source to target; the non-linear ones take most of "
-        "the time."
+        DEFAULT_METHODS,
+        "The maps fitted from source to target; the non-linear ones take most of the time.",
     )
     split: str = split_option()
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
     items: str = options.choice(
-        "Rows", "words", ITEMS, help="Whether a row of the two spaces is a word or a whole sentence."
+        "Rows",
+        "words",
+        ITEMS,
+        help="Whether a row of the two spaces is a word or a whole sentence.",
     )
-    layers: tuple[int, ...] = options.layers("Layers", help="The layers to align; 0 is the embeddings.")
+    layers: tuple[int, ...] = options.layers(
+        "Layers", help="The layers to align; 0 is the embeddings."
+    )
     grid: str = options.choice(
         "Layer into layer",
         "ridge",
@@ -104,7 +111,9 @@ class AlignSpec(Spec):
 
     def pairs(self) -> list[tuple[str, str, str]]:
         """(group, one, other) of every unordered pair; it is mapped in both directions."""
-        return [(group, *pair) for group, refs in self.groups.items() for pair in combinations(refs, 2)]
+        return [
+            (group, *pair) for group, refs in self.groups.items() for pair in combinations(refs, 2)
+        ]
 
 
 def check_rows(items: str, split: str) -> None:

@@ -146,7 +146,10 @@ def layer_clause(ends: Sequence[Statement]) -> str:
         (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})")
         for fact in ends
     )
-    return f"layer {low} is aligned with the lowest error{lowest} and layer {high} with the highest{highest}"
+    return (
+        f"{named(ends[0].subject)} aligns layer {low} with the lowest error{lowest} and layer "
+        f"{high} with the highest{highest}"
+    )
 
 
 def _group_sentence(fact: Statement) -> str:
