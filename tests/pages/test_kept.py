@@ -18,7 +18,7 @@ def test_a_kept_result_stands_beside_the_next_one_until_it_is_let_go() -> None:
     app = settle(app.run())
     assert not app.exception
     assert len(app.get("vega_lite_chart")) == 3
-    assert "measure different things" in sentences(app)
+    assert "the two measure different things" in sentences(app)
     assert "This less the kept one" not in sentences(app)
     assert "Table: differences" not in [expander.label for expander in app.expander]
     next(button for button in app.button if button.label == "Let go").click()

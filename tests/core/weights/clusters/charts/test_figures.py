@@ -63,7 +63,7 @@ def test_what_is_not_there_is_refused(result: Result, zoo: Path) -> None:
         depth_chart(result, "gate")
     with pytest.raises(SpecError, match="measure must be one of"):
         depth_chart(result, "query", measure="colour")
-    with pytest.raises(SpecError, match="no table delta"):
+    with pytest.raises(SpecError, match="holds no delta"):
         spectrum_chart(result, "zoo:nobody", "query")
     alone = STUDY.run(WeightsSpec(models=("zoo:nli-0",)))
     with pytest.raises(SpecError, match="labels are needed"):
