@@ -112,7 +112,7 @@ class Result:
             SpecError: If the result has no such table, or an empty one.
         """
         if name not in self.tables or self.tables[name].empty:
-            raise SpecError(f"This result has no table {name}: run the study with {what}.")
+            raise SpecError(f"This result has no {name}: run the study with {what}.")
         return self.tables[name]
 
 

@@ -15,7 +15,11 @@ class AttentionSpec(options.Spec):
     """The options of the attention study: every ordered pair of models."""
 
     models: tuple[str, ...] = options.models(
-        "Models", ("zoo:seed-0", "zoo:seed-1"), least=2, most=25, help="Two or more models, compared in ordered pairs."
+        "Models",
+        ("zoo:seed-0", "zoo:seed-1"),
+        least=2,
+        most=25,
+        help="Two or more models, compared in ordered pairs.",
     )
     methods: tuple[str, ...] = methods_option(
         DEFAULT, "The maps fitted from one model's attention outputs to the other's."

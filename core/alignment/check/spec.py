@@ -20,9 +20,15 @@ TRUTHS = {
 class CheckSpec(options.Spec):
     """The options of the bijection check: the model, the layer, the forms of the bijection, the maps."""
 
-    model: str = options.model("Model", "zoo:seed-0", help="The model whose hidden states are transformed.")
+    model: str = options.model(
+        "Model", "zoo:seed-0", help="The model whose hidden states are transformed."
+    )
     layer: int = options.whole(
-        "Layer", 3, low=0, high=MOST_LAYERS, help="The layer whose states are transformed; 0 is the embeddings."
+        "Layer",
+        3,
+        low=0,
+        high=MOST_LAYERS,
+        help="The layer whose states are transformed; 0 is the embeddings.",
     )
     truths: tuple[str, ...] = options.choices(
         "Forms of the bijection", tuple(TRUTHS), TRUTHS, help="The forms of the known bijection."
@@ -32,7 +38,9 @@ class CheckSpec(options.Spec):
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
-    items: str = options.choice("Rows", "words", ITEMS, help="Whether a row is a word or a whole sentence.")
+    items: str = options.choice(
+        "Rows", "words", ITEMS, help="Whether a row is a word or a whole sentence."
+    )
     seed: int = options.seed("Seed of the split, the bijections, the networks and the samples.")
 
     def check(self) -> None:

@@ -60,10 +60,18 @@ def _static(seed: int) -> Aligner:
 
 METHODS: dict[str, Method] = {
     "identity": Method(
-        "identity (no map)", lambda seed: Identity(), "control", "the source vectors unchanged", "#8C8C8C"
+        "identity (no map)",
+        lambda seed: Identity(),
+        "control",
+        "the source vectors unchanged",
+        "#8C8C8C",
     ),
     "shuffled": Method(
-        "shuffled pairs", Shuffled, "control", "ridge regression on randomly paired vectors", "#B8B8B8"
+        "shuffled pairs",
+        Shuffled,
+        "control",
+        "ridge regression on randomly paired vectors",
+        "#B8B8B8",
     ),
     "lookup": Method(
         "per-word average",
@@ -72,30 +80,72 @@ METHODS: dict[str, Method] = {
         "the word's mean target vector, which ignores the source model",
         "#5F5F5F",
     ),
-    "procrustes": Method("Procrustes", lambda seed: Procrustes(), "linear", "a rotation or reflection", "#56B4E9"),
+    "procrustes": Method(
+        "Procrustes", lambda seed: Procrustes(), "linear", "a rotation or reflection", "#56B4E9"
+    ),
     "procrustes-scaled": Method(
-        "Procrustes, scaled", lambda seed: Procrustes(scale=True), "linear", "a rotation with one scale", "#7AA6C2"
+        "Procrustes, scaled",
+        lambda seed: Procrustes(scale=True),
+        "linear",
+        "a rotation with one scale",
+        "#7AA6C2",
     ),
     "ols": Method("least squares", lambda seed: Ols(), "linear", "any linear map", "#0072B2"),
-    "ridge": Method("ridge", lambda seed: Ridge(), "linear", "any linear map, with an L2 penalty", "#004B75"),
+    "ridge": Method(
+        "ridge", lambda seed: Ridge(), "linear", "any linear map, with an L2 penalty", "#004B75"
+    ),
     "cca": Method("CCA", lambda seed: Cca(), "linear", "reduced-rank least squares", "#009E73"),
-    "svcca": Method("SVCCA", lambda seed: Svcca(), "linear", "CCA of the leading principal components", "#66C2A5"),
+    "svcca": Method(
+        "SVCCA",
+        lambda seed: Svcca(),
+        "linear",
+        "CCA of the leading principal components",
+        "#66C2A5",
+    ),
     "pwcca": Method(
-        "PWCCA", lambda seed: Pwcca(), "linear", "CCA of the directions with the most projection weight", "#B3A100"
+        "PWCCA",
+        lambda seed: Pwcca(),
+        "linear",
+        "CCA of the directions with the most projection weight",
+        "#B3A100",
     ),
-    "kernel": Method("kernel ridge", _kernel, "non-linear", "any smooth map, with a Gaussian kernel", "#8B3A9E"),
+    "kernel": Method(
+        "kernel ridge", _kernel, "non-linear", "any smooth map, with a Gaussian kernel", "#8B3A9E"
+    ),
     "inn": Method(
-        "invertible network", _inn, "non-linear", "Procrustes, then affine coupling blocks: a bijection", "#D55E00"
+        "invertible network",
+        _inn,
+        "non-linear",
+        "Procrustes, then affine coupling blocks: a bijection",
+        "#D55E00",
     ),
-    "mlp": Method("MLP", _mlp, "non-linear", "ridge plus a two-layer network: need not be a bijection", "#CC79A7"),
+    "mlp": Method(
+        "MLP",
+        _mlp,
+        "non-linear",
+        "ridge plus a two-layer network: need not be a bijection",
+        "#CC79A7",
+    ),
     "static-word": Method(
-        "static word", _static, "static", "the word's own vector of layer 0: no layer was run", "#A6761D"
+        "static word",
+        _static,
+        "static",
+        "the word's own vector of layer 0: no layer was run",
+        "#A6761D",
     ),
     "static-window": Method(
-        "static window", _static, "static", "layer 0 of the word and its neighbours: no layer was run", "#7F5A13"
+        "static window",
+        _static,
+        "static",
+        "layer 0 of the word and its neighbours: no layer was run",
+        "#7F5A13",
     ),
     "state-and-window": Method(
-        "state and window", _kernel, "static", "kernel ridge on the state with the static window beside it", "#3D2B0A"
+        "state and window",
+        _kernel,
+        "static",
+        "kernel ridge on the state with the static window beside it",
+        "#3D2B0A",
     ),
 }
 STATIC = tuple(name for name, method in METHODS.items() if method.kind == "static")

@@ -19,7 +19,11 @@ class ProtocolSpec(options.Spec):
     """The options of the published protocol: one pair of pretrained models and one pair of fine-tunes."""
 
     models: tuple[str, ...] = options.models(
-        "Pair", ("zoo:seed-0", "zoo:seed-1"), least=2, most=2, help="Two models; the first is mapped into the second."
+        "Pair",
+        ("zoo:seed-0", "zoo:seed-1"),
+        least=2,
+        most=2,
+        help="Two models; the first is mapped into the second.",
     )
     tuned: tuple[str, ...] = options.models(
         "Fine-tuned pair",
@@ -29,7 +33,11 @@ class ProtocolSpec(options.Spec):
         help="Fine-tunes of the two models on one task; leave it empty for none.",
     )
     length: int = options.whole(
-        "Padded length", 128, low=8, high=512, help="Subwords to which sentences are padded; 128 in the published code."
+        "Padded length",
+        128,
+        low=8,
+        high=512,
+        help="Subwords to which sentences are padded; 128 in the published code.",
     )
     steps: int = options.whole(
         "Batches",

@@ -29,7 +29,7 @@ PROTOCOLS = {
     OURS: "ours, on unseen words",
 }
 HOLDS, REVERSED, OPEN = "holds", "reversed", "open"
-ABOVE, BELOW = "worse than the mean", "better than the mean"
+ABOVE, BELOW = "worse", "better"  # than the target's mean
 THEIR_WIDTH = 768
 
 
@@ -137,9 +137,14 @@ def make_headline(facts: Sequence[Statement]) -> str:
     if not facts:
         return "The published protocol could not be run on this pair; the reasons are below."
     by_protocol = {fact.subject: fact for fact in facts if fact.subject in PROTOCOLS}
-    text = f"With the published protocol, the invertible network is {_judged(by_protocol['published'])}"
+    theirs = by_protocol["published"]
+    text = (
+        f"With the published protocol, the invertible network is {theirs.verdict} than the mean"
+        f"{_error(theirs)}"
+    )
     if OURS in by_protocol:
-        text += f"; with ours, on unseen words, it is {_judged(by_protocol[OURS])}"
+        ours = by_protocol[OURS]
+        text += f"; with ours, on unseen words, it is {ours.verdict}{_error(ours)}"
     sentences = [text]
     for verdict, words in SURVIVES.items():
         said = [
@@ -152,8 +157,8 @@ def make_headline(facts: Sequence[Statement]) -> str:
     return ". ".join(sentences) + "."
 
 
-def _judged(fact: Statement) -> str:
-    return fact.verdict if fact.estimate is None else f"{fact.verdict} (error {fact.estimate.text})"
+def _error(fact: Statement) -> str:
+    return "" if fact.estimate is None else f" (error {fact.estimate.text})"
 
 
 def make_notices(width: int) -> list[str]:

@@ -40,7 +40,9 @@ def methods_option(default: tuple[str, ...], help: str, static: bool = False) ->
         "Maps",
         default,
         lambda: {  # a method may be registered later
-            name: method.label for name, method in METHODS.items() if static or method.kind != "static"
+            name: method.label
+            for name, method in METHODS.items()
+            if static or method.kind != "static"
         },
         titled=True,
         said="; {}",
@@ -70,8 +72,7 @@ class AlignSpec(Spec):
     )
     methods: tuple[str, ...] = methods_option(
         (*DEFAULT_METHODS, *STATIC),
-        "The maps fitted from source to target; the non-linear ones take most of "
-        "the time.",
+        "The maps fitted from source to target; the non-linear ones take most of the time.",
         static=True,
     )
     split: str = split_option()
@@ -79,9 +80,14 @@ class AlignSpec(Spec):
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
     items: str = options.choice(
-        "Rows", "words", ITEMS, help="Whether a row of the two spaces is a word or a whole sentence."
+        "Rows",
+        "words",
+        ITEMS,
+        help="Whether a row of the two spaces is a word or a whole sentence.",
     )
-    layers: tuple[int, ...] = options.layers("Layers", help="The layers to align; 0 is the embeddings.")
+    layers: tuple[int, ...] = options.layers(
+        "Layers", help="The layers to align; 0 is the embeddings."
+    )
     grid: str = options.choice(
         "Layer into layer",
         "ridge",
@@ -108,7 +114,9 @@ class AlignSpec(Spec):
 
     def pairs(self) -> list[tuple[str, str, str]]:
         """(group, one, other) of every unordered pair; it is mapped in both directions."""
-        return [(group, *pair) for group, refs in self.groups.items() for pair in combinations(refs, 2)]
+        return [
+            (group, *pair) for group, refs in self.groups.items() for pair in combinations(refs, 2)
+        ]
 
 
 def check_rows(items: str, split: str) -> None:

@@ -122,15 +122,14 @@ def _seen_sentence(facts: Sequence[Statement]) -> str:
     average, ridge = find(facts, "lookup" + SEEN), find(facts, "ridge" + SEEN, "lookup")
     if average is None or average.estimate is None:
         return ""
-    share = "none" if average.verdict == PREDICTS_NOTHING else average.estimate.text
     text = (
-        f"On {WHICH['seen']}, {named('lookup')}, which ignores the source model, predicts {share} "
-        "of the variance"
+        f"On {WHICH['seen']}, {named('lookup')}, which ignores the source model, leaves "
+        f"{average.estimate.text} of the variance unexplained"
     )
     if ridge is None or ridge.estimate is None:
         return f"{text}."
     equal = f" ({EQUAL})" if ridge.verdict == EQUAL else ""
-    return f"{text}; ridge predicts {ridge.estimate.direction('more', 'less')}{equal}."
+    return f"{text}; ridge leaves {ridge.estimate.direction('less', 'more')}{equal}."
 
 
 def _layer_sentence(facts: Sequence[Statement]) -> str:
@@ -146,7 +145,10 @@ def layer_clause(ends: Sequence[Statement]) -> str:
         (fact.layers[0], "" if fact.estimate is None else f" ({fact.estimate.text})")
         for fact in ends
     )
-    return f"layer {low} is aligned with the lowest error{lowest} and layer {high} with the highest{highest}"
+    return (
+        f"{named(ends[0].subject)} aligns layer {low} with the lowest error{lowest} and layer "
+        f"{high} with the highest{highest}"
+    )
 
 
 def _group_sentence(fact: Statement) -> str:

@@ -72,7 +72,7 @@ def layer_sentence(result: Result) -> str:
     if rows.empty:
         return ""
     if ends := layer_statements(rows, best):
-        return f"On {WHICH[words]}, {layer_clause(ends)} (map: {METHODS[best].label})."
+        return f"On {WHICH[words]}, {layer_clause(ends)}."
     row = rows.iloc[0]
     return (
         f"On {WHICH[words]}, the error of {named(best)} at layer {int(row['layer'])} is "

@@ -22,8 +22,9 @@ class StitchSpec(options.Spec):
         help="Two or more models with the same classes; every ordered pair is stitched at every "
         "layer.",
     )
-    methods: tuple[str, ...] = methods_option(DEFAULT, "The maps fitted from the source's states "
-    "to the target's.")
+    methods: tuple[str, ...] = methods_option(
+        DEFAULT, "The maps fitted from the source's states to the target's."
+    )
     corpus: str = options.corpus()
     genres: tuple[str, ...] = options.genres()
     sentences: int = options.sentences(250)
@@ -33,6 +34,10 @@ class StitchSpec(options.Spec):
         shown=False,
     )
     draws: int = options.whole(
-        "Bootstrap draws", 500, low=20, high=10_000, help="Resamples of the labelled sentences for the intervals."
+        "Bootstrap draws",
+        500,
+        low=20,
+        high=10_000,
+        help="Resamples of the labelled sentences for the intervals.",
     )
     seed: int = options.seed("Seed of the split, the networks and the bootstrap.")

@@ -64,8 +64,8 @@ def statements_of(
         row = differences[
             (differences["layer"] == middle) & (differences["method"] == shown[0])
         ].iloc[0]
-        ends = (100 * float(row[name]) for name in ("difference", "low", "high"))
-        points = Estimate(*ends, kind="gain")
+        value, low, high = (100 * float(row[name]) for name in ("difference", "low", "high"))
+        points = Estimate(value, low, high, kind="gain")
         verdict = EQUAL if not points.clear else ABOVE if points.value > 0 else BELOW
         facts.append(Statement(shown[0], verdict, points, (middle,), UNMODIFIED))
     return tuple(facts)

@@ -29,7 +29,10 @@ from tests import ROOT
 def assert_equal(read: Result, written: Result) -> None:
     """Every field of a `Result`, tables and arrays with their types, to the last bit."""
     for field in fields(Result):
-        if field.name not in ("tables", "arrays"):
+        if field.name == "statements":  # as records, in which a missing interval equals another
+            records = [[each.as_record() for each in result.statements] for result in (read, written)]
+            assert records[0] == records[1]
+        elif field.name not in ("tables", "arrays"):
             assert getattr(read, field.name) == getattr(written, field.name), field.name
     assert list(read.tables) == list(written.tables)
     for name, table in written.tables.items():
@@ -136,11 +139,11 @@ def test_a_damaged_folder_is_one_sentence(result: Result, tmp_path: Path) -> Non
 
 
 def test_a_foreign_folder_is_one_sentence(result: Result, tmp_path: Path) -> None:
-    with pytest.raises(ReadError, match=r"holds no result\.json: name a folder"):
+    with pytest.raises(ReadError, match=r"result\.json"):
         load(tmp_path / "nowhere")
     write_result(result, {}, tmp_path / "out")
     (tmp_path / "out" / NUMBERS).unlink()
-    with pytest.raises(ReadError, match=r"holds no result\.safetensors"):
+    with pytest.raises(ReadError, match=r"result\.safetensors"):
         load(tmp_path / "out")
 
 

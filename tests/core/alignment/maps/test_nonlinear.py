@@ -126,5 +126,5 @@ def test_the_check_is_exact_for_rotations_and_harder_with_every_block(models, se
         assert errors[0] < errors[1] < errors[2]
     assert np.isnan(value["lookup/inverse"]).all()
     assert (value["lookup/nmse"][0] == value["lookup/nmse"][1]).all()  # it reads no source, so no bend
-    with pytest.raises(ShapeError, match="Layers run from 0"):
+    with pytest.raises(ShapeError, match="0 to 2; 9"):
         check(models[0], sentences, layer=9)
